@@ -84,7 +84,7 @@ def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True, o
         ):
             streams = (given, out, out if errors else no)
             if own_process:
-                command = [sys.executable, "-m", "ctxsim", *arguments]
+                command = [sys.executable, not_drawn.__file__, *arguments]
                 status = subprocess.run(command, cwd=cwd, stdin=given, stdout=out, stderr=streams[2], timeout=300,
                                         start_new_session=True, check=False).returncode  # fmt: skip
             else:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,11 @@ def pair(logs: Path, undisturbed: Path, tmp_path_factory: pytest.TempPathFactory
     return read_run(undisturbed), read_run(other / "out")
 
 
-@pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """A dask scheduler of its own, whose workers a test chooses."""
-    pytest.importorskip("distributed")
-    file = tmp_path / "scheduler.json"
+@pytest.fixture(scope="session")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dask scheduler. Each test starts its workers, and ends them."""
+    distributed = pytest.importorskip("distributed")
+    file = tmp_path_factory.mktemp("cluster") / "scheduler.json"
     running = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
          "--scheduler-file", str(file)],
@@ -130,5 +131,8 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
         time.sleep(0.1)
     time.sleep(0.3)
     yield json.loads(file.read_text())["address"]
+    # A client that has found no worker is still there, and would look for its scheduler.
+    with suppress(ValueError):
+        distributed.default_client().close()
     running.kill()
     running.wait()

@@ -37,7 +37,7 @@ def zstd(data: bytes, times: int) -> bytes:
 
 
 def zipped(path: Path, members: int, data: bytes) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for number in range(members):
             archive.writestr(f"{number}.jsonl", data)
 
@@ -57,7 +57,7 @@ def deep(path: Path) -> None:
 SOURCES: dict[str, Callable[[Path], object]] = {
     "lines.jsonl.zst": lambda path: path.write_bytes(zstd(LINE * 10_000, 300)),
     "one-line.json.zst": lambda path: path.write_bytes(zstd(b"[[],[]," * 10_000, 3_000)),
-    "lines.jsonl.gz": lambda path: path.write_bytes(gzip.compress(LINE * 3_000_000, 6)),
+    "lines.jsonl.gz": lambda path: path.write_bytes(gzip.compress(LINE * 3_000_000, 1)),
     "many.zip": lambda path: zipped(path, 18, LINE * 1_000_000),
     "rows.parquet": lambda path: parquet(path, 200_000),
     "nested.json": deep,

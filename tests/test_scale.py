@@ -34,7 +34,7 @@ from evidence.many import cut, make
     "environment",
     [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
-        {"PYTHONHASHSEED": "77", "TZ": "America/New_York", "LC_ALL": "de_DE.UTF-8", "JOBS": "3"},
+        {"PYTHONHASHSEED": "77", "TZ": "America/New_York", "LC_ALL": "de_DE.UTF-8", "JOBS": "2"},
     ],
 )
 def test_the_same_bytes_for_any_hash_seed_zone_locale_folder_and_workers(
@@ -46,7 +46,7 @@ def test_the_same_bytes_for_any_hash_seed_zone_locale_folder_and_workers(
     assert content(tmp_path / "out") == content(undisturbed)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A dask scheduler with two workers; what it leaves open is its own affair."""
     distributed = pytest.importorskip("distributed")

@@ -7,8 +7,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -17,6 +18,7 @@ from invented import write_logs
 from probed_agent import installed
 from project import ROOT
 
+from ctxsim import advise, check
 from ctxsim.cli import COMMANDS, cli
 from ctxsim.cli.check import KINDS as CHECKED
 from ctxsim.cli.compactions import command as compactions
@@ -129,6 +131,28 @@ def too_wide(line: str, text: str) -> list[str]:
 
 RUNS = [line for line in ANSWERS if line.startswith("bench ")]
 """What the others look at."""
+
+
+def once(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, whose answer to the same question is computed once; who watches is no part of it."""
+    known: dict[str, Any] = {}
+
+    def answer(*args: Any, **named: Any) -> Any:
+        question = repr((args, {key: value for key, value in named.items() if key != "watch"}))
+        if question not in known:
+            known[question] = compute(*args, **named)
+        return known[question]
+
+    return answer
+
+
+@pytest.fixture(autouse=True, scope="module")
+def computed_once() -> Iterator[None]:
+    """What takes long is told several times here, in each form and on a terminal, and is the same each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for command, function in (("advise", advise), ("check", check)):
+            patch.setattr(f"ctxsim.cli.{command}.{command}", once(function))
+        yield
 
 
 @pytest.fixture(scope="module")

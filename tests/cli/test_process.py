@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from bench_runs import command
-from command_line import process
+from command_line import ctxsim, process
 from project import ROOT
 
 from ctxsim.results.folder import WORK
@@ -48,7 +48,7 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
         "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n@dataclass\nclass Mine(Policy):\n"
         "    def before_call(self, view):\n        return view\n"
     )
-    start = "import sys; sys.path.pop(0); from ctxsim.cli import main; main()"
+    start = "import sys; sys.path.pop(0)\nfrom not_drawn import main, not_drawn\nwith not_drawn(): main()"
     for words in (
         ("bench", str(few_logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
         ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
@@ -56,7 +56,7 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
     ):
         done = subprocess.run(
             [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
         )  # fmt: skip
         assert not (tmp_path / "marker").exists() and done.returncode == (words[0] == "drive"), done.stderr
 
@@ -101,7 +101,7 @@ def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
     time.sleep(1.0)
     assert not [one for one in psutil.process_iter(["cmdline"]) if "mine.py:Hangs" in (one.info["cmdline"] or ())]
     (tmp_path / "mine.py").write_text(HANGS.replace("        while True", "        return view\n        while True"))
-    assert process(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
+    assert ctxsim(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
 
 
 def test_a_pipe_is_read(tmp_path: Path) -> None:

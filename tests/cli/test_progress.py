@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from bench_runs import POLICIES
 from click.testing import CliRunner
+from not_drawn import not_drawn
 
 from ctxsim.cli import cli, progress
 from ctxsim.results import InputInfo
@@ -51,7 +52,11 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
 ) -> None:
     monkeypatch.setattr(progress, "TOLD_S", 0.0)
     command = ["bench", str(logs), "--policy", "keep-all", "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(cli, command)
+    with not_drawn():
+        done = CliRunner().invoke(cli, command)
+        quiet = CliRunner().invoke(cli, [*command, "-q", "--force"])
+        monkeypatch.setattr(progress, "TOLD_S", 1_000.0)
+        assert CliRunner().invoke(cli, [*command, "--force"]).stderr == "", "a short run needs no word of its course"
     lines = [line for line in done.stderr.splitlines() if line.startswith("logs: ")]
     assert re.fullmatch(r"logs: first source, \S+ 0%", lines[0])
     total = len(list(logs.iterdir()))
@@ -59,10 +64,7 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
     last = rf"logs: {total - 1} of {total} sources, [\d,]+ calls, [\d,]+ calls/s, \S+ \d+%"
     assert re.fullmatch(last, lines[-1])
     assert len(set(lines)) == len(lines), "no line comes twice"
-    quiet = CliRunner().invoke(cli, [*command, "-q", "--force"])
     assert "sources" not in quiet.stderr
-    monkeypatch.setattr(progress, "TOLD_S", 1_000.0)
-    assert CliRunner().invoke(cli, [*command, "--force"]).stderr == "", "a short run needs no word of its course"
 
 
 def test_the_farthest_of_those_under_way_is_named() -> None:

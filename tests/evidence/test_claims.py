@@ -16,8 +16,14 @@ from evidence.claims.claim import Verdict
 from evidence.claims.criteria import criteria
 
 
-def test_the_nine_criteria() -> None:
-    found = list(criteria())
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    """Every replay of a scenario is done once for all tests of a worker."""
+    return Evidence()
+
+
+def test_the_nine_criteria(evidence: Evidence) -> None:
+    found = list(criteria(evidence))
     assert len(found) == 9
     # chars/4 isn't within 10 %, and ten kept messages are more than 5K tokens: as docs/claims.md says.
     assert [one.name for one in found if not one.met] == ["Token accuracy", "Compaction effectiveness"]
@@ -34,14 +40,15 @@ def test_the_nine_criteria() -> None:
         "token-budget",
     ],
 )
-def test_fifty_turns_pass_under_each_system(label: str) -> None:
-    evidence = Evidence()
+def test_fifty_turns_pass_under_each_system(label: str, evidence: Evidence) -> None:
     rows = evidence.calls("fifty-turns", label)
     assert evidence.turn("fifty-turns", len(rows)) == 50
     assert {row.status for row in rows} == {"ok"}
 
 
-def test_the_commands_of_a_checkout_answer(tmp_path: Path) -> None:
+def test_the_commands_of_a_checkout_answer(tmp_path: Path, evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("evidence.claims", "evidence.claims.criteria"):
+        monkeypatch.setattr(f"{module}.Evidence", lambda recorded=(): evidence)
     write_logs(tmp_path / "logs", count=1)
     claims = evidence_of("claims", "--document", "000", cwd=tmp_path)
     assert claims.returncode == 0 and "\n000  " in f"\n{claims.stdout}", claims.stderr
@@ -75,9 +82,9 @@ def test_the_page_tells_the_tables_verdicts() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_of_claims_is_current() -> None:
+def test_the_page_of_claims_is_current(evidence: Evidence) -> None:
     """Every claim that needs no recordings, measured again."""
-    found = list(check(Evidence()))
+    found = list(check(evidence))
     assert len(found) == len(CLAIMS) == len(stated())
     page = markdown(found).splitlines()
     measured = [line for line in page if line.startswith("| 00")]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
 import pytest
+from command_line import ctxsim
 from endpoint import FIRST, SECOND, Spoken, client, sample
 from own_agent import AGENT, SUMMARIZES
 from samples import conversation
@@ -199,11 +201,9 @@ def test_policies_beside_an_agent_hear_of_the_usage_that_it_heard_of(
 @pytest.mark.slow
 def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("uvicorn")
-    from command_line import process
-
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("SECRET", "not for agents")
-    done = process(
+    done = ctxsim(
         "drive", "--command", own_agent(tmp_path), "--play", "talk.json",
         "--policy", "keep-all", "--out", "run", "--limit", "30", cwd=tmp_path,
     )  # fmt: skip
@@ -218,14 +218,15 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_known(tmp_path: Path) -> None:
+def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("uvicorn")
-    from command_line import process
 
     (tmp_path / "mine.py").write_text(SUMMARIZES)
     described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
     (tmp_path / "mine.toml").write_text(described)
-    done = process("check", "agent", "mine.toml", "--learn", cwd=tmp_path)
+    done = ctxsim("check", "agent", "mine.toml", "--learn", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert r'pattern = "^Summarize what was done, for another model\\."' in done.stderr
     assert [helper.pattern for helper in load_agent(str(tmp_path / "mine.toml")).helpers] == [
@@ -236,7 +237,8 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     assert "60 of 60 steps" in summaries["one-prompt"] and "65 of 65 steps" in summaries["sixty-calls"]
     # A file whose agent gives up is told.
     (tmp_path / "mine.py").write_text(AGENT.replace("while True:", "while len(messages) < 8:"))
-    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    monkeypatch.setattr("ctxsim.api.live.TRIED", ("one-prompt",))
+    done = ctxsim("check", "agent", "mine.toml", cwd=tmp_path)
     assert done.returncode == 1 and "one-prompt: it ended after" in done.stderr
 
 
@@ -275,12 +277,10 @@ def test_the_doctor_says_nothing_of_an_agent_that_ended_early(tmp_path: Path) ->
 @pytest.mark.slow
 def test_the_doctor_drives_agents(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")
-    from command_line import process
-
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "mine.toml").write_text('command = ["python3", "my_agent.py", "{prompt}"]')
     asked = ("drive", "mine.toml", "--doctor", "--play", "defects/one-user-message", "--play", "defects/images")
-    done = process(*asked, cwd=tmp_path)
+    done = ctxsim(*asked, cwd=tmp_path)
     assert done.returncode == 1 and "observed:mine: 1 of 1 known defects" in done.stdout
     assert done.stderr == "ctxsim: images: results are files of text\n"
-    assert process("drive", "mine.toml", "--doctor", "--policy", "keep-all", cwd=tmp_path).returncode == 2
+    assert ctxsim("drive", "mine.toml", "--doctor", "--policy", "keep-all", cwd=tmp_path).returncode == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ LIMIT = "model_auto_compact_token_limit"
 PATH = os.environ.get("PATH", os.defpath)
 
 
+@cache
 def checked(when: str, value: Any, **beside: Any) -> SettingCheck:
     return check_setting(agent(when), PATH, {LIMIT: value, **beside})
 

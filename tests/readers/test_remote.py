@@ -20,7 +20,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from command_line import process
+from command_line import ctxsim, process
 
 from ctxsim.errors import InputError, how_to_install
 from ctxsim.readers import read, read_source, sources
@@ -40,10 +40,10 @@ def claude(session: str, *turns: str, agent: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture
-def kept(logs: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def kept(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sessions with a sub-agent, files packed and in an archive, one that is none, and neighbours of other kinds."""
-    folder = tmp_path / "bucket" / "team" / "kept"
+    folder = tmp_path_factory.mktemp("remote") / "bucket" / "team" / "kept"
     (folder / "main" / "subagents").mkdir(parents=True)
     (folder / "main.jsonl.gz").write_bytes(gzip.compress(claude("main", "a", "b").encode(), mtime=0))
     (folder / "main" / "subagents" / "agent-x.jsonl").write_text(claude("main", "c", agent="x"))
@@ -56,11 +56,12 @@ def kept(logs: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[dict[str, str]]:
+@pytest.fixture(scope="module")
+def store(kept: Path) -> Iterator[dict[str, str]]:
     """An S3 server on this machine with everything under `bucket`: the environment that leads to it."""
     pytest.importorskip("moto.server")
     pytest.importorskip("s3fs")
+    bucket = kept.parents[1]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -70,9 +71,9 @@ def store(tmp_path: Path) -> Iterator[dict[str, str]]:
     )
     try:
         _put(f"{at}/bucket", b"", time.monotonic() + 60)
-        for file in sorted((tmp_path / "bucket").rglob("*")):
+        for file in sorted(bucket.rglob("*")):
             if file.is_file():
-                _put(f"{at}/bucket/{file.relative_to(tmp_path / 'bucket').as_posix()}", file.read_bytes())
+                _put(f"{at}/bucket/{file.relative_to(bucket).as_posix()}", file.read_bytes())
         # A name that would lead out of the folder of copies.
         _put(f"{at}/bucket/team/kept/%2E%2E/%2E%2E/out.jsonl", b"{}")
         yield {
@@ -108,7 +109,7 @@ def test_a_bucket_gives_the_bytes_of_the_folder(kept: Path, store: dict[str, str
     for text in ("none", "redacted"):
         more = (*POLICIES, "--text", text)
         there = process("bench", url, *more, "--out", f"there-{text}", cwd=tmp_path, TMPDIR=str(copies), **store)
-        here = process("bench", str(kept), *more, "--out", f"here-{text}", cwd=tmp_path)
+        here = ctxsim("bench", str(kept), *more, "--out", f"here-{text}", cwd=tmp_path)
         # The broken file, and here the name that is no path.
         assert (there.returncode, here.returncode) == (1, 1), there.stderr + here.stderr
         assert not list(copies.iterdir()) and not (copies / "out.jsonl").exists()
@@ -141,18 +142,25 @@ def test_what_a_bucket_refuses_is_one_line(store: dict[str, str], tmp_path: Path
         assert len(done.stderr.splitlines()) == 1
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """It would write its log where the command writes."""
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
 @pytest.mark.slow
 def test_a_file_behind_http(kept: Path, tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(kept))
+    handler = functools.partial(Quiet, directory=str(kept))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         at = f"http://127.0.0.1:{server.server_port}"
         for name, lines in (("main.jsonl.gz", 1), ("main.jsonl.gz?key=secret", 1), ("", 8)):
-            done = process("transcripts", "check", f"{at}/{name}", "--format", "csv", cwd=tmp_path)
+            done = ctxsim("transcripts", "check", f"{at}/{name}", "--format", "csv", cwd=tmp_path)
             assert "secret" not in done.stdout and len(done.stdout.splitlines()) >= lines, done.stdout + done.stderr
             assert f"{at}/main.jsonl.gz" in done.stdout
-        gone = process("transcripts", "check", f"{at}/gone.jsonl", cwd=tmp_path)
+        gone = ctxsim("transcripts", "check", f"{at}/gone.jsonl", cwd=tmp_path)
         server.shutdown()
     assert gone.stderr == f"ctxsim: {at}/gone.jsonl: does not exist\n"
 

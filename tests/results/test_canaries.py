@@ -70,7 +70,7 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     """Bench the seeds with canaries, leave it before the end too; how many transcripts it had, and all it says."""
     chance = random.Random(11)
     for number, seed in enumerate(found):
-        for share in (0.02, 0.2, 1.0):
+        for share in (0.02, 1.0):
             write(sung(seed, chance, share), folder / f"{CANARY} logs" / f"{CANARY}{number}-{share}")
     out = folder / "out"
     setting = Setting(CANARY, f"Recorded transcripts in {CANARY}", POLICIES, text=text)

@@ -45,9 +45,9 @@ def resealed(run: Path, change: Callable[[RunInfo], RunInfo]) -> None:
     (run / "run.json").write_bytes(sealed(msgspec.structs.replace(info, files=sums(run))))
 
 
-@pytest.mark.parametrize("text", ["redacted", "kept", "none"])
-def test_it_is_the_same_to_the_byte(text: str, run: Path) -> None:
-    bench(["logs"], ["mask:keep=0"], out="other", text=text, sample=1, seed=3, jobs=2)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("text", "jobs"), [("redacted", 2), ("kept", 1), ("none", 1)])
+def test_it_is_the_same_to_the_byte(text: str, jobs: int, run: Path) -> None:
+    bench(["logs"], ["mask:keep=0"], out="other", text=text, sample=1, seed=3, jobs=jobs)  # type: ignore[arg-type]
     assert told(run) == [] and told(Path("other"), *(["logs"] if text == "none" else [])) == []
 
 

@@ -10,9 +10,7 @@ import pickletools
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +24,7 @@ from project import ROOT
 from ctxsim.counting.estimators import Estimator, registered_estimators
 from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
-from ctxsim.results import InputInfo
+from ctxsim.results import InputInfo, read_run
 from ctxsim.runs.carried import carried, job, part, shared
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
@@ -158,56 +156,38 @@ def install(place: Path, files: dict[str, str]) -> Path:
     return place
 
 
-@pytest.fixture
-def worker(tmp_path: Path) -> Iterator[str]:
-    """A dask scheduler with one worker, which stands elsewhere and has another version of the plug-in."""
-    pytest.importorskip("distributed")
-    other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
-                       "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
-    place, file = install(tmp_path / "theirs", other), tmp_path / "scheduler.json"
-    (tmp_path / "elsewhere").mkdir()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(place)])}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
-             "--no-dashboard", "--scheduler-file", str(file)], **quiet,
-        )
-    ]  # fmt: skip
-    running.append(
-        subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-nanny",
-             "--nthreads", "2"], cwd=tmp_path / "elsewhere", env=environment, **quiet,
-        )
-    )  # fmt: skip
-    for _ in range(600):
-        if file.exists() and file.read_text().strip().endswith("}"):
-            break
-        running[0].poll()
-        time.sleep(0.1)
-    try:
-        yield json.loads(file.read_text())["address"]
-    finally:
-        for one in running:
-            one.kill()
-            one.wait()
-
-
 @pytest.mark.slow
-def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_path: Path, worker: str) -> None:
-    """The worker's own plug-ins don't count, not even where they are called the same."""
+def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_path: Path, scheduler: str) -> None:
+    """The worker stands elsewhere and has another version of the plug-in, which doesn't count."""
     for number in range(6):
         shutil.copy(logs / f"log{number:02}.jsonl", folder)
-    ours = os.pathsep.join([str(ROOT), str(install(tmp_path / "ours", PLUG_IN))])
+    other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
+                       "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
+    ours, theirs = (
+        os.pathsep.join([str(ROOT), str(install(tmp_path / place, files))])
+        for place, files in (("ours", PLUG_IN), ("theirs", other))
+    )
+    (tmp_path / "elsewhere").mkdir()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
+        env={**os.environ, "PYTHONPATH": theirs},
+    )  # fmt: skip
     labels = ("--policy", "keep-all", "--policy", "plugged", "--policy", "mask:keep=1")
-    for out, more in (("alone", ()), ("jobs", ("--jobs", "2")), ("there", ("--jobs", worker))):
-        done = process("bench", "logs", *labels, "--out", out, *more, cwd=folder.parent, PYTHONPATH=ours)
-        assert done.returncode == 1, done.stderr
-    alone = content(folder.parent / "alone")
-    assert content(folder.parent / "there") == alone == content(folder.parent / "jobs")
-    run = msgspec.json.decode(alone["run.json"])
+    try:
+        for out, more in (("jobs", ("--jobs", "2")), ("there", ("--jobs", scheduler))):
+            done = process("bench", "logs", *labels, "--out", out, *more, cwd=folder.parent, PYTHONPATH=ours)
+            assert done.returncode == 1, done.stderr
+    finally:
+        worker.kill()
+        worker.wait()
+    here = content(folder.parent / "jobs")
+    assert content(folder.parent / "there") == here
+    run = msgspec.json.decode(here["run.json"])
     infos = msgspec.convert(run["inputs"], list[InputInfo])
-    assert b"logs/log00.jsonl read by plug" in alone["summary.csv"] and sum(bool(one.error) for one in infos) == 1
+    assert b"logs/log00.jsonl read by plug" in here["summary.csv"] and sum(bool(one.error) for one in infos) == 1
+    totals = read_run(folder.parent / "jobs").summary.groupby("policy").tokens_sum.sum()
+    assert totals["plugged"] < totals["keep-all"]
 
 
 def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: pytest.MonkeyPatch) -> None:

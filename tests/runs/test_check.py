@@ -57,4 +57,4 @@ def test_a_policy_that_does_not_come_back_at_all(tmp_path: Path) -> None:
         BEGINNING.replace("import os", "import signal, os")
         + "        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})\n        time.sleep(99)\n"
     )
-    assert "did not come back" in check(f"{tmp_path}/mine.py:Mine", 4.0).violations[0]
+    assert "did not come back" in check(f"{tmp_path}/mine.py:Mine", 4.0, ["documented-53k"]).violations[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -37,13 +38,13 @@ BAD = {
     "stop what": ("    def before_call(self, view): return Stop(7)", "must give Stop a reason"),
     "stop at overflow": ("    def after_call(self, view, usage): return Stop('now')", "after_call"),
     "recursion": ("    def before_call(self, view): return self.before_call(view)", "raised RecursionError"),
-    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 1 s"),
+    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 0.3 s"),
     "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
-                 "            except Exception: pass", "took longer than 1 s"),
+                 "            except Exception: pass", "took longer than 0.3 s"),
     "no result": ("    def on_tool_result(self, item): pass", "must return the item or an edit of it, not NoneType"),
     "nothing": ("    def before_call(self, view): return None", "before_call"),
     "place": ("    def before_call(self, view): return view.drop([99], 'no')",
-              "bad: before_call: item 99 is not in the view"),
+              ": before_call: item 99 is not in the view"),
     "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
     "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
 }  # fmt: skip
@@ -65,26 +66,36 @@ def two(folder: Path) -> list[str]:
     return [str(folder)]
 
 
-@pytest.mark.parametrize("how", BAD)
-def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body, said = BAD[how]
-    if "took longer" in said:  # the others need no limit, which a busy machine would break
-        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
-    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bad policies in one file, which one process runs as long as none of them ends it."""
+    text, _, _ = BEGINNING.partition("@dataclass")
+    placed: dict[str, str] = {}
+    kinds = [said for said in BAD.values() if ("took longer" in said[1]) == limited]
+    for number, (body, said) in enumerate(kinds):
+        # Called Bada, Badb, ...
+        text += f"\n@dataclass\nclass Bad{chr(97 + number)}(Policy):\n"
+        placed[f"bad{chr(97 + number)}"] = f"(bad.py:{text.count(chr(10)) + 1})" if said in PLACED else ""
+        text += body + "\n"
+    (tmp_path / "bad.py").write_text(text)
+    if limited:  # the others need no limit, which a busy machine would break
+        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
+    bad = [part for name in placed for part in ("--policy", f"bad.py:{name.title()}")]
     began = time.monotonic()
     done = ctxsim(
-        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", "--policy", "bad.py:Bad",
-        "--policy", "drop-all", cwd=tmp_path,
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", *bad, "--policy", "drop-all",
+        cwd=tmp_path,
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1
-    told = [line for line in done.stderr.splitlines() if "no rows of" in line]
-    assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
-    if said in PLACED:
-        assert all(line.endswith("(bad.py:7)") for line in told), done.stderr
     run = read_run(tmp_path / "out")
+    told = [line for one in run.info.inputs for line in one.failures]
+    assert len(told) == 2 * len(kinds) and f"no rows of {told[0]}" in done.stderr
+    for (name, place), (_, said) in zip(placed.items(), kinds, strict=True):
+        mine = [line for line in told if re.search(rf"\b{name}\b", line, re.IGNORECASE)]
+        assert len(mine) == 2 and all(said in line and len(line) < 2000 and place in line[-12:] for line in mine), mine
     assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
-    assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
+    assert all(len(one.failures) == len(kinds) for one in run.info.inputs) and run.info.complete
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +156,7 @@ def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.Capture
     for jobs in ("1", "2"):
         done = ctxsim(
             "bench", *two(tmp_path / "logs"), "--out", "out", "--force", "--format", "json", "--jobs", jobs,
-            "--policy", "loud.py:Bad", "--policy", "messages:loud.py:shorten", cwd=tmp_path,
+            "--policy", "loud.py:Bad+messages:loud.py:shorten", cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0 and json.loads(done.stdout)["command"] == "bench", done.stderr
         # Processes beside this one write where it does.
@@ -154,12 +165,12 @@ def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
     (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")
     done = ctxsim(
         "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "messages:slow.py:shorten", cwd=tmp_path
     )
-    assert done.returncode == 1 and "before_call took longer than 1 s" in done.stderr, done.stderr
+    assert done.returncode == 1 and "before_call took longer than 0.3 s" in done.stderr, done.stderr
 
 
 def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
@@ -179,9 +190,8 @@ def test_a_policy_that_kills_its_process_takes_only_its_own_rows(tmp_path: Path)
     write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
     for resume in (False, True):
         info = conduct(
-            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, jobs=2,
-            resume=resume,
-        )  # fmt: skip
+            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, resume=resume
+        )
         assert [one.error for one in info.inputs] == [None] * 3
         assert [len(one.failures) for one in info.inputs] == [0, 0, 1]
         # Of three transcripts under keep-all, and of two under the policy.

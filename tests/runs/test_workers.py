@@ -82,29 +82,6 @@ def test_a_worker_with_altered_code_is_refused(scheduler: str, few_logs: Path, t
         worker.wait()
 
 
-@pytest.mark.slow
-def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, few_logs: Path, tmp_path: Path) -> None:
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    mine = tmp_path / "mine.py"
-    refused = []
-    try:
-        for act in ("view", "Stop('enough')"):
-            mine.write_text(
-                "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
-                f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
-            )
-            conduct(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(few_logs)], cluster=scheduler)
-            refused.append(read_run(tmp_path / "out").of(f"{mine}:Mine").stopped.sum() > 0)
-    finally:
-        worker.kill()
-        worker.wait()
-    assert refused == [False, True]
-
-
 OWN = {
     "mine.py": """
 from dataclasses import dataclass
@@ -150,7 +127,7 @@ def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
         (tmp_path / "here" / name).write_text(text)
     shutil.copytree(few_logs, tmp_path / "here" / "logs")
     monkeypatch.chdir(tmp_path / "here")
-    policies = ("keep-all", "mine.py:Mine", "mask:keep=1,estimator=count.py:Half", "messages:shorten.py:shorten")
+    policies = ("keep-all", "mine.py:Mine:estimator=count.py:Half+messages:shorten.py:shorten")
     setting = Setting("a", "a", policies, overrides={"cache": "vendor.toml"})
     paths = ["reader:read.py:logs"]
     alone = conduct(setting, tmp_path / "alone", paths=paths)
@@ -167,6 +144,7 @@ def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
         try:
             conduct(setting, tmp_path / "out", paths=paths, cluster=scheduler)
             _classes_reach_it(tmp_path, scheduler)
+            _files_are_read_again(tmp_path, scheduler)
         finally:
             worker.kill()
             worker.wait()
@@ -190,6 +168,21 @@ def _classes_reach_it(folder: Path, scheduler: str) -> None:
         kept.append(int(read_run(folder / "classes").of(label).tokens_sum.sum()))
     registered_policies().pop("beginnings")
     assert kept[0] == kept[2] < kept[1]
+
+
+def _files_are_read_again(folder: Path, scheduler: str) -> None:
+    """A worker that outlives a bench has the policy of the one before."""
+    mine = folder / "mine.py"
+    refused = []
+    for act in ("view", "Stop('enough')"):
+        mine.write_text(
+            "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
+            f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
+        )
+        setting = Setting("a", "a", (f"{mine}:Mine",))
+        conduct(setting, folder / "again", paths=["logs/log00.jsonl"], cluster=scheduler)
+        refused.append(read_run(folder / "again").of(f"{mine}:Mine").stopped.sum() > 0)
+    assert refused == [False, True]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import floats, tuples
 from made_runs import made_run
 
@@ -82,6 +82,7 @@ def test_of_runs_that_dont_know_it_nothing_is_said(tmp_path: Path) -> None:
     assert not any("fetch" in line for line in verdict(found))
 
 
+@settings(max_examples=25)
 @given(tuples(*[floats(1, 9)] * 4))
 def test_the_rate_is_that_of_brute_force(tmp_path_factory: pytest.TempPathFactory, amounts: tuple[float, ...]) -> None:
     one, more, other, less = amounts

@@ -152,7 +152,7 @@ class TestCalibration:
     @corpus.here
     @pytest.mark.corpus
     def test_on_transcripts_never_seen_it_halves_the_error_and_keeps_the_risk(self) -> None:
-        found = [transcript for transcript in corpus.recorded(every=2) if len(transcript.calls) >= 3]
+        found = [transcript for transcript in corpus.recorded(every=4) if len(transcript.calls) >= 3]
         fitted = calibrate(collect(found, open_tokenizer(), "kind"), "o200k_base", "kind", 0.05, False)
         errors = fitted.errors
         assert errors["character classes, held-out MAPE"] is not None

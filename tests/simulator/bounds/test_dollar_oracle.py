@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 import corpus
@@ -145,13 +145,13 @@ def test_it_keeps_what_the_minimum_of_the_cache_needs() -> None:
 @pytest.mark.slow
 def test_it_costs_no_more_than_keep_all_or_the_token_plan_on_real_recordings() -> None:
     seen = 0
-    for number, transcript in enumerate(recorded()):
+    for transcript in islice(recorded(), 0, None, 8):
         provider = resolve({}, None, transcript, ())
-        if not transcript.calls or provider.prices is None or number % 5:
+        if not transcript.calls or provider.prices is None:
             continue
         counter = Counter(open_tokenizer(provider.tokenizer))
         labels = ("keep-all", "oracle-lossless", "oracle-lossless:aim=dollars")
         keep_all, tokens, dollars = (billed(transcript, label, provider, counter) for label in labels)
         assert dollars <= min(keep_all, tokens) + 1e-9, transcript.name
         seen += 1
-    assert seen > 20
+    assert seen > 12

@@ -118,11 +118,11 @@ def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
               "max-messages:n=41", "truncate-after-use", "drop-all")  # fmt: skip
     seen = 0
     for number, transcript in enumerate(recorded()):
-        if transcript.calls and number % 3 == 0:
+        if transcript.calls and number % 6 == 0:
             provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=1 << 40)
             check_bounds(transcript, provider, labels)
             seen += 1
-    assert seen > 50
+    assert seen > 25
 
 
 def test_the_frontier_worked_by_hand() -> None:

@@ -37,7 +37,7 @@ LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN
 
 
 @pytest.mark.parametrize("label", LABELS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(transcript=st.one_of(transcripts(), st.randoms(use_true_random=False).map(eventful)))
 def test_every_policy_keeps_the_contract(label: str, transcript: Transcript) -> None:
     assert problems(transcript) == []
@@ -61,11 +61,10 @@ def acted(label: str, provider: Provider) -> list[bool]:
 @pytest.mark.parametrize("label", [label for label in LABELS if not open_policy(label).bound])
 def test_every_policy_acts_in_most_cases(label: str) -> None:
     """What never edits keeps any contract. A policy that fails here needs sharper parameters in tests/acting.py."""
-    counts = {name: sum(acted(label, provider)) for name, provider in PROVIDERS.items()}
     once = [one for one in CONVERSATIONS if sum(item.kind == "user" for item in one.items) == 1]
     name = label.partition(":")[0]
     may = len(CONVERSATIONS) - (len(once) if name in SEVERAL_TURNS else 0)
-    assert max(counts.values()) >= SELDOM.get(name, 0.8) * may, counts
+    assert any(sum(acted(label, provider)) >= SELDOM.get(name, 0.8) * may for provider in PROVIDERS.values())
 
 
 # the test of the test: mutants of every policy are caught
@@ -150,13 +149,13 @@ def test_a_mutant_of_every_policy_is_caught(label: str, mutation: str) -> None:
     spec = open_policy(label)
     ((cls, name, parameters),) = spec.links
     mutant = msgspec.structs.replace(spec, links=((MUTATIONS[mutation](cls), name, parameters),))
-    said = [
+    said = (
         line
         for provider in PROVIDERS.values()
         for transcript in CONVERSATIONS[:4]
         for line in violations(mutant, [transcript], provider)
-    ]
-    assert any(SAID[mutation] in line for line in said), said
+    )
+    assert any(SAID[mutation] in line for line in said)
 
 
 def test_what_a_policy_remembers_of_another_transcript_is_seen() -> None:
