@@ -194,6 +194,9 @@ REFUSAL = Awaited("only after a refusal")
         (Seen("not run"), Asked(AT_60, AT_90, True), "refused"),
         (Seen("proactive", None, 4_900), Asked(Awaited("proactive", None, 5_000), AT_60, True), "honoured"),
         (Seen("proactive", None, 9_000), Asked(Awaited("proactive", None, 5_000), AT_60, True), "unclear"),
+        # Beyond 600 characters an agent's own line may be 3 % of what is left: 1,200 of 40,000.
+        (Seen("proactive", None, 41_200), Asked(Awaited("proactive", None, 40_000), AT_60, True), "honoured"),
+        (Seen("proactive", None, 41_300), Asked(Awaited("proactive", None, 40_000), AT_60, True), "unclear"),
     ],
 )
 def test_verdicts(seen: Seen, asked: Asked, found: str) -> None:
