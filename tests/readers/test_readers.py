@@ -164,7 +164,7 @@ def test_repeated_ids_pair_in_order(tmp_path: Path) -> None:
         (b"{}", "JSON object with keys"),
         (b"hello there", "not JSON"),
         (b"[]", "no transcript format"),
-        (b"[1, 2]", "no transcript format"),
+        (b"[1, 2]", "no transcript format that ctxsim knows: JSON list;"),
         (b"null", "no transcript format"),
         (b'{"messages": []}', "no transcript format"),
         (b'[{"role": "user", "content": "cut', "is not complete JSON"),

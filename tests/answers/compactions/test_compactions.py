@@ -179,6 +179,17 @@ def test_it_pays_for_itself_by_reading_less() -> None:
     assert paid(Provider(), 100_000, 20_000, 4_000, 20_000) is None
 
 
+def test_what_a_compaction_cost_is_unknown_where_a_size_is() -> None:
+    def row(usage: bool) -> CompactionRow:
+        made = session()
+        calls = [msgspec.structs.replace(one, model=MODEL, usage=one.usage if usage else None) for one in made.calls]
+        return row_of(msgspec.structs.replace(made, calls=tuple(calls)))
+
+    # No call read from the cache: 9,500 at 3 dollars per million, and the summary at 15.
+    assert row(True).cost_summary_usd == round((9_500 * 3 + (row(True).tokens_summary or 0) * 15) / 1e6, 6)
+    assert (row(False).tokens_before, row(False).tokens_after, row(False).cost_summary_usd) == (9_500, None, None)
+
+
 @pytest.mark.parametrize(
     ("atom", "kind"),
     [
