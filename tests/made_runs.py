@@ -26,7 +26,7 @@ def made_run(
     recorders: Sequence[Recorder] = (),
     refetch: float | None = None,
 ) -> Run:
-    """A run of some policies, each with a few columns of each of its transcripts, or of its first; keep-all's come first.
+    """A run of some policies, each with a few columns of its transcripts, or of the first; keep-all's come first.
 
     Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
     """
