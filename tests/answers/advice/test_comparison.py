@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench_runs import SOURCES
+from made_runs import made_run
 
-from ctxsim.answers.advice.comparison import compared
+from ctxsim.answers.advice.comparison import compared, pairs_of, unpaired
 from ctxsim.api.runs import compare
 from ctxsim.results import Run, read_run
 
@@ -36,3 +37,11 @@ def test_rules_break_on_change_only(pair: tuple[Run, Run]) -> None:
     assert all(one.verdict == "changed" for one in broken)
     allowed = [f"tokens_sum > {grown.percent + 0.5:.3f}%", "tokens_sum < -1%", "tokens_peak > 1000%"]
     assert grown not in compare(*pair, fail_if=allowed).broken
+
+
+def test_policies_are_paired_by_label_then_without_their_estimator_and_the_others_named(tmp_path: Path) -> None:
+    one = made_run(tmp_path / "a", {"keep-all": [{}], "mask:keep=1": [{}], "fifo:budget=9": [{}], "drop-all": [{}]})
+    other = made_run(tmp_path / "b", {"keep-all": [{}], "mask:keep=1": [{}], "fifo:budget=9,estimator=chars-4": [{}]})
+    pairs = [("keep-all",) * 2, ("mask:keep=1",) * 2, ("fifo:budget=9", "fifo:budget=9,estimator=chars-4")]
+    assert pairs_of(one, other) == pairs
+    assert unpaired(one, other, pairs) == ["only in A: drop-all"]

@@ -116,6 +116,13 @@ def test_a_response_that_stands_in_two_files_counts_once(tmp_path: Path) -> None
     assert (found.total().responses, found.lines.repeated) == (6, 6)
 
 
+def test_responses_of_a_model_without_a_known_price_are_counted(tmp_path: Path) -> None:
+    lines = [json.dumps(line).replace("claude-sonnet-4-5", "nobodys-model") for line in claude_code(1)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    total = bill(tmp_path / "a.jsonl").total()
+    assert (total.unpriced, total.responses, total.usd) == (6, 6, 0)
+
+
 def test_the_last_days_are_those_that_the_logs_hold(tmp_path: Path) -> None:
     late = json.dumps(codex(1)).replace("2026-01-05", "2026-03-05")
     write_logs(tmp_path / "logs", 1)
