@@ -63,6 +63,7 @@ def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
     assert "mask 1" in drawn["survival-age"] and "1-2 (n=18)" in drawn["survival-age"]
+    assert "left out" not in drawn["survival-age"], "four policies have room"
     total = run.of("keep-all").cost_usd.sum()
     assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
     assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
