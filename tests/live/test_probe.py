@@ -118,6 +118,7 @@ def test_settings_are_written_in_the_agents_own_format() -> None:
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
     done = probe(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
+    assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"
 
 
 @pytest.mark.parametrize("name", [name for name in agent_names() if load_agent(name).probe.formula])

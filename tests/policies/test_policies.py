@@ -94,6 +94,12 @@ class TestTokenBudget:
 
 
 class TestHeadTail:
+    def test_results_are_cut_as_they_join_by_document_003s_limits(self) -> None:
+        long = "\n".join(map(str, range(300)))
+        assert [one.text for one in run(conversation(long), "head-tail")[-1].view.results] == [
+            head_tail(long, 128, 10_240)
+        ]
+
     def test_small_text_is_unchanged(self) -> None:
         text = "line\n" * 200
         assert head_tail(text, 128, 10_240) == text

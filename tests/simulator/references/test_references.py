@@ -17,6 +17,7 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat, run
 from strategies import QUOTE, conversations, planted, transcripts
 
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.references import (
     Counts,
     Need,
@@ -28,6 +29,7 @@ from ctxsim.simulator.references import (
     word_hash,
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
+from ctxsim.simulator.references.fetching import Fetching
 from ctxsim.simulator.replay.foresight import Ahead
 from ctxsim.transcript import Call, Head, Transcript
 from ctxsim.view import Made, Sizes, View
@@ -420,3 +422,16 @@ def test_identifiers_of_results_are_known_by_their_hashes() -> None:
     found = memoryview(prepare(transcript).words).cast("I")
     assert {word_hash(word) in found for word in ("zebra_one", "zebra_two", "4711")} == {True}
     assert word_hash("zebra_three") not in found and list(found) == sorted(found)
+
+
+def test_what_is_fetched_again_is_another_once_something_wrote_to_its_path() -> None:
+    made = Assembly("fetched")
+    made.user("Go.")
+    for number, (tool, path) in enumerate([("Read", "src/a.py"), ("Read", "src/b.py"), ("Edit", "src/a.py")]):
+        made.response([Part("tool_call", json.dumps({"file_path": path}), tool, f"c{number}")])
+        made.result("text", f"c{number}")
+    fetching = Fetching(made.transcript())
+    # Results stand at 2, 4 and 6, and the edit at 5.
+    assert [fetching.again(place) for place in (2, 4, 6)] == [True, True, False]
+    assert (fetching.source([2, 6]), fetching.source([6])) == (2, None)
+    assert [fetching.changed(2, before) for before in (5, 6)] == [False, True] and not fetching.changed(4, 7)
