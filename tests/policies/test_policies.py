@@ -137,6 +137,12 @@ class TestHeadTail:
     @given(st.integers(0, 60))
     def test_limit_smaller_than_the_marker(self, limit: int) -> None:
         assert len(head_tail("a\n" * 500, 2, limit).encode()) <= max(limit, 0)
+        if limit < len(marker(500, 500)):
+            assert head_tail("\n".join("a" * 500), 2, limit) == marker(500, 500)[:limit]
+
+    def test_a_row_that_fits_to_the_byte_is_kept_whole(self) -> None:
+        row = "x" * 10
+        assert head_tail("\n".join([row] * 4), 1, 20 + len(marker(4, 4))) == row + marker(2, 4) + row
 
     def test_marker_is_seed_003s(self) -> None:
         assert marker(9744, 10000).strip() == "[... omitted 9744 of 10000 lines ...]"
