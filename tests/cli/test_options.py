@@ -39,3 +39,23 @@ def test_rules_of_the_provider_have_their_fields_types() -> None:
 )
 def test_others_are_refused(text: str, message: str) -> None:
     assert message in typed("--provider", text)
+
+
+def test_what_a_run_is_told_where_little_is_typed() -> None:
+    def told(*arguments: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+
+        def command(**values: Any) -> None:
+            found.update(values)
+
+        for option in reversed(options.RUN_OPTIONS):
+            command = option(command)
+        done = CliRunner().invoke(click.command()(command), arguments)
+        assert done.exit_code == 0, done.output
+        return found
+
+    assert {name: value for name, value in told().items() if value not in (None, ())} == {
+        "head": "fitted", "across": False, "force": False, "resume": False, "text": "redacted", "seed": 0, "jobs": 1,
+    }  # fmt: skip
+    flags = ("--across-compactions", "--force", "--resume")
+    assert {name for name, value in told(*flags).items() if value is True} == {"across", "force", "resume"}

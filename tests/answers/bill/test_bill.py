@@ -129,6 +129,8 @@ def test_the_last_days_are_those_that_the_logs_hold(tmp_path: Path) -> None:
     (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in json.loads(late)))
     assert bill(tmp_path / "logs").total().responses == 6
     assert bill(tmp_path / "logs", days=90).total().responses == 18
+    # The newest is of 9:05. The others' six are of 9:00 to 9:05, 59 days before: one of each is no older than that.
+    assert [bill(tmp_path / "logs", days=days).total().responses for days in (58, 59, 60)] == [6, 8, 18]
     assert bill(tmp_path / "logs", days=None).total().responses == 18
 
 

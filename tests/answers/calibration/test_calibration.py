@@ -122,6 +122,7 @@ class TestCalibration:
         assert told["chars/4, held-out MAPE"] is not None and told["chars/4, held-out MAPE"] > 0.1
         assert list(told)[:3] == [f"{name}, held-out MAPE" for name in ("chars/4", "one ratio", "character classes")]
         assert not any("counted" in name for name in told)
+        assert all(value == round(value or 0, 4) for value in told.values() if value is not None)
 
     def test_errors_of_requests_with_two_characters_a_token_by_hand(self) -> None:
         sample = collect(with_usage(), open_tokenizer(), "kind")
