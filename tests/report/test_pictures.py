@@ -78,7 +78,7 @@ def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_pat
 def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
         found = frontiers(run, dollars)
-        assert [one.dash for one in found] == names
+        assert [one.dash for one in found] == names and found[0].about.endswith(", edits free") is dollars
         shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
         assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
     # Whoever may keep pieces of results never needs more than who keeps them whole.
