@@ -30,6 +30,7 @@ from ctxsim.simulator.references import (
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.simulator.references.fetching import Fetching
+from ctxsim.simulator.references.survival import all_kept
 from ctxsim.simulator.replay.foresight import Ahead
 from ctxsim.transcript import Call, Head, Transcript
 from ctxsim.view import Made, Sizes, View
@@ -164,6 +165,10 @@ def test_first_use_of_a_result_is_a_need_with_its_age() -> None:
     )  # fmt: skip
     assert needed(chatted) == [(2, "zebra_one", 0), (3, "zebra_two", 1)]
     assert prepare(chatted).needs(3) == (Need("zebra_two", "strict", False, (2,), 1),)
+    counts = [
+        (one.refs_needed_fresh, one.refs_kept_fresh, one.refs_needed_strict) for one in all_kept(prepare(chatted))
+    ]
+    assert counts == [(0, 0, 0), (1, 1, 0), (0, 0, 1)]
 
 
 def test_age_counts_from_the_most_recent_source() -> None:
