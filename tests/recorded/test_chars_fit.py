@@ -142,4 +142,5 @@ def test_what_joins_unlogged_is_there_from_its_own_call_on() -> None:
         if call.usage
     ]
     (one,) = collect([msgspec.structs.replace(made, calls=tuple(calls))], open_tokenizer(), "kind").series
-    assert one.joined == pytest.approx([0] * 4 + [8_000] * 5, abs=10)
+    # Of nine calls the second grew by less than 500 tokens, which says nothing.
+    assert one.joined == pytest.approx([0] * 3 + [8_000] * 5, abs=10)
