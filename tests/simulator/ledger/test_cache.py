@@ -207,3 +207,13 @@ def test_equal_bytes_are_a_cache_hit_whatever_we_call_them() -> None:
     reads = [one.bill.split.read for one in sent]
     assert reads[2] < reads[3] < reads[4]
     assert not any(one.cache_break for one in sent)
+
+
+def test_what_was_read_although_its_lifetime_was_over_is_no_miss() -> None:
+    # Ten minutes between calls, five of lifetime; the log says that 1,000 tokens were read all the same.
+    made = conversation(BIG, BIG, system=BIG)
+    calls = tuple(
+        msgspec.structs.replace(call, time_s=600.0 * n, held=1_000 if n else None) for n, call in enumerate(made.calls)
+    )
+    sent = sent_of(msgspec.structs.replace(made, calls=calls))
+    assert [(one.bill.split.read, one.bill.tokens_missed) for one in sent] == [(0, 0), (1_000, 0), (1_000, 0)]

@@ -99,6 +99,8 @@ def test_how_long_an_entry_lives() -> None:
     openai = load_vendor("openai").cache
     assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
     assert openai.lifetime("gpt-4.1", long=True) == 86_400
+    one = load_vendor("deepseek").cache
+    assert one.lifetime("deepseek-chat", long=True) == one.lifetime("deepseek-chat", long=False) > 60, "it has but one"
 
 
 def test_a_scenario_that_states_part_of_a_rate_limit_gets_the_vendors_rest() -> None:
