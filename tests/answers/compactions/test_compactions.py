@@ -165,6 +165,11 @@ def test_sizes_are_as_recorded() -> None:
     assert (row.tokens_before, row.tokens_after, row.tokens_rewritten) == (9_500, 4_000, 4_000)
     assert row.share == round(9_500 / row.window, 4)
     assert (row.call, row.calls_after, row.started_by) == (4, 3, "auto")
+    made = session()
+    calls = [msgspec.structs.replace(call, window=10_000 * n) for n, call in enumerate(made.calls, 1)]
+    row = row_of(msgspec.structs.replace(made, calls=tuple(calls)))
+    # The third call's: the last one before it.
+    assert (row.window, row.share) == (30_000, round(9_500 / 30_000, 4))
 
 
 def test_it_pays_for_itself_by_reading_less() -> None:

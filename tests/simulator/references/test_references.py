@@ -29,10 +29,10 @@ from ctxsim.simulator.references import (
     word_hash,
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
-from ctxsim.simulator.references.fetching import Fetching
+from ctxsim.simulator.references.fetching import Fetching, only_looks
 from ctxsim.simulator.references.survival import all_kept
 from ctxsim.simulator.replay.foresight import Ahead
-from ctxsim.transcript import Call, Head, Transcript
+from ctxsim.transcript import Call, Head, Item, Transcript
 from ctxsim.view import Made, Sizes, View
 
 
@@ -440,3 +440,12 @@ def test_what_is_fetched_again_is_another_once_something_wrote_to_its_path() -> 
     assert [fetching.again(place) for place in (2, 4, 6)] == [True, True, False]
     assert (fetching.source([2, 6]), fetching.source([6])) == (2, None)
     assert [fetching.changed(2, before) for before in (5, 6)] == [False, True] and not fetching.changed(4, 7)
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [("cat src/a.py | head -3", True), ("ls -l 2>/dev/null", True), ("cat a.py > b.py", False),
+     ("ls && rm src/a.py", False), ("git status", True), ("git push", False)],
+)  # fmt: skip
+def test_a_command_looks_if_none_of_its_parts_changes_anything(command: str, looks: bool) -> None:
+    assert only_looks(Item("tool_call", 0, 0, json.dumps({"command": command}), "Bash")) is looks
