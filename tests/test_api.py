@@ -368,6 +368,12 @@ def test_parts_of_ones_own_are_checked(logs: Path, tmp_path: Path, monkeypatch: 
     assert gaps.ok and gaps.frame().to_dict("list") == {
         "what": ["finding"] * 2, "line": ["cache names no source", "cache names no date"]
     }  # fmt: skip
+    (tmp_path / "mine.py").write_text(
+        "from ctxsim import Estimator\nclass Headless(Estimator):\n    name = 'headless'\n"
+        "    def text(self, text): return len(text)\n    def head(self, head): return -1\n"
+    )
+    told = ctxsim.check("estimator", "mine.py:Headless").violations
+    assert told == ("documented-53k, the head: -1 is not a whole number of at least 0",)
     with pytest.raises(UnknownName, match="did you mean policy"):
         ctxsim.check("polcy", "mask")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="did you mean mask"):
