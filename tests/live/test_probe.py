@@ -92,6 +92,13 @@ def test_an_agent_that_is_given_prompts_one_by_one() -> None:
     assert (done.verdict, done.inside) == ("honoured", True)
 
 
+def test_an_agent_that_counts_by_itself_is_met_less_closely() -> None:
+    done = check_setting(agent("honours", Probing(window=272_000, counts="own")), PATH, {LIMIT: 60_000})
+    # Its count may be half a per cent off ours, to either side.
+    assert done.lower is not None and done.upper is not None
+    assert done.lower < 60_000 * 0.995 and done.upper >= 60_000 * 1.005 and done.verdict == "honoured"
+
+
 def test_an_agent_that_does_not_start_says_why() -> None:
     broken = msgspec.structs.replace(agent("honours"), command=(sys.executable, "-c", "print('no such model')"))
     with pytest.raises(CtxsimError, match="codex sent no request; it said: no such model"):
