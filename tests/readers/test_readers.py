@@ -169,6 +169,7 @@ def test_repeated_ids_pair_in_order(tmp_path: Path) -> None:
         (b'{"messages": []}', "no transcript format"),
         (b'[{"role": "user", "content": "cut', "is not complete JSON"),
         (b'[{"role": "user", "content": "\xff"}]', "m.json:1: invalid UTF-8 at byte 30"),
+        (b'\n[{"role": "user", "content": "\xff"}]', "m.json:2: invalid UTF-8 at byte 31"),
         (b'[{"role": "user", "content": 5}, {"role": "tool"}]', "message 0: Expected `str | array | null`"),
         (b'[{"role": "user"}, {"role": "wizard", "content": "x"}]', "message 1: Invalid enum value 'wizard'"),
         (b'[{"role": "user"}, {"role": "assistant", "tool_calls": [{"function": {}}]}]', "required field `name`"),
