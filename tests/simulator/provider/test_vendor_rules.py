@@ -11,6 +11,7 @@ from command_line import ctxsim
 from samples import call_rows, conversation, run
 
 from ctxsim.answers.validation.validation import compare
+from ctxsim.errors import LabelError, UnknownName
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
@@ -156,3 +157,15 @@ def test_what_deepseek_reads_is_right_to_one_unit() -> None:
 def test_a_vendors_tool_prompt_is_that_of_the_model() -> None:
     framing = Framing(tools={"claude-3*": 300, "claude-*": 346, "source": "a page"})
     assert [framing.of_tools(model) for model in ("claude-3-opus", "claude-9", "gpt-5", "source")] == [300, 346, 0, 0]
+
+
+def test_a_vendor_is_shipped_a_file_or_in_the_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    own = tmp_path / "ctxsim" / "vendors" / "ours.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("[cache]\nlifetime_s = 61\n")
+    assert [load_vendor(one).cache.lifetime_s for one in ("ours", str(own))] == [61, 61]
+    with pytest.raises(UnknownName, match="unknown vendor 'outs'; did you mean ours"):
+        load_vendor("outs")
+    with pytest.raises(LabelError, match=r"no vendor file outs\.toml"):
+        load_vendor("outs.toml")
