@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from corpus import FOLDER, here
 from invented import claude_code, codex, write_logs
+from samples import ASK, TASK, chat
 
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.extract import facts_of
@@ -18,7 +19,7 @@ from ctxsim.answers.bill.facts import BESIDE, JOINED, OUTPUT, UNKNOWN, Session
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
 from ctxsim.readers import read
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Transcript, Usage
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +122,16 @@ def test_responses_of_a_model_without_a_known_price_are_counted(tmp_path: Path) 
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     total = bill(tmp_path / "a.jsonl").total()
     assert (total.unpriced, total.responses, total.usd) == (6, 6, 0)
+
+
+def test_a_users_text_after_a_response_begins_a_turn() -> None:
+    made = chat(
+        TASK, ASK, ("tool_result", "a"), ASK, ("tool_result", "b"), ("assistant", "c"), ("user", "And?"),
+        ("assistant", "d"),
+    )  # fmt: skip
+    calls = tuple(msgspec.structs.replace(call, usage=Usage(100 * n, 5)) for n, call in enumerate(made.calls, 1))
+    (session,) = facts_of([msgspec.structs.replace(made, calls=calls)]).sessions
+    assert [one.turn for one in session.responses] == [False, False, False, True]
 
 
 def test_the_last_days_are_those_that_the_logs_hold(tmp_path: Path) -> None:
