@@ -216,6 +216,17 @@ def test_openclaw_looks_before_a_turn_and_summarizes_a_cut_turn_apart() -> None:
     assert len(driven.asked) == 1
 
 
+def test_openclaw_summarizes_what_stands_behind_its_last_summary() -> None:
+    driven = Driven("openclaw:keep_recent_tokens=50", 400)
+    driven.user("The task.")
+    for first, second in (("1", "2"), ("3", "4")):
+        driven.calls(first * 800)
+        driven.calls(second * 40)
+        # The newest exchange is 12 tokens, and with the 200 before it over 50: it stays.
+        assert driven.refused() is not None and results(driven) == f"S{{{second}"
+    assert [item.text[:2] for item in driven.asked[1]] == ["{}", "22", "{}", "33"]
+
+
 def test_openclaw_weighs_characters_of_east_asia() -> None:
     counter = open_policy("openclaw").estimator
     assert [counter.text(text) for text in ("word", "\u6570\u6570", "\uac00", "\u1100")] == [1, 2, 1, 3]

@@ -86,6 +86,12 @@ def test_a_total_cost_counts_where_no_step_states_its_own(tmp_path: Path) -> Non
     assert (whole.cost_usd, steps.cost_usd) == (2.5, None)
 
 
+def test_a_head_that_ctxsim_wrote_beside_a_step_is_that_calls(tmp_path: Path) -> None:
+    held = {"ctxsim": {"system": "Other.", "tools": ["{}"]}}
+    (transcript,) = found(tmp_path, document(user("Go."), agent("x"), agent("y", extra=held)))
+    assert [call.head for call in transcript.calls] == [None, Head("Other.", ("{}",))]
+
+
 def test_what_is_no_plain_step_is_noted(tmp_path: Path) -> None:
     other = {"trajectory_path": "sub.json"}
     metrics = {"prompt_tokens": 40}
