@@ -15,7 +15,8 @@ from strategies import transcripts
 
 from ctxsim.policies import Policy
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.misses import expected_loss
+from ctxsim.simulator.provider.prices import Prices, Split
 from ctxsim.simulator.provider.vendor import vendor_names
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Call, Head, Item, Transcript
@@ -217,3 +218,15 @@ def test_what_was_read_although_its_lifetime_was_over_is_no_miss() -> None:
     )
     sent = sent_of(msgspec.structs.replace(made, calls=calls))
     assert [(one.bill.split.read, one.bill.tokens_missed) for one in sent] == [(0, 0), (1_000, 0), (1_000, 0)]
+
+
+def test_expected_misses_are_a_share_of_each_read_and_written_again() -> None:
+    plain, expected = (sent_of(conversation(BIG, BIG, system=BIG), misses=misses) for misses in ("none", "expected"))
+    loss = expected_loss("anthropic", 10)
+    assert loss is not None
+    for one, other in zip(plain, expected, strict=True):
+        lost = round(one.bill.split.read * loss.mean)
+        assert (lost > 0) is (one.call > 1) and other.bill.tokens_missed == lost
+        assert other.bill.split == Split(
+            one.bill.split.read - lost, one.bill.split.write + lost, one.bill.split.uncached
+        )
