@@ -241,3 +241,27 @@ def test_vercel_prunes_calls_before_the_last_messages() -> None:
     assert results(of_calls("vercel-prune:trigger=1000", 3)) == "T{1{2{3"
     with pytest.raises(LabelError, match="before-last-N-messages"):
         open_policy("vercel-prune:tool_calls=some").create()
+
+
+def test_langchain_summarizes_from_tokens_on_or_where_it_is_told_from_messages_on() -> None:
+    # Seven messages of few tokens.
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2", 3)) == "T{1{2{3"
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2,trigger_messages=8", 3)) == "T{1{2{3"
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2,trigger_messages=7", 3)) == "H{3"
+
+
+def test_deepagents_counts_tools_at_four_characters_a_token() -> None:
+    # A tenth of 1,000; the three messages are some 20.
+    label = "deepagents:trigger=0.1,keep_messages=1"
+    for characters, sent in ((200, "T{1"), (399, "H{1")):
+        driven = of_calls(label, 1, window=1_000)
+        driven.sees.head = Head("", ("x" * characters,))
+        assert results(driven) == sent
+
+
+def test_llamaindex_sends_what_fits_from_a_users_text_on() -> None:
+    # Results are 2 tokens, texts 3 and 2, calls nothing. From the second result on 6 tokens fit: its task is the next.
+    driven = of_calls("llamaindex-buffer:token_limit=6,estimator=chars", 2)
+    driven.user("More.")
+    driven.calls("3" * 8)
+    assert results(driven) == "M{3"
