@@ -84,6 +84,7 @@ def test_a_total_cost_counts_where_no_step_states_its_own(tmp_path: Path) -> Non
         tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": 40, "cost_usd": 0.5}), **total)
     )
     assert (whole.cost_usd, steps.cost_usd) == (2.5, None)
+    assert [made.get("final_metrics") for made in documents([whole, steps])] == [{"total_cost_usd": 2.5}, None]
 
 
 def test_a_head_that_ctxsim_wrote_beside_a_step_is_that_calls(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.readers.formats.openhands.completions import owns
 from ctxsim.transcript import Call, Compaction, Transcript, Usage, problems
 
 TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Runs é."}}]
@@ -249,3 +250,14 @@ def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", record(1_700_000_001.5, [SYSTEM, {"role": "robot"}], calling("c1")))
     with pytest.raises(InputError, match=r"model-1700000001\.5\.json message 1: .*role"):
         transcripts(folder)
+
+
+def test_a_folder_is_a_run_s_own_where_it_holds_records_alone(tmp_path: Path) -> None:
+    assert not owns(tmp_path)
+    folder = write(tmp_path / "run", record(1.0, [SYSTEM, TASK], calling("c1")))
+    assert owns(folder)
+    (folder / "another.jsonl").touch()
+    assert not owns(folder)
+    (folder / "another.jsonl").unlink()
+    (folder / "inside").mkdir()
+    assert not owns(folder)
