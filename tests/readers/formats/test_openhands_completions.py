@@ -107,6 +107,16 @@ def test_a_folder_is_one_transcript_and_every_request_is_the_recorded_one(tmp_pa
     assert transcript.notes == ()
 
 
+def test_records_whose_names_tell_no_time_come_by_their_own_those_without_any_first(tmp_path: Path) -> None:
+    untimed, early = record(0.0, FIRST, calling("c1", "I look.")), record(0.5, SECOND, DONE)
+    del untimed["timestamp"]
+    (tmp_path / "b.json").write_text(json.dumps(untimed))
+    (tmp_path / "a.json").write_text(json.dumps(early))
+    (transcript,) = transcripts(tmp_path)
+    assert [item.text for item in transcript.items][-1] == "Done." and len(transcript.calls) == 2
+    assert transcript.notes == ()
+
+
 def test_the_last_record_alone_gives_the_whole_conversation(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", record(1_700_000_100.5, THIRD, DONE))
     (by_folder,) = transcripts(folder)
