@@ -85,8 +85,6 @@ def test_pyproject_says_the_same_and_the_nearest_file_counts(project: Path) -> N
     assert "From ../ctxsim.toml" in ctxsim("list", "config", cwd=project / "src").stdout
     (project / "src" / ".git").mkdir()
     assert "No ctxsim.toml" in ctxsim("list", "config", cwd=project / "src").stdout
-    found = ctxsim("list", "config", "--format", "md", cwd=project / "src").stdout
-    assert found.startswith("| setting | value | what |\n|---|---|---|\n"), "texts stand to the left"
 
 
 @pytest.mark.parametrize(
