@@ -21,6 +21,7 @@ def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_pa
     plan = ProbePlan(
         conversation("text"), Provider(), agent("honours"), Faults(), str(tmp_path), "/bin", 10, single=4_000
     )
+    Path(plan.project).mkdir()
     probe = Growing(plan)
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Read."}]
     tool = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object", "properties": {}}}}
