@@ -17,18 +17,26 @@ from ctxsim.live.probe.plan import ProbePlan
 from ctxsim.simulator.provider import Provider
 
 
-def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_path: Path) -> None:
-    plan = ProbePlan(
-        conversation("text"), Provider(), agent("honours"), Faults(), str(tmp_path), "/bin", 10, single=4_000
-    )
+def asked_twice(folder: Path, **more: Any) -> tuple[Growing, list[bool]]:
+    """A probe that was asked for a small request and for it with one text more, and whether it was then over."""
+    plan = ProbePlan(conversation("text"), Provider(), agent("honours"), Faults(), str(folder), "/bin", 10, **more)
     Path(plan.project).mkdir()
-    probe = Growing(plan)
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read."}]
+    probe, over = Growing(plan), []
+    messages = [{"role": "user", "content": "Read."}]
     tool = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object", "properties": {}}}}
-    over = []
-    for number in range(2):
-        served = probe.answer("chat", {"messages": messages, "tools": [tool]}, "m", False, {})
+    for _ in range(2):
+        assert probe.answer("chat", {"messages": messages, "tools": [tool]}, "m", False, {}).reply
         over.append(probe.over)
-        assert served.reply
-        messages.append({"role": "user", "content": f"Result {number}."})
-    assert over == [False, True]
+        messages = [*messages, {"role": "user", "content": "More."}]
+    return probe, over
+
+
+def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_path: Path) -> None:
+    probe, over = asked_twice(tmp_path, single=4_000)
+    assert over == [False, True] and all(one.reported == one.tokens for one in probe.sent)
+
+
+def test_small_requests_are_reported_as_large_as_the_waypoint_is_near(tmp_path: Path) -> None:
+    probe, over = asked_twice(tmp_path, waypoints=(60_000,))
+    assert over == [False, False]
+    assert all(one.tokens < 100 and 50_000 < one.reported < 60_000 for one in probe.sent)
