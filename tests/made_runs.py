@@ -26,14 +26,14 @@ def made_run(
     recorders: Sequence[Recorder] = (),
     refetch: float | None = None,
 ) -> Run:
-    """A run of some policies, each with a few columns of each of its transcripts; keep-all's come first.
+    """A run of some policies, each with a few columns of its transcripts, or of the first; keep-all's come first.
 
     Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
     """
     keep_all = [dict(row) for row in rows["keep-all"]]
     summary = []
     for label, given in rows.items():
-        for n, (row, whole) in enumerate(zip(given, keep_all, strict=True)):
+        for n, (row, whole) in enumerate(zip(given, keep_all, strict=False)):
             cost, base = row.get("cost_usd"), whole.get("cost_usd")
             tokens = row.get("tokens_sum", 1000)
             values = {

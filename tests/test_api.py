@@ -300,6 +300,20 @@ def test_a_sweep_runs_every_setting_and_the_bounds(tmp_path: Path) -> None:
         ctxsim.sweep("documented-53k", "token-budget:budget=1..2@x")
 
 
+def test_what_to_construct_is_tried_near_the_best_and_with_the_other_arguments_of_its_class(tmp_path: Path) -> None:
+    turns: list[Any] = [{"role": "user", "content": "Go."}]
+    for step in range(12):
+        asked = {"id": f"c{step}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        turns.append({"role": "assistant", "content": None, "tool_calls": [asked]})
+        turns.append({"role": "tool", "tool_call_id": f"c{step}", "content": f"{step}: " + "word " * 4_000})
+    (tmp_path / "chat.json").write_text(json.dumps([*turns, {"role": "assistant", "content": "Done."}]))
+    found = ctxsim.construct("pydantic-ai", tmp_path, goal="tokens")
+    assert found.code == ("ClearToolResults(max_tokens=20000)",)
+    # First two classes' budgets of 20, 40 and 80 thousand tokens, and 10 and 30 pairs of the one: 8. Then 30,000,
+    # between the best and the next, and both with 10 and 30 pairs, never two budgets of one class: 1 + 2 x 2.
+    assert found.tried == 8 + 5
+
+
 def test_two_runs_are_compared(tmp_path: Path) -> None:
     small, large = (
         ctxsim.bench("fifty-turns", ["token-budget"], window=window, out=tmp_path / f"{window}")
@@ -359,6 +373,12 @@ def test_parts_of_ones_own_are_checked(logs: Path, tmp_path: Path, monkeypatch: 
     assert gaps.ok and gaps.frame().to_dict("list") == {
         "what": ["finding"] * 2, "line": ["cache names no source", "cache names no date"]
     }  # fmt: skip
+    (tmp_path / "mine.py").write_text(
+        "from ctxsim import Estimator\nclass Headless(Estimator):\n    name = 'headless'\n"
+        "    def text(self, text): return len(text)\n    def head(self, head): return -1\n"
+    )
+    told = ctxsim.check("estimator", "mine.py:Headless").violations
+    assert told == ("documented-53k, the head: -1 is not a whole number of at least 0",)
     with pytest.raises(UnknownName, match="did you mean policy"):
         ctxsim.check("polcy", "mask")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="did you mean mask"):

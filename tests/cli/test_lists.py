@@ -55,3 +55,8 @@ def test_a_pattern_lists_what_fits_it(tmp_path: Path) -> None:
 def test_labels_are_listed_whole(tmp_path: Path) -> None:
     for line in ctxsim("list", "scenarios", cwd=tmp_path).stdout.splitlines():
         assert not line.endswith("-"), line
+
+
+def test_texts_of_settings_stand_to_the_left(tmp_path: Path) -> None:
+    found = ctxsim("list", "config", "--format", "md", cwd=tmp_path).stdout
+    assert found.startswith("| setting | value | what |\n|---|---|---|\n")

@@ -98,3 +98,9 @@ def test_a_folder_of_settings_is_a_project(tmp_path: Path) -> None:
 def test_a_head_is_no_less_than_nothing() -> None:
     assert given(usual={"head": 300})["head"] == 300
     assert "'-3' is none of: fitted, none" in given(usual={"head": -3})["error"]
+
+
+def test_flags_are_off_unless_typed() -> None:
+    flags = ("across", "force", "resume")
+    assert not any(given()[name] for name in flags) and given()["text"] == "redacted"
+    assert all(given("--across-compactions", "--force", "--resume")[name] for name in flags)

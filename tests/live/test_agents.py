@@ -13,7 +13,7 @@ from samples import conversation
 pytest.importorskip("starlette")
 
 from ctxsim.errors import CtxsimError, UnknownName
-from ctxsim.live.agent import Agent, agent_names, load_agent
+from ctxsim.live.agent import Agent, agent_names, agent_problems, load_agent
 from ctxsim.live.enclosure import enclose
 from ctxsim.live.faults import Faults
 from ctxsim.live.install import cache_folder, located
@@ -37,6 +37,7 @@ def test_an_agents_file_says_all_that_is_needed(name: str) -> None:
     for helper in agent.helpers:
         re.compile(helper.pattern)
         assert helper.where != "header" or helper.header
+    assert agent_problems(name) == []
 
 
 def test_an_unknown_agent_is_told() -> None:

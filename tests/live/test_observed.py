@@ -85,7 +85,9 @@ def test_an_agent_that_edits_nothing_is_keep_all(tmp_path: Path) -> None:
 
 def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None:
     observation, entries = lived(tmp_path / "log.jsonl", compacts=True, refused=True)
-    assert [len(tries) for tries in observation.attempts] == [1, 1, 2]
+    assert [len(tries) for tries in observation.attempts] == [1, 1, 2] and not observation.refused
+    unfinished = observe("observed:mine", script_of(sample()), entries[:-1]).refused
+    assert list(unfinished) == [3] and "700" in unfinished[3], "what the endpoint said"
     provider = Provider(window=700)
     sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
     assert [(one.status, one.attempts) for one in sent] == [("ok", 1), ("ok", 1), ("ok", 2)]

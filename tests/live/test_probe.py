@@ -94,6 +94,13 @@ def test_an_agent_that_is_given_prompts_one_by_one() -> None:
     assert (done.verdict, done.inside) == ("honoured", True)
 
 
+def test_an_agent_that_counts_by_itself_is_met_less_closely() -> None:
+    done = check_setting(agent("honours", Probing(window=272_000, counts="own")), PATH, {LIMIT: 60_000})
+    # Its count may be half a per cent off ours, to either side.
+    assert done.lower is not None and done.upper is not None
+    assert done.lower < 60_000 * 0.995 and done.upper >= 60_000 * 1.005 and done.verdict == "honoured"
+
+
 def test_an_agent_that_does_not_start_says_why() -> None:
     broken = msgspec.structs.replace(agent("honours"), command=(sys.executable, "-c", "print('no such model')"))
     with pytest.raises(CtxsimError, match="codex sent no request; it said: no such model"):
@@ -120,6 +127,7 @@ def test_settings_are_written_in_the_agents_own_format() -> None:
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
     done = probe(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
+    assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"
 
 
 @pytest.mark.parametrize("name", [name for name in agent_names() if load_agent(name).probe.formula])
@@ -196,6 +204,9 @@ REFUSAL = Awaited("only after a refusal")
         (Seen("not run"), Asked(AT_60, AT_90, True), "refused"),
         (Seen("proactive", None, 4_900), Asked(Awaited("proactive", None, 5_000), AT_60, True), "honoured"),
         (Seen("proactive", None, 9_000), Asked(Awaited("proactive", None, 5_000), AT_60, True), "unclear"),
+        # Beyond 600 characters an agent's own line may be 3 % of what is left: 1,200 of 40,000.
+        (Seen("proactive", None, 41_200), Asked(Awaited("proactive", None, 40_000), AT_60, True), "honoured"),
+        (Seen("proactive", None, 41_300), Asked(Awaited("proactive", None, 40_000), AT_60, True), "unclear"),
     ],
 )
 def test_verdicts(seen: Seen, asked: Asked, found: str) -> None:

@@ -94,6 +94,12 @@ class TestTokenBudget:
 
 
 class TestHeadTail:
+    def test_results_are_cut_as_they_join_by_document_003s_limits(self) -> None:
+        long = "\n".join(map(str, range(300)))
+        assert [one.text for one in run(conversation(long), "head-tail")[-1].view.results] == [
+            head_tail(long, 128, 10_240)
+        ]
+
     def test_small_text_is_unchanged(self) -> None:
         text = "line\n" * 200
         assert head_tail(text, 128, 10_240) == text
@@ -131,6 +137,12 @@ class TestHeadTail:
     @given(st.integers(0, 60))
     def test_limit_smaller_than_the_marker(self, limit: int) -> None:
         assert len(head_tail("a\n" * 500, 2, limit).encode()) <= max(limit, 0)
+        if limit < len(marker(500, 500)):
+            assert head_tail("\n".join("a" * 500), 2, limit) == marker(500, 500)[:limit]
+
+    def test_a_row_that_fits_to_the_byte_is_kept_whole(self) -> None:
+        row = "x" * 10
+        assert head_tail("\n".join([row] * 4), 1, 20 + len(marker(4, 4))) == row + marker(2, 4) + row
 
     def test_marker_is_seed_003s(self) -> None:
         assert marker(9744, 10000).strip() == "[... omitted 9744 of 10000 lines ...]"

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.archive import member_bytes
+from ctxsim.readers.source.archive import check_archive, member_bytes
 
 DATA = b"a line of text\n" * 500
 
@@ -50,6 +50,18 @@ def test_zstandard_in_one_frame_and_in_several(tmp_path: Path) -> None:
     assert only_member(tmp_path / "a.zip") == DATA
     write_zip(tmp_path / "b.zip", 93, zstandard(DATA) + zstandard(b"more"), DATA + b"more")
     assert only_member(tmp_path / "b.zip") == DATA + b"more"
+
+
+def test_members_may_be_a_hundred_times_their_archive_and_not_a_byte_more(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", b"x" * 20_000)
+    with zipfile.ZipFile(path) as archive:
+        archive.infolist()[0].file_size = 100 * path.stat().st_size
+        check_archive(archive, "a.zip")
+        archive.infolist()[0].file_size += 1
+        with pytest.raises(InputError, match="expands to more than 100 times its size"):
+            check_archive(archive, "a.zip")
 
 
 def test_damage_says_which_member(tmp_path: Path) -> None:

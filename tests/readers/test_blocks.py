@@ -31,8 +31,12 @@ def png(width: int, height: int) -> str:
         ("openai", (1_024, 1_024), 85 + 4 * 170),
         # 1,000 x 2,000 to 768 x 1,536: 2 x 3 tiles, filled to the last pixel.
         ("openai", (1_000, 2_000), 85 + 6 * 170),
+        # One pixel more than a tile begins another.
+        ("openai", (513, 512), 85 + 2 * 170),
+        ("openai", (512, 513), 85 + 2 * 170),
         ("gemini", (384, 384), 258),
         ("gemini", (769, 768), 2 * 258),
+        ("gemini", (768, 769), 2 * 258),
     ],
 )
 def test_formulas_by_hand(vendor: str, size: tuple[int, int], tokens: int) -> None:

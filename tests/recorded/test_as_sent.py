@@ -21,9 +21,8 @@ from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.readers.glance import accepted
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
 from ctxsim.simulator.replay import Sent, replay
-from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
+from ctxsim.transcript import UNLOGGED, Compaction, Transcript, Usage, problems
 
 WORDS = "word " * 1_000
 
@@ -181,24 +180,6 @@ def test_a_compaction_is_replayed_as_segments_or_across_with_what_was_recorded()
     assert not any(call.comparable for call in whole.transcript.calls[3:])
 
 
-def test_the_window_is_stated_or_that_of_the_project() -> None:
-    stated = Transcript("a", compacted().head, (), (Call(0, 0, window=258_400),))
-    assert recorded_window(stated, 400_000, "openai") == (258_400, "window 258,400 stated by the log")
-    # Anthropic offers models of a million tokens with 200,000 too: whoever was compacted at 167,000 and whoever wasn't
-    # has the window that holds what all sessions of the project had accepted.
-    plain = msgspec.structs.replace(compacted(), compactions=(), project="/p")
-    for session in (msgspec.structs.replace(compacted(), project="/p"), plain):
-        few, many = (167_000, 7), (201_000, 7)
-        found = recorded_window(session, 1_000_000, "anthropic", few)
-        assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
-        assert recorded_window(session, 1_000_000, "anthropic", many) is None, "the model's own"
-        assert recorded_window(session, 1_000_000, "google", few) is None, "offered with one window"
-        assert recorded_window(session, 200_000, "anthropic", few) is None, "the model's own explains it"
-    large = with_usage(conversation(), [Usage(112_000)])
-    found = recorded_window(large, 64_000, "none")
-    assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
-
-
 def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> None:
     def line(model: str, *tokens: int) -> str:
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -210,24 +191,6 @@ def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> 
     (tmp_path / "b.jsonl").write_text(line("m", 4, 500, 6) + "no JSON\n")
     found = accepted(sources(str(tmp_path)))
     assert found == {"m in /p": (510, 2), "n in /p": (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
-
-
-def test_recorded_reads_tell_the_cache() -> None:
-    def reads(gap_s: float, *found: int) -> Transcript:
-        made = with_usage(conversation(*["r"] * (len(found) - 1)), [Usage(10_000, 5, read, 0) for read in found])
-        calls = [msgspec.structs.replace(call, time_s=gap_s * n) for n, call in enumerate(made.calls)]
-        return msgspec.structs.replace(made, calls=tuple(calls))
-
-    assert long_cache(reads(900, 0, 9_000, 9_000), "anthropic", "claude-opus-5")
-    assert not long_cache(reads(900, 0, 0, 0), "anthropic", "claude-opus-5")
-    assert not long_cache(reads(60, 0, 9_000, 9_000), "anthropic", "claude-opus-5"), "short pauses tell nothing"
-    stated = reads(60, 0, 9_000, 9_000)
-    for long, share in ((100, True), (0, False)):
-        usage = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=long)
-        calls = tuple(msgspec.structs.replace(call, usage=usage) for call in stated.calls)
-        told = msgspec.structs.replace(stated, calls=calls)
-        assert long_cache(told, "anthropic", "claude-opus-5") is share, "what the log states of writes"
-    assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
 
 
 def test_a_miss_that_was_recorded_is_nobodys_read() -> None:

@@ -132,3 +132,15 @@ def test_larger_requests_weigh_less_by_the_square() -> None:
     assert slope([found]) == pytest.approx(14 / 11)
     # The head is what is left of the means.
     assert head(found, 14 / 11) == pytest.approx(280 / 21 - 14 / 11 * 60 / 21)
+
+
+def test_what_joins_unlogged_is_there_from_its_own_call_on() -> None:
+    made = logged("t", 4_000, 0.25)
+    calls = [
+        msgspec.structs.replace(call, usage=Usage(call.usage.input_tokens + 8_000 * (number >= 5), 1))
+        for number, call in enumerate(made.calls, 1)
+        if call.usage
+    ]
+    (one,) = collect([msgspec.structs.replace(made, calls=tuple(calls))], open_tokenizer(), "kind").series
+    # Of nine calls the second grew by less than 500 tokens, which says nothing.
+    assert one.joined == pytest.approx([0] * 3 + [8_000] * 5, abs=10)

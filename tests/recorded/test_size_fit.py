@@ -168,3 +168,6 @@ def test_a_factor_is_told_by_how_requests_grow() -> None:
     # Before any growth the prior counts as if 5,000 tokens told of it.
     assert factor_of(found[:1], 1.2) == 1.2
     assert factor_of(found, 1.0) == (5_000 + 4_000) / (5_000 + 2_000)
+    # 3.5 tokens for each counted one still are a tokenizer's, more are texts that no line holds.
+    assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_500)], 1.0) == (5_000 + 3_500) / 6_000
+    assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_501)], 1.0) == 1.0

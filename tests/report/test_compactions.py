@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.report.compactions import again_lines, agent_lines, compaction_sheet, kind_lines, shares
+from ctxsim.report.compactions import COLUMNS, again_lines, agent_lines, compaction_sheet, kind_lines, shares
 from ctxsim.report.sheet import text_rows
 from ctxsim.results.compactions import CompactionKindRow, CompactionRow
 
@@ -75,3 +75,8 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
     few = " ".join(again_lines(rows[:9]))
     assert few.startswith("In recordings of others 20% to 85% of what was lost")
     assert few.endswith("9 compactions of your own can't tell: it takes 10.")
+
+
+def test_columns_leave_a_narrow_terminal_one_by_one() -> None:
+    ranks = [column.rank for column in COLUMNS if column.rank]
+    assert len(set(ranks)) == len(ranks) > 5

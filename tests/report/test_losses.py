@@ -6,6 +6,7 @@ import pandas
 import pytest
 from samples import ASK, TASK, chat
 
+from ctxsim import bench
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
 from ctxsim.answers.advice.pooled import Pooled
@@ -13,6 +14,7 @@ from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import breakdown, needle_rows
 from ctxsim.report.sheet import text_rows
+from ctxsim.report.tables import needle_sheets
 from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -63,6 +65,14 @@ def test_breakdowns_add_up(ranked: Run) -> None:
     assert by_depth[cut] == {"policy": cut, "head (n=6)": "100%", "middle (n=6)": "0%"}
     assert {len(breakdown(ranked, by)) for by in ("age", "kind", "tool")} == {4}
     assert needle_rows(ranked) == []
+
+
+def test_planted_facts_are_told_by_place_and_age() -> None:
+    (sheet,) = needle_sheets(bench("needles", ["drop-all"]))
+    everything, nothing = text_rows(sheet)
+    ages = [f"age {n}" for n in (1, 5, 15, 40)]
+    assert list(everything) == ["policy", "rules", "facts", "head", "middle", "tail", *ages]
+    assert {*everything.values()} == {"keep-all (bound)", "100%"} and {*list(nothing.values())[2:]} == {"0%"}
 
 
 def test_chance_is_the_share_that_the_transcript_before_would_have_held(ranked: Run) -> None:

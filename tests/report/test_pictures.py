@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pandas
 import pytest
 from invented import write_logs
 from matplotlib import pyplot
@@ -23,6 +24,7 @@ from ctxsim.errors import InputError
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 from ctxsim.report.tradeoff import Frontier, frontiers
 from ctxsim.report.tradeoff_plots import least_amount
 from ctxsim.results import Run, read_run
@@ -65,6 +67,7 @@ def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
     assert "mask 1" in drawn["survival-age"] and "1-2\n(n=18)" in drawn["survival-age"]
+    assert "left out" not in drawn["survival-age"], "four policies have room"
     total = run.of("keep-all").cost_usd.sum()
     assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
     assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
@@ -79,7 +82,7 @@ def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_pat
 def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
         found = frontiers(run, dollars)
-        assert [one.dash for one in found] == names
+        assert [one.dash for one in found] == names and found[0].about.endswith(", edits free") is dollars
         shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
         assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
     # Whoever may keep pieces of results never needs more than who keeps them whole.
@@ -223,3 +226,21 @@ def test_report_modules_import_in_one_direction() -> None:
         for name in ready:
             del imports[name]
     assert not imports, "a circle"
+
+
+def test_a_line_of_growth_is_pale_from_its_first_failure_on_and_the_advised_one_lies_above() -> None:
+    failing = ["ok", "overflow", "overflow"]
+    calls = pandas.DataFrame(
+        {"policy": label, "call": n, "tokens_sent": 10 * n, "status": failing[n - 1] if label == "b" else "ok"}
+        for label in "abc" for n in (1, 2, 3)
+    )  # fmt: skip
+    names = {label: label for label in "abc"}
+    (axes,) = plots.growth_figure(calls, list("abc"), (), names, "t", (), "a").axes
+    drawn = [(list(line.get_xdata()), line.get_color()) for line in axes.lines]
+    # Red up to the call that fails, pale from there, and a cross on it.
+    red, grey, blue = LIMIT_COLOR, OTHER_COLOR, COLORS[0]
+    assert drawn == [([1, 2, 3], grey), ([1, 2], red), ([2, 3], red), ([2], red), ([1, 2, 3], blue)]
+    assert [list(axes.get_xticks()), axes.lines[-1].get_marker()] == [[1, 2, 3], "o"]
+    many = pandas.DataFrame({"policy": "a", "call": range(1, 22), "tokens_sent": 1, "status": "ok"})
+    (axes,) = plots.growth_figure(many, ["a"], (), names, "t", ()).axes
+    assert axes.lines[-1].get_marker() in (None, "None"), "21 marks would hide the line"

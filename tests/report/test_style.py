@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ctxsim.report.figure import new_figure
-from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, direct_labels, middle_cut, short
+from ctxsim.report.figure import heat_map, new_figure
+from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, direct_labels, middle_cut, short, thinned
 
 # Machado, Oliveira and Fernandes (2009): what red-blind and green-blind eyes see of linear RGB.
 EYES = {
@@ -47,6 +47,23 @@ def test_colours_are_told_apart_and_read(colors: tuple[str, ...], ground: str) -
     for eyes, seen in EYES.items():
         for one, other in combinations(colors, 2):
             assert np.linalg.norm(lab(seen @ linear(one)) - lab(seen @ linear(other))) > 17, (eyes, one, other)
+
+
+def test_numbers_are_white_on_dark_cells_and_black_on_light_ones() -> None:
+    _, axes = new_figure(1, 1)
+    assert heat_map(axes, [[0, 100], [100, 0]], "Blues", (0, 100)) == [["black", "white"], ["white", "black"]]
+
+
+def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
+    own, near, middle, far = (
+        (name, at, 0.0, color)
+        for name, at, color in (("own", 0.0, COLORS[0]), ("near", 1.0, OTHER_COLOR), ("middle", 3.0, OTHER_COLOR),
+                                ("far", 9.0, OTHER_COLOR))
+    )  # fmt: skip
+    every = [own, near, middle, far]
+    assert thinned(every, 4) == (every, "")
+    assert thinned(every, 3) == ([own, middle, far], "; lines without a name: 1, see the table")
+    assert thinned(every, 2)[0] == [own, far] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
 
 
 def test_a_name_keeps_its_colour_and_seven_have_one() -> None:

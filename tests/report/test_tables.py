@@ -16,10 +16,11 @@ from project import ROOT
 from rich.console import Console
 
 from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
 from ctxsim.errors import UnknownName
-from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
+from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet, shared
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
 from ctxsim.report.tables import bench_sheet, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
@@ -119,3 +120,8 @@ def test_a_setting_that_doing_nothing_beats_is_not_worth_it(tmp_path: Path) -> N
     table = sweep_sheet(run, figures_of(run), advise(run))
     worth = {row["policy"]: row["worth it"] for row in text_rows(table)}
     assert worth == {"keep-all (bound)": "", "mask:keep=9": "no", "mask:keep=1": "yes"}
+
+
+def test_a_share_has_its_interval_where_that_is_wider_than_what_is_shown() -> None:
+    shares = (Share(0.94, 0.91, 0.96), Share(0.94, 0.938, 0.942), Share(0.94, None, None), None)
+    assert [shared(one).text for one in shares] == ["94% (91-96)", "94%", "94%", "-"]

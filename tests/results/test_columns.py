@@ -16,6 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from project import ROOT
 
+from ctxsim.results.columns_page import column_rows
+from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.csv_text import NAMED_BY_OTHERS, csv_header, csv_text, harmless, write_table
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined, mapped
 from ctxsim.results.run_info import TABLES, columns
@@ -131,3 +133,9 @@ def test_every_column_of_a_run_says_what_it_is() -> None:
     for row, _ in TABLES.values():
         for annotation in get_type_hints(row, include_extras=True).values():
             assert annotation.__metadata__[1].strip()
+
+
+def test_every_column_of_every_table_is_listed() -> None:
+    tables = {name: row for name, (row, _) in TABLES.items()} | COMPACTION_TABLES
+    listed = [line[:2] for line in column_rows()]
+    assert listed == [(name, column) for name, row in tables.items() for column in row.__struct_fields__]

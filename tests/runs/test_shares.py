@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxsim.errors import InputError
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.rows import LEAST_POLICIES, Share, shares
-from ctxsim.runs.task import Setting
+from ctxsim.runs.task import Setting, specs_of
 
 FAILS = """
 from dataclasses import dataclass
@@ -86,3 +86,11 @@ def test_a_run_of_shares_goes_on_with_as_many(logs: Path, tmp_path: Path) -> Non
 def _interrupt(info: object, total: int) -> None:
     assert total == 1
     raise KeyboardInterrupt
+
+
+def test_keep_all_runs_first_unless_it_is_asked_for() -> None:
+    def labels(*asked: str) -> list[str]:
+        return [spec.label for spec in specs_of(Setting("a", "a", asked))]
+
+    assert labels("mask:keep=1", "mask:keep=2") == ["keep-all", "mask:keep=1,batch=1", "mask:keep=2,batch=1"]
+    assert labels("mask:keep=1", "keep-all", "mask:keep=1") == ["mask:keep=1,batch=1", "keep-all"]

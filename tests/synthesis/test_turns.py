@@ -23,6 +23,10 @@ def test_turns_calls_and_parallel_results() -> None:
     assert [item.kind for item in found.items].count("user") == 2
     assert [item.kind for item in found.items].count("tool_result") == 6
     assert len(found.calls) == 3 + 1 + 1
+    assert [item.text[:7] for item in found.items if item.kind == "user"] == ["Task 1,", "Task 2,"]
+    # The call that ends a turn has its last item.
+    ends = [found.items[call.start].text for call in found.calls if call.end == call.start + 1]
+    assert ends[0] == "Task 1 is done."
 
 
 @pytest.mark.parametrize("content", turns.PIECES)

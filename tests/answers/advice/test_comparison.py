@@ -7,7 +7,7 @@ from pathlib import Path
 from bench_runs import SOURCES
 from made_runs import made_run
 
-from ctxsim.answers.advice.comparison import compared
+from ctxsim.answers.advice.comparison import compared, pairs_of, unpaired
 from ctxsim.api.runs import compare
 from ctxsim.results import Run, read_run
 
@@ -46,3 +46,11 @@ def test_one_refused_call_of_many_sessions_is_no_noise(tmp_path: Path) -> None:
     after = made_run(tmp_path / "after", {"keep-all": [{"cost_usd": 2.0, "overflows": 1}, *rows[1:]]})
     found = {one.column: one for one in compare(before, after, fail_if=["refused > 0", "cost_usd > 0"]).broken}
     assert list(found) == ["refused"] and found["refused"].difference * 12 == 1
+
+
+def test_policies_are_paired_by_label_then_without_their_estimator_and_the_others_named(tmp_path: Path) -> None:
+    one = made_run(tmp_path / "a", {"keep-all": [{}], "mask:keep=1": [{}], "fifo:budget=9": [{}], "drop-all": [{}]})
+    other = made_run(tmp_path / "b", {"keep-all": [{}], "mask:keep=1": [{}], "fifo:budget=9,estimator=chars-4": [{}]})
+    pairs = [("keep-all",) * 2, ("mask:keep=1",) * 2, ("fifo:budget=9", "fifo:budget=9,estimator=chars-4")]
+    assert pairs_of(one, other) == pairs
+    assert unpaired(one, other, pairs) == ["only in A: drop-all"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctxsim.answers.advice.rule import Seen, choice
+from ctxsim.answers.advice.rule import Seen, choice, choices
 
 
 def seen(costs_more: int, loses_much: int) -> Seen:
@@ -27,3 +27,9 @@ def test_a_policy_may_lose_too_much_in_a_fifth_of_the_draws(loses_much: int, tak
     assert choice(seen(0, loses_much), 0.1) == taken
     # What may be lost is no loss.
     assert choice(seen(0, loses_much), 0.2) == 1
+
+
+@pytest.mark.parametrize(("saved", "taken"), [(0.3, 1), (0.0, 0)])
+def test_what_saves_nothing_over_all_sessions_is_the_choice_in_none_of_their_draws(saved: float, taken: int) -> None:
+    one = seen(0, 0)._replace(saved=np.array([0.0, saved]))
+    assert choices(one, np.array([[0.0, 0.3]]), np.ones((1, 2)), 0.1).tolist() == [taken]

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from corpus import FOLDER, here
 from invented import claude_code, codex, write_logs
+from samples import ASK, TASK, chat
 
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.extract import facts_of
@@ -22,7 +23,7 @@ from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
 from ctxsim.readers import read
 from ctxsim.report.bill import older, pace
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Transcript, Usage
 
 
 @pytest.fixture(autouse=True)
@@ -120,12 +121,31 @@ def test_a_response_that_stands_in_two_files_counts_once(tmp_path: Path) -> None
     assert (found.total().responses, found.lines.repeated) == (6, 6)
 
 
+def test_responses_of_a_model_without_a_known_price_are_counted(tmp_path: Path) -> None:
+    lines = [json.dumps(line).replace("claude-sonnet-4-5", "nobodys-model") for line in claude_code(1)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    total = bill(tmp_path / "a.jsonl").total()
+    assert (total.unpriced, total.responses, total.usd) == (6, 6, 0)
+
+
+def test_a_users_text_after_a_response_begins_a_turn() -> None:
+    made = chat(
+        TASK, ASK, ("tool_result", "a"), ASK, ("tool_result", "b"), ("assistant", "c"), ("user", "And?"),
+        ("assistant", "d"),
+    )  # fmt: skip
+    calls = tuple(msgspec.structs.replace(call, usage=Usage(100 * n, 5)) for n, call in enumerate(made.calls, 1))
+    (session,) = facts_of([msgspec.structs.replace(made, calls=calls)]).sessions
+    assert [one.turn for one in session.responses] == [False, False, False, True]
+
+
 def test_the_last_days_are_those_that_the_logs_hold(tmp_path: Path) -> None:
     late = json.dumps(codex(1)).replace("2026-01-05", "2026-03-05")
     write_logs(tmp_path / "logs", 1)
     (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in json.loads(late)))
     assert bill(tmp_path / "logs").total().responses == 6
     assert bill(tmp_path / "logs", days=90).total().responses == 18
+    # The newest is of 9:05. The others' six are of 9:00 to 9:05, 59 days before: one of each is no older than that.
+    assert [bill(tmp_path / "logs", days=days).total().responses for days in (58, 59, 60)] == [6, 8, 18]
     assert bill(tmp_path / "logs", days=None).total().responses == 18
 
 

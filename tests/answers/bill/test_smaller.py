@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ctxsim.answers.bill.dollars import Rates
+from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.smaller import LEAST, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
@@ -103,3 +103,18 @@ def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
     (one,) = (one for one in smaller(bill(*paid), PRICES).savings if one.name.startswith("pauses"))
     # By listed prices 11,000 + 10,600 and two answers of 500, of which 9,000 are saved.
     assert one.usd == pytest.approx(4.0 * 9_000 / 22_600)
+
+
+@pytest.mark.parametrize(
+    ("one", "read", "output"),
+    [
+        # Listed 100 and 500: a sixth of what is stated was for reading.
+        (response(100, 0, 0, usd=60.0), 10, 50),
+        # Without prices by tokens, 100 and 10; without tokens all is output.
+        (response(100, 0, 0, usd=11.0, model="nobodys"), 10, 1),
+        (response(0, 0, 0, usd=0.5, model="nobodys", output=0), 0, 0.5),
+    ],
+)
+def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read: float, output: float) -> None:
+    ((made,), ()) = paid(Session("s", "", "claude-code", "p", "2.1.330", (one,), (), ()), PRICES.of)
+    assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")

@@ -122,6 +122,13 @@ class TestCalibration:
         assert told["chars/4, held-out MAPE"] is not None and told["chars/4, held-out MAPE"] > 0.1
         assert list(told)[:3] == [f"{name}, held-out MAPE" for name in ("chars/4", "one ratio", "character classes")]
         assert not any("counted" in name for name in told)
+        assert all(value == round(value or 0, 4) for value in told.values() if value is not None)
+
+    def test_errors_of_requests_with_two_characters_a_token_by_hand(self) -> None:
+        sample = collect(with_usage(), open_tokenizer(), "kind")
+        sample.prompts[:] = [msgspec.structs.replace(one, chars=2 * one.tokens) for one in sample.prompts]
+        told = calibrate(sample, "o200k_base", "kind", None, False).errors
+        assert (told["one ratio, held-out MAPE"], told["chars/4, held-out MAPE"]) == (0.0, 0.5)
 
     def test_what_is_told_of_the_window_is_counted_first(self) -> None:
         told = list(calibrate(collect(self.transcripts(6), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)

@@ -165,6 +165,11 @@ def test_sizes_are_as_recorded() -> None:
     assert (row.tokens_before, row.tokens_after, row.tokens_rewritten) == (9_500, 4_000, 4_000)
     assert row.share == round(9_500 / row.window, 4)
     assert (row.call, row.calls_after, row.started_by) == (4, 3, "auto")
+    made = session()
+    calls = [msgspec.structs.replace(call, window=10_000 * n) for n, call in enumerate(made.calls, 1)]
+    row = row_of(msgspec.structs.replace(made, calls=tuple(calls)))
+    # The third call's: the last one before it.
+    assert (row.window, row.share) == (30_000, round(9_500 / 30_000, 4))
 
 
 def test_it_pays_for_itself_by_reading_less() -> None:
@@ -177,6 +182,17 @@ def test_it_pays_for_itself_by_reading_less() -> None:
     assert (found.summary_usd, found.cache_usd, found.calls) == (0.09, 0.069, 6.62)
     assert paid(provider, 20_000, 30_000, 1, 1).calls is None  # type: ignore[union-attr]
     assert paid(Provider(), 100_000, 20_000, 4_000, 20_000) is None
+
+
+def test_what_a_compaction_cost_is_unknown_where_a_size_is() -> None:
+    def row(usage: bool) -> CompactionRow:
+        made = session()
+        calls = [msgspec.structs.replace(one, model=MODEL, usage=one.usage if usage else None) for one in made.calls]
+        return row_of(msgspec.structs.replace(made, calls=tuple(calls)))
+
+    # No call read from the cache: 9,500 at 3 dollars per million, and the summary at 15.
+    assert row(True).cost_summary_usd == round((9_500 * 3 + (row(True).tokens_summary or 0) * 15) / 1e6, 6)
+    assert (row(False).tokens_before, row(False).tokens_after, row(False).cost_summary_usd) == (9_500, None, None)
 
 
 @pytest.mark.parametrize(

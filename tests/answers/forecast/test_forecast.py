@@ -9,7 +9,7 @@ from ctxsim.answers.forecast.backtest import backtest, score
 from ctxsim.answers.forecast.drift import change_point, last_change
 from ctxsim.answers.forecast.forecast import forecast
 from ctxsim.answers.forecast.horizon import Next, come, parse_next
-from ctxsim.answers.forecast.known import error_range
+from ctxsim.answers.forecast.known import Held, Told, error_range, held
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.errors import CtxsimError
 
@@ -116,3 +116,11 @@ def test_errors_of_earlier_sessions_bound_the_next_one() -> None:
     # Of thirty-nine it is the second on either side.
     assert error_range([1 + n / 100 for n in range(39)]) == pytest.approx((1.01, 1.37))
     assert error_range(errors[:7]) is None
+
+
+def test_after_a_miss_a_wider_range_is_asked_for() -> None:
+    ratios = [*range(1, 9), 100, 100, 5]
+    found = held([Told(str(n), n, 1.0, came, None, None, None, False) for n, came in enumerate(ratios)], 0.5)
+    # Of the first eight the second and the seventh bound the ninth: 2 to 7, a miss. Then 0.525 are asked for of nine,
+    # 2 to 8, a miss too, and 0.55 of ten, 2 to 100, which holds 5. The widths are 3.5, 4 and 50.
+    assert found == [Held("tokens", 3, pytest.approx(1 / 3), pytest.approx(4))]

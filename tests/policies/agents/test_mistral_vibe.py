@@ -52,6 +52,11 @@ def test_user_texts_stay_within_their_budget_the_oldest_without_its_middle() -> 
     driven.user("c" * 40)
     driven.calls("A result.", used=900)
     assert driven.sent() == ["a" * 8 + "\n\n[... truncated ...]\n\n" + "b" * 8, "c" * 40, SUMMARY]
+    full = Driven("mistral-vibe:keep_user_tokens=20", 1_000)
+    full.user("gone")
+    full.user("c" * 80)
+    full.calls("A result.", used=900)
+    assert full.sent() == ["c" * 80, SUMMARY]
 
 
 def test_a_result_that_is_too_long_as_json_keeps_its_ends() -> None:

@@ -216,6 +216,17 @@ def test_openclaw_looks_before_a_turn_and_summarizes_a_cut_turn_apart() -> None:
     assert len(driven.asked) == 1
 
 
+def test_openclaw_summarizes_what_stands_behind_its_last_summary() -> None:
+    driven = Driven("openclaw:keep_recent_tokens=50", 400)
+    driven.user("The task.")
+    for first, second in (("1", "2"), ("3", "4")):
+        driven.calls(first * 800)
+        driven.calls(second * 40)
+        # The newest exchange is 12 tokens, and with the 200 before it over 50: it stays.
+        assert driven.refused() is not None and results(driven) == f"S{{{second}"
+    assert [item.text[:2] for item in driven.asked[1]] == ["{}", "22", "{}", "33"]
+
+
 def test_openclaw_weighs_characters_of_east_asia() -> None:
     counter = open_policy("openclaw").estimator
     assert [counter.text(text) for text in ("word", "\u6570\u6570", "\uac00", "\u1100")] == [1, 2, 1, 3]
@@ -230,3 +241,27 @@ def test_vercel_prunes_calls_before_the_last_messages() -> None:
     assert results(of_calls("vercel-prune:trigger=1000", 3)) == "T{1{2{3"
     with pytest.raises(LabelError, match="before-last-N-messages"):
         open_policy("vercel-prune:tool_calls=some").create()
+
+
+def test_langchain_summarizes_from_tokens_on_or_where_it_is_told_from_messages_on() -> None:
+    # Seven messages of few tokens.
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2", 3)) == "T{1{2{3"
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2,trigger_messages=8", 3)) == "T{1{2{3"
+    assert results(of_calls("langchain-summarize:trigger=9000,keep=2,trigger_messages=7", 3)) == "H{3"
+
+
+def test_deepagents_counts_tools_at_four_characters_a_token() -> None:
+    # A tenth of 1,000; the messages are 7, 21 and 7 by LangChain's count, so 65 are left: 257 characters, rounded up.
+    label = "deepagents:trigger=0.1,keep_messages=1"
+    for characters, sent in ((256, "T{1"), (257, "H{1")):
+        driven = of_calls(label, 1, window=1_000)
+        driven.sees.head = Head("", ("x" * characters,))
+        assert results(driven) == sent
+
+
+def test_llamaindex_sends_what_fits_from_a_users_text_on() -> None:
+    # Results are 2 tokens, texts 3 and 2, calls nothing. From the second result on 6 tokens fit: its task is the next.
+    driven = of_calls("llamaindex-buffer:token_limit=6,estimator=chars", 2)
+    driven.user("More.")
+    driven.calls("3" * 8)
+    assert results(driven) == "M{3"

@@ -77,6 +77,22 @@ def test_steps_calls_usage_and_tools(tmp_path: Path) -> None:
     assert (transcript.format, transcript.notes) == ("atif", ())
 
 
+def test_a_total_cost_counts_where_no_step_states_its_own(tmp_path: Path) -> None:
+    total = {"final_metrics": {"total_cost_usd": 2.5}}
+    (whole,) = found(tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": 40}), **total))
+    (steps,) = found(
+        tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": 40, "cost_usd": 0.5}), **total)
+    )
+    assert (whole.cost_usd, steps.cost_usd) == (2.5, None)
+    assert [made.get("final_metrics") for made in documents([whole, steps])] == [{"total_cost_usd": 2.5}, None]
+
+
+def test_a_head_that_ctxsim_wrote_beside_a_step_is_that_calls(tmp_path: Path) -> None:
+    held = {"ctxsim": {"system": "Other.", "tools": ["{}"]}}
+    (transcript,) = found(tmp_path, document(user("Go."), agent("x"), agent("y", extra=held)))
+    assert [call.head for call in transcript.calls] == [None, Head("Other.", ("{}",))]
+
+
 def test_what_is_no_plain_step_is_noted(tmp_path: Path) -> None:
     other = {"trajectory_path": "sub.json"}
     metrics = {"prompt_tokens": 40}

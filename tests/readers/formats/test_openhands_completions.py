@@ -12,6 +12,7 @@ import pytest
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.readers.formats.openhands.completions import owns
 from ctxsim.transcript import Call, Compaction, Transcript, Usage, problems
 
 TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Runs é."}}]
@@ -103,6 +104,16 @@ def test_a_folder_is_one_transcript_and_every_request_is_the_recorded_one(tmp_pa
     # Reasoning is in the response, though the next request doesn't repeat it.
     assert [item.kind for item in transcript.items[4:6]] == ["reasoning", "tool_call"]
     assert transcript.items[-1].text == "Done."
+    assert transcript.notes == ()
+
+
+def test_records_whose_names_tell_no_time_come_by_their_own_those_without_any_first(tmp_path: Path) -> None:
+    untimed, early = record(0.0, FIRST, calling("c1", "I look.")), record(0.5, SECOND, DONE)
+    del untimed["timestamp"]
+    (tmp_path / "b.json").write_text(json.dumps(untimed))
+    (tmp_path / "a.json").write_text(json.dumps(early))
+    (transcript,) = transcripts(tmp_path)
+    assert [item.text for item in transcript.items][-1] == "Done." and len(transcript.calls) == 2
     assert transcript.notes == ()
 
 
@@ -249,3 +260,14 @@ def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", record(1_700_000_001.5, [SYSTEM, {"role": "robot"}], calling("c1")))
     with pytest.raises(InputError, match=r"model-1700000001\.5\.json message 1: .*role"):
         transcripts(folder)
+
+
+def test_a_folder_is_a_run_s_own_where_it_holds_records_alone(tmp_path: Path) -> None:
+    assert not owns(tmp_path)
+    folder = write(tmp_path / "run", record(1.0, [SYSTEM, TASK], calling("c1")))
+    assert owns(folder)
+    (folder / "another.jsonl").touch()
+    assert not owns(folder)
+    (folder / "another.jsonl").unlink()
+    (folder / "inside").mkdir()
+    assert not owns(folder)

@@ -197,6 +197,20 @@ def test_prompts_and_costs_of_braintrust(tmp_path: Path) -> None:
     assert usage == Usage(43, 13, 30, None, 0, 0.25)
 
 
+def test_rows_of_braintrust_without_an_id_are_told_apart_by_their_span(tmp_path: Path) -> None:
+    rows = lines("braintrust")
+    for row in rows:
+        del row["id"]
+    check(one(tmp_path, rows, "braintrust"))
+
+
+def test_a_span_of_braintrust_began_at_its_start_or_when_it_was_created(tmp_path: Path) -> None:
+    answer = [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "None."}}]
+    row = lines("braintrust")[1] | {"created": "2026-01-02T00:00:00Z", "output": answer}
+    for start, begun in ({"start": 1_767_225_600.5}, 1_767_225_600.5), ({}, 1_767_312_000.0):
+        assert one(tmp_path, [row | {"metrics": start}], "braintrust").calls[0].time_s == begun
+
+
 def test_calls_of_weave_that_do_not_say_what_they_are(tmp_path: Path) -> None:
     calls = lines("weave")
     for call in calls:

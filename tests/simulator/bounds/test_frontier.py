@@ -18,6 +18,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
+from ctxsim.simulator.bounds import LEVELS
 from ctxsim.simulator.bounds.lossless import Scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
@@ -216,3 +217,7 @@ def test_the_least_dollars_of_a_dialogue_are_each_token_once_at_first_and_then_r
     dialogue = first, second - 100, third - 150
     expected = dialogue[2] + 0.1 * (dialogue[0] + dialogue[1])
     assert basis.frontiers["results"].cost_usd(0.0) == pytest.approx(expected)
+
+
+def test_levels_are_shares_in_order() -> None:
+    assert LEVELS[0] == 0 and LEVELS[-1] == 1 and list(LEVELS) == sorted(set(LEVELS))

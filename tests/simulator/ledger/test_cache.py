@@ -15,7 +15,7 @@ from strategies import transcripts
 
 from ctxsim.policies import Policy
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.prices import Prices, Split, expected_loss
 from ctxsim.simulator.provider.vendor import vendor_names
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Call, Head, Item, Transcript
@@ -207,3 +207,25 @@ def test_equal_bytes_are_a_cache_hit_whatever_we_call_them() -> None:
     reads = [one.bill.split.read for one in sent]
     assert reads[2] < reads[3] < reads[4]
     assert not any(one.cache_break for one in sent)
+
+
+def test_what_was_read_although_its_lifetime_was_over_is_no_miss() -> None:
+    # Ten minutes between calls, five of lifetime; the log says that 1,000 tokens were read all the same.
+    made = conversation(BIG, BIG, system=BIG)
+    calls = tuple(
+        msgspec.structs.replace(call, time_s=600.0 * n, held=1_000 if n else None) for n, call in enumerate(made.calls)
+    )
+    sent = sent_of(msgspec.structs.replace(made, calls=calls))
+    assert [(one.bill.split.read, one.bill.tokens_missed) for one in sent] == [(0, 0), (1_000, 0), (1_000, 0)]
+
+
+def test_expected_misses_are_a_share_of_each_read_and_written_again() -> None:
+    plain, expected = (sent_of(conversation(BIG, BIG, system=BIG), misses=misses) for misses in ("none", "expected"))
+    loss = expected_loss("anthropic", 10)
+    assert loss is not None
+    for one, other in zip(plain, expected, strict=True):
+        lost = round(one.bill.split.read * loss.mean)
+        assert (lost > 0) is (one.call > 1) and other.bill.tokens_missed == lost
+        assert other.bill.split == Split(
+            one.bill.split.read - lost, one.bill.split.write + lost, one.bill.split.uncached
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import conversation
+from samples import ASK, chat, conversation
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
@@ -34,3 +34,13 @@ def test_what_a_rate_limit_is_asked_for(provider: Provider, demands: list[int]) 
     transcript = conversation(" a" * 100, " a" * 50, system=" a" * 2_000)
     found = Ledger(transcript, provider, Counter(open_tokenizer())).demands
     assert found == [(10.0 * number, tokens) for number, tokens in enumerate(demands)]
+
+
+def test_a_users_text_begins_a_turn() -> None:
+    # First alone, then not at all, then behind a result: what was thought before it goes.
+    made = chat(
+        ("user", "a"), ("reasoning", "hm"), ASK, ("tool_result", "b"), ("reasoning", "so"), ASK, ("tool_result", "c"),
+        ("user", "and?"), ("assistant", "d"),
+    )  # fmt: skip
+    legs = Ledger(made, Provider(reasoning="current_turn"), Counter(open_tokenizer())).legs
+    assert [leg.begins_turn for leg in legs] == [True, False, True]

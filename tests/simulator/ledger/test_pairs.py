@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import conversation
 from strategies import transcripts
 
 from ctxsim.simulator.ledger.refused import PairCheck
-from ctxsim.transcript import Sizes, Transcript
+from ctxsim.transcript import Item, Sizes, Transcript
 from ctxsim.view import View
 
 
@@ -39,3 +41,17 @@ def test_checking_what_changed_is_checking_it_whole(transcript: Transcript, data
             view = view.settled()
             assert check.errors(view, changed_from) == PairCheck().errors(view)
             changed_from = len(view)
+
+
+def test_after_an_edit_items_are_checked_from_the_message_before_it_on() -> None:
+    begun = []
+
+    class Items(list[Item]):
+        def __getitem__(self, at: Any) -> Any:
+            if isinstance(at, slice):
+                begun.append(at.start)
+            return super().__getitem__(at)
+
+    # Calls at 1, 3 and 5 with their results: what changed at 5 follows the result at 4, whose call is at 3.
+    items, check = Items(conversation("a", "b", "c").items), PairCheck()
+    assert check.errors(items) == check.errors(items, 5) == [] and begun == [0, 3]

@@ -139,6 +139,12 @@ def test_a_bill_has_an_interval_where_nobody_recorded_what_was_read() -> None:
     # What isn't read costs 2.00 instead of 0.50 a million.
     assert found == pytest.approx((paid + reads * loss.low * 1.5e-6, paid + reads * loss.high * 1.5e-6))
     assert found[0] < found[1]
+    # Misses that the replay has billed go off first: of 1,000,000 tokens that the last call could have read 400,000.
+    of = {"cost_usd": [0.0] * 4 + [9.0], "tokens_sent": [9] * 5, "tokens_missed": [0] * 4 + [400_000],
+          "tokens_cache_read": [0] * 4 + [600_000]}  # fmt: skip
+    assert cost_interval(of, transcript, provider) == pytest.approx(
+        (9 + 1.5 * (loss.low - 0.4), 9 + 1.5 * (loss.high - 0.4))
+    )
     told = tuple(msgspec.structs.replace(call, usage=Usage(9, 9, 0)) for call in transcript.calls)
     known = cost_interval(measured.calls, msgspec.structs.replace(transcript, calls=told), provider)
     assert known == pytest.approx((paid, paid)), "recorded misses are in the bill"

@@ -1,64 +1,17 @@
-"""The closed loop: what is lost and can be fetched is fetched again, once, and costs what a call costs. By hand."""
+"""What fetching again costs, and what can't be fetched. By hand."""
 
 from __future__ import annotations
 
 from random import Random
 
 import pytest
-from msgspec.structs import replace
-from samples import TASK, basis_of, chat, spec_of, summarized
+from closed_loop import MASK, ONE, PRICES, TOKENS, closed
+from samples import basis_of, summarized
 
-from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.policies import Policy, open_policy
-from ctxsim.simulator.measure.measured import Basis
+from ctxsim.policies import open_policy
 from ctxsim.simulator.measure.refetch import refetched
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.replay.closed import ClosedLoop
 from ctxsim.transcript import Item, Transcript
-from ctxsim.view import View
-
-PRICES = Prices(input=1.0, output=10.0)
-TOKENS = Counter(open_tokenizer()).text
-
-NAMES = "zebra_one zebra_two"
-ASK = ("tool_call", '{"path": "a.py"}')
-LATER = ("tool_call", '{"path": "b.py"}')
-ONE = chat(
-    TASK, ASK, ("tool_result", NAMES), LATER, ("tool_result", "ok"), LATER, ("tool_result", "fine"),
-    ("assistant", NAMES), ("user", "And?"), ("assistant", "Done."),
-)  # fmt: skip
-"""mask:keep=1 replaces the names' result before the third request; the fourth one's answer needs it."""
-
-MASK = "mask:keep=1"
-
-
-def closed(transcript: Transcript, label: str = MASK) -> tuple[ClosedLoop, list[tuple[int, list[str], int]]]:
-    """The loop after it has run, and of each request its call, its texts and the tokens of its output."""
-    basis = basis_of(transcript, Provider(prices=PRICES))
-    loop = loop_of(basis, label)
-    return loop, [(sent.call, [item.text for item in sent.view], sent.tokens_output) for sent in loop]
-
-
-def loop_of(basis: Basis, label: str) -> ClosedLoop:
-    return ClosedLoop(basis.ledger, open_policy(label), basis.references, basis.kept, basis.fetching)
-
-
-def test_one_source_is_fetched_once_and_carried() -> None:
-    loop, sent = closed(ONE)
-    # Calls 1, 2, 3, then the inserted one and call 4 behind it, then call 5.
-    assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5]
-    assert loop.inserted == 1
-    lacking, having = sent[3], sent[4]
-    assert NAMES not in lacking[1]
-    # It asks as the recording did, for as many tokens of output, and is answered with what the recording brought.
-    assert lacking[2] == sent[0][2] == TOKENS("read") + TOKENS(ASK[1])
-    assert having[1][-2:] == [ASK[1], NAMES]
-    # The request without it was the model's all the same: the next one begins with it, as mask leaves the newest.
-    assert having[1][: len(lacking[1]) - 1] == lacking[1][:-1]
-    # It stays the newest result, and is carried from then on.
-    assert NAMES in sent[5][1]
 
 
 def test_tokens_and_dollars_of_it_by_hand() -> None:
@@ -79,20 +32,6 @@ def test_tokens_and_dollars_of_it_by_hand() -> None:
     assert row.cost_refetch_usd == pytest.approx(usd - row.cost_usd, abs=1e-10)
 
 
-def test_a_source_that_is_needed_twice_and_was_cut_again_is_fetched_twice() -> None:
-    transcript = chat(
-        TASK, ASK, ("tool_result", NAMES), LATER, ("tool_result", "ok"), LATER, ("tool_result", "fine"),
-        ("tool_call", '{"path": "zebra_one"}'), ("tool_result", "1"), LATER, ("tool_result", "2"),
-        ("assistant", "zebra_two"),
-    )  # fmt: skip
-    loop, sent = closed(transcript)
-    # Before call 4 and before call 6; between them mask has replaced it again.
-    assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5, 6, 6]
-    assert loop.inserted == 2
-    assert NAMES not in sent[5][1]
-    assert NAMES not in sent[6][1]
-
-
 def test_what_cannot_be_fetched_is_counted_and_not_inserted() -> None:
     items = tuple(
         Item(one.kind, one.place, one.message, one.text, "Task" if one.place in (1, 2) else one.tool, one.answers)
@@ -110,51 +49,6 @@ def test_what_has_changed_since_is_counted_apart() -> None:
     assert (row.calls_refetched, row.calls_refetched_changed) == (1, 1)
 
 
-def test_a_result_cut_as_it_joins_is_asked_for_once() -> None:
-    transcript = chat(
-        TASK, ASK, ("tool_result", "filler " * 200 + NAMES), LATER, ("tool_result", "ok"), ("assistant", NAMES)
-    )
-    loop, sent = closed(transcript, "max-result-chars:chars=100")
-    # Fetched, cut again, and still not there: the agent goes on without it.
-    assert [call for call, _, _ in sent] == [1, 2, 3, 3]
-    assert loop.inserted == 1
-
-
-def test_two_results_of_one_response_come_with_one_call() -> None:
-    transcript = chat(
-        TASK, ("assistant", "Both."), ASK, LATER, ("tool_result", "zebra_one"), ("tool_result", "zebra_two"),
-        ("tool_call", "{}"), ("tool_result", "ok"), ("tool_call", "{}"), ("tool_result", "fine"), ("assistant", NAMES),
-    )  # fmt: skip
-    loop, sent = closed(transcript)
-    assert loop.inserted == 1
-    # mask keeps the newest alone as they join again: for the other one is not asked a second time.
-    assert sent[3][2] == sent[0][2]
-    assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4]
-
-
-class Forgetful(Policy):
-    """Keeps the newest three items, and what they belong to."""
-
-    name = "forgetful"
-
-    def before_call(self, view: View) -> View:
-        kept = view.partners(item.place for item in view[-3:])
-        gone = [item.place for item in view if item.place not in kept and item.kind != "user"]
-        return view.drop(gone, "old")
-
-
-def test_a_policy_sees_one_conversation_in_order() -> None:
-    basis = basis_of(ONE, Provider(prices=PRICES))
-    loop = ClosedLoop(basis.ledger, spec_of(Forgetful), basis.references, basis.kept, basis.fetching)
-    for sent in loop:
-        places = [item.place for item in sent.view]
-        assert places == sorted(set(places))
-        assert sent.status == "ok"
-        calls = {item.place for item in sent.view if item.kind == "tool_call"}
-        assert {item.answers for item in sent.view if item.kind == "tool_result"} == calls
-    assert loop.inserted == 1
-
-
 def test_drawn_at_a_rate_lies_between_the_ends() -> None:
     basis = basis_of(ONE, Provider(prices=PRICES))
     drawn = [refetched(basis, open_policy(MASK), 0.5, Random(seed)).calls for seed in range(40)]
@@ -166,47 +60,3 @@ def test_drawn_at_a_rate_lies_between_the_ends() -> None:
 def test_where_nothing_is_lost_nothing_is_added(label: str) -> None:
     row = summarized(ONE, label, Provider(prices=PRICES))
     assert (row.calls_refetched, row.tokens_refetch, row.cost_refetch_usd) == (0, 0, 0)
-
-
-def test_what_was_fetched_and_is_still_there_is_not_fetched_again() -> None:
-    transcript = chat(
-        TASK, ASK, ("tool_result", NAMES), LATER, ("tool_result", "ok"), LATER, ("tool_result", "fine"),
-        ("assistant", "zebra_one"), ("user", "And?"), ("assistant", "zebra_two"),
-    )  # fmt: skip
-    loop, sent = closed(transcript)
-    assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5] and loop.inserted == 1
-
-
-def test_a_refused_request_is_not_answered_by_fetching() -> None:
-    basis = basis_of(ONE, Provider(prices=PRICES, window=2))
-    loop = loop_of(basis, MASK)
-    assert {sent.status for sent in loop} == {"overflow"} and loop.inserted == 0
-
-
-def test_messages_stay_apart() -> None:
-    basis = basis_of(ONE, Provider(prices=PRICES))
-    for sent in loop_of(basis, MASK):
-        # Items of one message stand together, and come from one side.
-        sides = [(item.message, item.kind in ("assistant", "tool_call")) for item in sent.view]
-        assert len(dict.fromkeys(sides)) == len({message for message, _ in sides})
-        assert [message for message, _ in sides] == sorted(message for message, _ in sides)
-
-
-def test_a_miss_is_of_the_first_request_after_the_pause() -> None:
-    # Nothing can be read at call 4, says the recording: the inserted request writes, call 4 itself reads what it wrote.
-    calls = tuple(replace(call, held=0) if number == 3 else call for number, call in enumerate(ONE.calls))
-    long = tuple(replace(item, text=item.text + " a" * 2_000) if item.place == 0 else item for item in ONE.items)
-    provider = Provider(prices=PRICES, cache="openai")
-    basis = basis_of(replace(ONE, items=long, calls=calls), provider)
-    reads = {
-        (sent.call, NAMES in [item.text for item in sent.view]): sent.bill.split.read for sent in loop_of(basis, MASK)
-    }
-    assert reads[4, False] == 0 < reads[4, True]
-
-
-def test_what_came_over_from_before_a_compaction_can_be_fetched_too() -> None:
-    # The first call sends an exchange that no call of this segment is answered by.
-    transcript = replace(ONE, calls=ONE.calls[1:], carried=3)
-    loop, sent = closed(transcript)
-    assert [call for call, _, _ in sent] == [1, 2, 3, 3, 4] and loop.inserted == 1
-    assert sent[2][2] == TOKENS("read") + TOKENS(ASK[1])

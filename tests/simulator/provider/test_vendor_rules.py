@@ -11,6 +11,7 @@ from command_line import ctxsim
 from samples import call_rows, conversation, run
 
 from ctxsim.answers.validation.validation import compare
+from ctxsim.errors import LabelError, UnknownName
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
@@ -98,6 +99,8 @@ def test_how_long_an_entry_lives() -> None:
     openai = load_vendor("openai").cache
     assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
     assert openai.lifetime("gpt-4.1", long=True) == 86_400
+    one = load_vendor("deepseek").cache
+    assert one.lifetime("deepseek-chat", long=True) == one.lifetime("deepseek-chat", long=False) > 60, "it has but one"
 
 
 def test_a_scenario_that_states_part_of_a_rate_limit_gets_the_vendors_rest() -> None:
@@ -153,3 +156,15 @@ def test_what_deepseek_reads_is_right_to_one_unit() -> None:
 def test_a_vendors_tool_prompt_is_that_of_the_model() -> None:
     framing = Framing(tools={"claude-3*": 300, "claude-*": 346, "source": "a page"})
     assert [framing.of_tools(model) for model in ("claude-3-opus", "claude-9", "gpt-5", "source")] == [300, 346, 0, 0]
+
+
+def test_a_vendor_is_shipped_a_file_or_in_the_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    own = tmp_path / "ctxsim" / "vendors" / "ours.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("[cache]\nlifetime_s = 61\n")
+    assert [load_vendor(one).cache.lifetime_s for one in ("ours", str(own))] == [61, 61]
+    with pytest.raises(UnknownName, match="unknown vendor 'outs'; did you mean ours"):
+        load_vendor("outs")
+    with pytest.raises(LabelError, match=r"no vendor file outs\.toml"):
+        load_vendor("outs.toml")

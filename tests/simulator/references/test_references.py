@@ -17,6 +17,7 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat, run
 from strategies import QUOTE, conversations, planted, transcripts
 
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.references import (
     Counts,
     Need,
@@ -28,8 +29,10 @@ from ctxsim.simulator.references import (
     word_hash,
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
+from ctxsim.simulator.references.fetching import Fetching, only_looks
+from ctxsim.simulator.references.survival import all_kept
 from ctxsim.simulator.replay.foresight import Ahead
-from ctxsim.transcript import Call, Head, Sizes, Transcript
+from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
 from ctxsim.view import Made, View
 
 
@@ -162,6 +165,10 @@ def test_first_use_of_a_result_is_a_need_with_its_age() -> None:
     )  # fmt: skip
     assert needed(chatted) == [(2, "zebra_one", 0), (3, "zebra_two", 1)]
     assert prepare(chatted).needs(3) == (Need("zebra_two", "strict", False, (2,), 1),)
+    counts = [
+        (one.refs_needed_fresh, one.refs_kept_fresh, one.refs_needed_strict) for one in all_kept(prepare(chatted))
+    ]
+    assert counts == [(0, 0, 0), (1, 1, 0), (0, 0, 1)]
 
 
 def test_age_counts_from_the_most_recent_source() -> None:
@@ -420,3 +427,25 @@ def test_identifiers_of_results_are_known_by_their_hashes() -> None:
     found = memoryview(prepare(transcript).words).cast("I")
     assert {word_hash(word) in found for word in ("zebra_one", "zebra_two", "4711")} == {True}
     assert word_hash("zebra_three") not in found and list(found) == sorted(found)
+
+
+def test_what_is_fetched_again_is_another_once_something_wrote_to_its_path() -> None:
+    made = Assembly("fetched")
+    made.user("Go.")
+    for number, (tool, path) in enumerate([("Read", "src/a.py"), ("Read", "src/b.py"), ("Edit", "src/a.py")]):
+        made.response([Part("tool_call", json.dumps({"file_path": path}), tool, f"c{number}")])
+        made.result("text", f"c{number}")
+    fetching = Fetching(made.transcript())
+    # Results stand at 2, 4 and 6, and the edit at 5.
+    assert [fetching.again(place) for place in (2, 4, 6)] == [True, True, False]
+    assert (fetching.source([2, 6]), fetching.source([6])) == (2, None)
+    assert [fetching.changed(2, before) for before in (5, 6)] == [False, True] and not fetching.changed(4, 7)
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [("cat src/a.py | head -3", True), ("ls -l 2>/dev/null", True), ("cat a.py > b.py", False),
+     ("ls && rm src/a.py", False), ("git status", True), ("git push", False)],
+)  # fmt: skip
+def test_a_command_looks_if_none_of_its_parts_changes_anything(command: str, looks: bool) -> None:
+    assert only_looks(Item("tool_call", 0, 0, json.dumps({"command": command}), "Bash")) is looks

@@ -43,3 +43,17 @@ def test_the_place_stands_behind_a_message_however_long() -> None:
 
     with pytest.raises(ContractError, match=rf"characters more\) \({__file__}:\d+\)$"):
         run_class(Wordy, conversation("a"))
+
+
+@pytest.mark.parametrize(("one_request", "third"), [(True, "whole"), (False, "short")])
+def test_an_edit_of_one_request_is_not_in_the_next(one_request: bool, third: str) -> None:
+    @dataclass
+    class Once(Policy):
+        per_request = one_request
+
+        def before_call(self, view: View) -> View:
+            results = view.results
+            return view.rewrite({results[0].place: "short"}, "a test") if len(results) == 1 else view
+
+    sent = run_class(Once, conversation("whole", "other"))
+    assert [one.view.results[0].text for one in sent[1:]] == ["short", third]

@@ -43,3 +43,9 @@ def test_a_quotation_stands_where_a_plain_pattern_finds_it(words: list[str], gap
     expected = "tail" if found.start() >= len(text) - EDGE_CHARS else "middle"
     need = Need(" ".join(words), "loose", False, (0,), 1)
     assert depth_in(need, text) == ("head" if found.end() <= EDGE_CHARS else expected)
+
+
+def test_the_last_500_characters_are_the_tail() -> None:
+    words = "to " * 5
+    need = Need(words.strip(), "loose", False, (0,), 1)
+    assert [depth_in(need, "*" * 600 + words + "*" * (left - len(words))) for left in (500, 501)] == ["tail", "middle"]

@@ -1,0 +1,31 @@
+"""Small files: whole or refused, on any system."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.plugins.files import MOST_BYTES, small_file
+
+
+def test_a_small_file_is_read_also_where_the_system_has_no_flag_for_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"x" * MOST_BYTES)
+    assert small_file(file) == b"x" * MOST_BYTES
+    monkeypatch.delattr(os, "O_NONBLOCK")
+    assert small_file(file) == b"x" * MOST_BYTES
+    file.write_bytes(b"x" * (MOST_BYTES + 1))
+    with pytest.raises(InputError, match="is larger than 1 MB"):
+        small_file(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name")
+def test_nobody_waits_for_who_writes_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a pipe, a device or a socket"):
+        small_file(tmp_path / "pipe")

@@ -1,0 +1,50 @@
+"""What a recording says of its provider: the window, the cache and how long it lives."""
+
+from __future__ import annotations
+
+import msgspec
+from samples import conversation
+
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
+from ctxsim.transcript import Call, Compaction, Head, Transcript, Usage
+
+
+def session(gap_s: float, *usages: Usage) -> Transcript:
+    """A call for each usage, so many seconds apart."""
+    made = conversation(*["r"] * (len(usages) - 1))
+    calls = [
+        msgspec.structs.replace(call, usage=usage, model="claude-opus-4-6", time_s=gap_s * n)
+        for n, (call, usage) in enumerate(zip(made.calls, usages, strict=True))
+    ]
+    return msgspec.structs.replace(made, calls=tuple(calls))
+
+
+def test_the_window_is_stated_or_that_of_the_project() -> None:
+    stated = Transcript("a", Head(), (), (Call(0, 0, window=258_400),))
+    assert recorded_window(stated, 400_000, "openai") == (258_400, "window 258,400 stated by the log")
+    # Anthropic offers models of a million tokens with 200,000 too: whoever was compacted at 167,000 and whoever wasn't
+    # has the window that holds what all sessions of the project had accepted.
+    plain = msgspec.structs.replace(session(20, Usage(3_900), Usage(900)), project="/p")
+    compacted = msgspec.structs.replace(plain, compactions=(Compaction(2, 1, tokens_before=167_000),))
+    for one in (compacted, plain):
+        few, many = (167_000, 7), (201_000, 7)
+        found = recorded_window(one, 1_000_000, "anthropic", few)
+        assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
+        assert recorded_window(one, 1_000_000, "anthropic", many) is None, "the model's own"
+        assert recorded_window(one, 1_000_000, "google", few) is None, "offered with one window"
+        assert recorded_window(one, 200_000, "anthropic", few) is None, "the model's own explains it"
+    found = recorded_window(session(20, Usage(112_000)), 64_000, "none")
+    assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
+
+
+def test_recorded_reads_tell_the_cache() -> None:
+    def reads(gap_s: float, *found: int) -> Transcript:
+        return session(gap_s, *(Usage(10_000, 5, read, 0) for read in found))
+
+    assert long_cache(reads(900, 0, 9_000, 9_000), "anthropic", "claude-opus-5")
+    assert not long_cache(reads(900, 0, 0, 0), "anthropic", "claude-opus-5")
+    assert not long_cache(reads(60, 0, 9_000, 9_000), "anthropic", "claude-opus-5"), "short pauses tell nothing"
+    for long, share in ((100, True), (0, False)):
+        usage = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=long)
+        assert long_cache(session(60, *[usage] * 4), "anthropic", "claude-opus-5") is share, "as stated of writes"
+    assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
