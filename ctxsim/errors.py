@@ -9,8 +9,6 @@ CtxsimError
 └── ContractError  a policy that breaks the contract that makes its numbers comparable
 """
 
-from __future__ import annotations
-
 import difflib
 import traceback
 from collections.abc import Iterable

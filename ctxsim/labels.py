@@ -1,7 +1,5 @@
 """Labels: `name:key=value,key=value`, the written form of a policy or an estimator and its parameters."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import traceback

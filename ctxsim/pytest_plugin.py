@@ -1,7 +1,5 @@
 """The pytest plug-in: the fixture `ctxsim_run`. What it returns is for the assertions of `ctxsim.testing`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path

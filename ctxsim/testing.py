@@ -1,7 +1,5 @@
 """Assertions about a run, for tests of an agent's context policy. Each says in one line what broke, and for whom."""
 
-from __future__ import annotations
-
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in

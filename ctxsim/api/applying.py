@@ -1,7 +1,5 @@
 """`--apply` and `--undo`: a setting is written into its agent's own configuration file, and that is restored."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from os import PathLike

@@ -1,7 +1,5 @@
 """Rules that a comparison can break, as `cost_usd > +2%`: the gates of `compare --fail-if`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

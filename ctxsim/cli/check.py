@@ -1,7 +1,5 @@
 """`ctxsim check`: does a part of the user's own keep its contract?"""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How `ctxsim list settings` tells of settings: an agent at a time, a few lines for each key."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

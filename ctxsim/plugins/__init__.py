@@ -1,7 +1,5 @@
 """Classes that labels name: built-in ones by folder, installed ones by entry point, anybody's by path."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Callable, Collection, Iterable

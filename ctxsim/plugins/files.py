@@ -1,7 +1,5 @@
 """Users' files: small ones of settings and rules, parsed within bounds, and Python files that labels name."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

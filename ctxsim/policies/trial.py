@@ -3,8 +3,6 @@
 `python -m ctxsim.policies.trial LABEL` opens a label as this process would, and says how that went.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What `ctxsim advise` says of an agent, on one screen of 80 columns: the answer, how sure it is, what was tried."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The picture of `advise --score`: what was predicted, and what came."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import floor, log10
 from pathlib import Path

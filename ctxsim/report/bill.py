@@ -1,7 +1,5 @@
 """The bill for people and programs: lines and tables. The first screen fits 80 columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath

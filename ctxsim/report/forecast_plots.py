@@ -1,7 +1,5 @@
 """Pictures of forecasts: the days so far with the fan of those to come, and how often ranges held."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which bytes a finished run has: `run.json` holds the SHA-256 of every table, and of itself without that line."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A finished run made once more from what its `run.json` says, and held against it, byte for byte."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

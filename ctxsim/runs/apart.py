@@ -5,8 +5,6 @@ that `runs.task` makes of them, or what is sent, call by call. Time and memory a
 goes to standard error.
 """
 
-from __future__ import annotations
-
 import atexit
 import mmap
 import os

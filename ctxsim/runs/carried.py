@@ -5,8 +5,6 @@ puts the files where they would be, under a temporary folder, and empty ones whe
 for parents beside a session. What it hands back are the bytes of a part.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

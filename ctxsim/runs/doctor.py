@@ -1,7 +1,5 @@
 """Known defects of compaction, each a small scenario with one line of expectation: which of them does a policy have?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Known defects in real agents: a defect's scenario, lived by an agent, judged by what it sent."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import msgspec

@@ -9,8 +9,6 @@ Units so large that their probability would reach 1 are taken with certainty fir
 order, a unit is taken with exactly its probability: the random start lies in a stretch of that length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

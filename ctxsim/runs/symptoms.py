@@ -3,8 +3,6 @@
 Written over `Sent` values alone, so that it holds for any policy: built in, adapter, or another program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 The rule is that of `advice`. It sees a run in which the row as set plays the part of doing nothing.
 """
 
-from __future__ import annotations
-
 from functools import cached_property, lru_cache
 from typing import Any
 

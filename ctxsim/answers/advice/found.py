@@ -1,7 +1,5 @@
 """What a search over one agent's settings found: what is set and costs now, what to set, and what else was tried."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

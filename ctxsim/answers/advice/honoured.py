@@ -1,7 +1,5 @@
 """Whether recorded compactions came where the agent's setting says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

@@ -1,7 +1,5 @@
 """What advice predicted, kept without any text, and what came after."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

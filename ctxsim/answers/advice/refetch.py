@@ -4,8 +4,6 @@ Between the ends an amount is linear in the rate of fetching again, so that each
 same has a closed form.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 Everything is in arrays: a row for each way in which the sessions may come, a column for each policy.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

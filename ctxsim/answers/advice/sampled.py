@@ -6,8 +6,6 @@ unequal probabilities without replacement, with residuals of the ratio (Särndal
 was taken with certainty adds nothing. It is the sampling error of this folder, and says nothing about another one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import NormalDist
 

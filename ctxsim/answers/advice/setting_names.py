@@ -1,7 +1,5 @@
 """Settings, agents and versions as people write them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ctxsim.labels import named, split

@@ -1,7 +1,5 @@
 """Billed sessions in order of time, for forecasts of the next ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ctxsim.answers.bill.sums import Bill, project_of

@@ -5,8 +5,6 @@ moves: the same answers, at the same times. Tokens that leave a request leave th
 were written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

@@ -1,7 +1,5 @@
 """What responses cost: as the log states it, else by the log's own classes of tokens at the prices of that day."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version

@@ -5,8 +5,6 @@ holds, and what joined unlogged (`recorded.size_fit.fit_size`); each request is 
 Where less is logged than was sent, the rest is *unknown*.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from itertools import groupby

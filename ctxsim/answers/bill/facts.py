@@ -1,7 +1,5 @@
 """What a bill needs of a recording: numbers alone, by response. No text of the recording is in it."""
 
-from __future__ import annotations
-
 import msgspec
 
 CAUSES = ("", "pause", "model", "other")

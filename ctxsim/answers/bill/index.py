@@ -4,8 +4,6 @@ A file is known by its path, size and time; one of another path or time by the h
 another version holds is forgotten.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Which changes there are for some sessions: those that their agents have a key or a command for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

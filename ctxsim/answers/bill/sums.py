@@ -1,7 +1,5 @@
 """The bill added up: by day, week, project, session, model, agent or part, each token and each dollar once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath

@@ -6,8 +6,6 @@ don't decide. The effect is the median difference, its chance that of sessions d
 strata (a permutation test), its interval that of sessions drawn again (a bootstrap).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist, median

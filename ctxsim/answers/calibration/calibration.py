@@ -1,7 +1,5 @@
 """Fitting chars-per-token ratios and class weights to one's own transcripts, with how far to trust them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The risk of a divisor: how often characters divided by it are fewer tokens than a request near the window has."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

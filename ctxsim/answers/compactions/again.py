@@ -3,8 +3,6 @@
 And whether what calls used after a compaction came again before: of what it lost, and of what it kept, the control.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Calls without a compaction are its control: agents ask again and use old things anyway.
 """
 
-from __future__ import annotations
-
 import random
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a recorded compaction cost, and after how many calls it has paid for itself. Dollars are modelled."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ctxsim.simulator.provider import Provider

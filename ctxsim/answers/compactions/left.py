@@ -1,7 +1,5 @@
 """What another policy would have left of the same request, fitted to leave as many tokens as was recorded."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 
 import msgspec

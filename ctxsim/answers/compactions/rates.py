@@ -1,7 +1,5 @@
 """How often something was seen, and how far to trust that: what one session shows hangs together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import exp, log, sqrt
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """Forecasts held against what came: made at each session from those before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import msgspec

@@ -6,8 +6,6 @@ next sessions differ. Sessions of one day and project come together; recent ones
 that none did yet stands in `spread`. `python -m evidence.forecast` measures how often intervals hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

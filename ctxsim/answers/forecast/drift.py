@@ -1,7 +1,5 @@
 """Drift: from which session on a habit or a model is another one, so that only later sessions say what comes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

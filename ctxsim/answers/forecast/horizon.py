@@ -1,7 +1,5 @@
 """How far a forecast looks: so many sessions, or the days that come, with as many sessions as days had so far."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

@@ -6,8 +6,6 @@ split conformal: of the earlier sessions' errors, in logarithms, as many lie out
 A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, exp, floor, log
 from statistics import median

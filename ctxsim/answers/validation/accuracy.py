@@ -1,7 +1,5 @@
 """How wrong estimates are, per text and per request, and what that does to a policy with a threshold."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat

@@ -4,8 +4,6 @@ Three ways, the nearest first: later calls of a segment from its earlier ones; t
 one before it, and from what other sessions were given again; a session from the sessions of other projects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Literal, get_args

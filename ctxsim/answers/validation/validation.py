@@ -1,7 +1,5 @@
 """Model against the record: what replay says that a request was and cost, and what the provider said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """A configuration file is changed with a backup, and restored byte for byte."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 from pathlib import Path

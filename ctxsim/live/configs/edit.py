@@ -1,7 +1,5 @@
 """One key set in the text of a configuration file, in its own format; every other byte stays."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any, Literal
 

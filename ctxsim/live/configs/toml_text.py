@@ -1,7 +1,5 @@
 """TOML, by tomlkit, which keeps comments, order and blanks."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """YAML: PyYAML says where values stand, and one is put in there without touching the others."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

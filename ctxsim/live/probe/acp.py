@@ -3,8 +3,6 @@
 JSON-RPC on its standard input and output, a message a line. Source: https://agentclientprotocol.com
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

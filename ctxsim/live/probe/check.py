@@ -1,7 +1,5 @@
 """`check setting`: an installed agent is run with a setting, and what it does is held against its policy's formula."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase

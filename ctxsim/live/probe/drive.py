@@ -1,7 +1,5 @@
 """One probe of an installed agent: its settings are written into a throw-away home, and it is run."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """What a policy's own formula expects of a setting: the tokens at which it compacts, and what it cuts results to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Far from a waypoint requests don't grow: the usage that is reported gets a const
 tokens is reached in a dozen small requests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import deque

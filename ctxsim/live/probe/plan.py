@@ -1,7 +1,5 @@
 """What one probe is, and what came of it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ctxsim.live.agent import Decides

@@ -1,7 +1,5 @@
 """One probe in a process of its own: `python -m ctxsim.live.probe.run PLAN`."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

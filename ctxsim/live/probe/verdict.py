@@ -1,7 +1,5 @@
 """What probes say of a setting: when the agent compacts, held against what its policy expects."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Firing = Literal["proactive", "only after a refusal", "never", "not run"]

@@ -1,7 +1,5 @@
 """Since which version an agent acts otherwise: published versions, and a search that halves what is between them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 

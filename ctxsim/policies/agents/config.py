@@ -1,7 +1,5 @@
 """What a user has set: read from the agents' own files, of a user and of a project, and from variables."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

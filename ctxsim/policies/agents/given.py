@@ -1,7 +1,5 @@
 """What users have set, by upstream's own keys: as a label writes it down, and as parameters of the agent's policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple

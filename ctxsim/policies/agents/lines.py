@@ -1,7 +1,5 @@
 """Settings as somebody pastes them into the agent's own file, in that file's format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Which values of settings are worth trying: those that `settings.toml` begins with, and then those around the best."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
 from math import floor, log10

@@ -3,8 +3,6 @@
 The file `settings.toml` in the folder of each agent and framework. Policies take their defaults from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache

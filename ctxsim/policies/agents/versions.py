@@ -1,7 +1,5 @@
 """Which versions of an agent a rule is of: `>=2.1.153,<2.1.330`, by dotted numbers."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable

@@ -5,8 +5,6 @@ free. `any`: all but the head may go and a kept reference costs one token: no po
 docs/bounds.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Literal

@@ -1,7 +1,5 @@
 """When each result leaves, for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal

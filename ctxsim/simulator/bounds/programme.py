@@ -13,8 +13,6 @@ met, both from 0 to 1, the least at a survival s is
          sum of w(n) x y(n) >= s
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cached_property

@@ -15,8 +15,6 @@ over the calls e at which something dies or the cache is cold. An edit makes the
 keep-all's request could have read from the cache behind it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Moves from the best start until none helps; then every schedule that could still be cheaper (branch and bound).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations

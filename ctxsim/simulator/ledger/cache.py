@@ -4,8 +4,6 @@ Each kind has `split`, which matches a request, and `remember`. `noted` is what 
 `recall` notes that again, so that a replay whose first edit comes late begins with what the cache held by then.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A provider's answers to one replay: up to its first edit what the ledger keeps, then those of a kernel of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict

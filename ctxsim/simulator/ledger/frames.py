@@ -1,7 +1,5 @@
 """Items as a provider renders them: the tokens of each, framing included, and a hash of what goes over the wire."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 

@@ -2,8 +2,6 @@
 over columns: sums that know what is missing, percentiles, when a threshold is passed, what compactions cost and save.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median

@@ -1,7 +1,5 @@
 """What a policy lost, one by one: which need, how its source went, and what fetching it again would take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

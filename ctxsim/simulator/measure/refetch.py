@@ -3,8 +3,6 @@
 Between the ends the bill is linear in the rate at which an agent fetches again: `cost_usd` + rate x `cost_refetch_usd`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

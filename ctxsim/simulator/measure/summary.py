@@ -1,7 +1,5 @@
 """One transcript under one policy in one row: what its calls add up to."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable
 from math import floor

@@ -3,8 +3,6 @@
 Of genai-prices: what it lists for a model on a day, by hour of the day, and ever.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import date, time

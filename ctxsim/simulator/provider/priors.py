@@ -3,8 +3,6 @@
 Both tables are measured on recordings that have usage, by `python -m evidence.priors FOLDER`, which writes them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from datetime import date as Date
 from functools import cache

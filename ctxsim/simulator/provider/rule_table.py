@@ -1,7 +1,5 @@
 """All rules of the vendors as rows: what each says, for which models, from where and when."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date as Date
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """What a provider enforces, as one frozen value; its rate limit is a continuous token bucket on a simulated clock."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, TypedDict

@@ -1,7 +1,5 @@
 """Summaries without a model: texts that stand for what a model would have written."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections.abc import Callable, Sequence

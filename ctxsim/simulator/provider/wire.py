@@ -1,7 +1,5 @@
 """The exact request: a view as the JSON body that a vendor's API takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, Literal

@@ -4,8 +4,6 @@ Backslash escapes are resolved at all nesting levels (surrogate pairs joined), t
 call's arguments only the decoded values count, not the keys. Source of the rule: docs/references.md, definition, 1.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -4,8 +4,6 @@ What was read can be read again. An answer of another agent or of a person, and 
 are lost for good: a second call isn't the first one again.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Sequence

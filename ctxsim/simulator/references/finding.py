@@ -4,8 +4,6 @@ Reasoning is left out everywhere: it needs nothing, is no source, and keeps noth
 docs/references.md, definition, 4, 5 and 7.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ at least 4 digits, mix of letters and digits of at least 5 characters (- and _ a
 name of at least 6. All but the names are *values*. Source of the rule: docs/references.md, definition, 2.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Set
 from functools import lru_cache

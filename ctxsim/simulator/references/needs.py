@@ -1,7 +1,5 @@
 """What each call needed, as values that all policies share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal

@@ -4,8 +4,6 @@ Keys of an object may stand in any order; numbers are compared as written. Calls
 other. Source of the rule: docs/references.md, definition.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter as Frequencies
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ An atom survives if some item of the view sent with the call, edited or syntheti
 count. Source of the rule: docs/references.md, definition, 6 and 7.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ It is the same loop. A request that lacks something needed is answered by the to
 the recorded response; the result joins as the newest item, ages, and can be cut again. Once per source and call.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The policy contract, checked on anybody's policy: what must hold for its numbers to mean something."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

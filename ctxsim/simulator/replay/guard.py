@@ -3,8 +3,6 @@
 What it raises, an attempt to end the process, and a call that doesn't come back are one line with their place.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

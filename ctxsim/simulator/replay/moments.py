@@ -1,7 +1,5 @@
 """The moments at which policies act on the view: each edit held to the contract, and written down."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What one call comes to: what policies did before and after it, what was sent, what the provider said and billed."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ctxsim.simulator.ledger import Bill, SummaryCall, Verdict

@@ -1,7 +1,5 @@
 """Gemini CLI's weights: ASCII and other characters count differently."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """One billed summary in the place of many items: what most agents do when their context is full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ctxsim.policies.policy import Policy

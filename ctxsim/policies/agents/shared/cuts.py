@@ -1,7 +1,5 @@
 """How agents shorten one tool result: what stays of a text that is too long."""
 
-from __future__ import annotations
-
 
 def first_bytes(text: str, size: int) -> str:
     """Return the longest beginning of at most `size` UTF-8 bytes."""

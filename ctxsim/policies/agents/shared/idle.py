@@ -1,7 +1,5 @@
 """Clearing of old results after a pause: the provider's cache is taken to be gone, so nothing is lost by it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ctxsim.view import View

@@ -1,7 +1,5 @@
 """Where a conversation stands: what joined since the last response, and where the user spoke last."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ctxsim.transcript import RESPONSE_KINDS, Item

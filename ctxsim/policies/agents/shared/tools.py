@@ -1,7 +1,5 @@
 """What a tool does, by the names that agents give it: recordings of one agent run under another's policy."""
 
-from __future__ import annotations
-
 import json
 import re
 
