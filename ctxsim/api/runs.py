@@ -22,6 +22,7 @@ from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.glance import formats_of
+from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
@@ -180,6 +181,8 @@ def bench(
         info = conduct(
             setting, folder, made, inputs.paths, jobs, watch=watch, resume=resume, cluster=cluster, replace=overwrite
         )
+        if not any(one.calls for one in info.inputs):
+            raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
         if info.sample:
             write_estimates(found)
@@ -220,6 +223,12 @@ def run_name(path: str) -> str:
     while (stem := Path(name)).suffix in SUFFIXES:
         name = stem.stem
     return name or "run"
+
+
+def _reasons(inputs: Sequence[InputInfo]) -> str:
+    errors = [one.error for one in inputs if one.error]
+    more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
+    return f"{errors[0]}{more}" if errors else ""
 
 
 def sweep(

@@ -63,13 +63,12 @@ def conduct(
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
     same as without. `cluster` is the address of a dask scheduler. When `watch.stopped` says so, the source under way is
-    given up, and what is finished becomes a run that says it isn't complete. Files that can't be read are in the inputs
-    with their `error`, policies that fail on a transcript with a line in `failed`.
-
+    given up, and what is finished becomes a run that says it isn't complete. Files that
+    can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`.
     Raises UnknownName or LabelError for a policy that can't be made, Stopped where nothing is finished yet,
-    ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being written
-    or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where no source has a
-    call and where nothing can be written.
+    ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being
+    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where
+    nothing can be written.
     """
     forget_policies()
     specs = specs_of(setting)
@@ -128,11 +127,6 @@ def conduct(
         if failed and not replayed:
             parts.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
-        if not any(one.calls for one in inputs):
-            # Not a run: the folder stays as it was, free for the next try.
-            if len(inputs) == len(work.names):
-                parts.clear()
-            raise CtxsimError(_reasons(inputs) or f"{', '.join(paths) or setting.name}: no call to replay")
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
             title=setting.title if setting.text or scenario else "Recorded transcripts",
@@ -152,12 +146,6 @@ def conduct(
         if info.complete:
             parts.clear()
     return info
-
-
-def _reasons(inputs: Sequence[InputInfo]) -> str:
-    errors = [one.error for one in inputs if one.error]
-    more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
-    return f"{errors[0]}{more}" if errors else ""
 
 
 def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:

@@ -215,11 +215,3 @@ def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.Mon
     assert read_run(tmp_path / "out").transcripts == 1
     done = ctxsim("transcripts", "check", *paths, cwd=tmp_path)
     assert done.returncode == 1 and "a mistake of ctxsim's reader" in done.stderr and "b:" in done.stdout
-
-
-def test_a_run_without_a_call_leaves_no_folder_in_the_way_of_the_next_try(logs: Path, tmp_path: Path) -> None:
-    (tmp_path / "broken.jsonl").write_text("no JSON")
-    failed = ctxsim("bench", "broken.jsonl", "--out", "out", cwd=tmp_path)
-    assert failed.returncode == 1 and "is no transcript format" in failed.stderr and not (tmp_path / "out").exists()
-    done = ctxsim("bench", str(logs), "--policy", "mask:keep=1", "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
