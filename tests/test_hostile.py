@@ -245,7 +245,7 @@ def test_labels_are_opened_or_refused(label: str) -> None:
 
 
 def test_a_scenario_that_asks_for_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxsim.synthesis.session.MOST_CALLS", 500)
+    monkeypatch.setattr("ctxsim.synthesis.scenario.MOST_CALLS", 500)
     good = (ROOT / "scenarios" / "twenty-iterations.toml").read_text()
     for right, wrong in (
         ("turns = 1\n", "turns = -3\n"), ("turns = 1\n", 'turns = "x"\n'), ("median_chars = 6000", "median_chars = 0"),

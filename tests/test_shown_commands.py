@@ -114,7 +114,7 @@ def words_of(line: str) -> list[str] | None:
         words = ["check", "setting", "codex", "model_auto_compact_token_limit=60000"]
     if words[:2] == ["check", "policy"]:
         # On one scenario, or of one defect: test_pipe.py and test_doctor.py try every one.
-        more = ["--defect", "task-lost"] if "--doctor" in words else ["--scenario", "one-prompt"]
+        more = ["--scenario", "defects/task-lost"] if "--doctor" in words else ["--scenario", "one-prompt"]
         words += [] if more[0] in words else more
     if "--jobs" in words:
         words[words.index("--jobs") + 1] = "1"

@@ -12,7 +12,7 @@ from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell
+from ctxsim.cli.output import console, tell
 from ctxsim.cli.show import escaped, show
 from ctxsim.cli.terminal import safe
 from ctxsim.report.sheet import FORMS, Sheet, as_latex
@@ -86,7 +86,9 @@ def command(
         click.echo("".join(f"\n{safe(line)}\n" for line in table.notes), nl=False)
     else:
         if form == "table":
-            click.secho(told, bold=True)
+            from rich.text import Text
+
+            console().print(Text(told, style="bold"))
         values = as_values(advice, second.info.shown)
         show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)
         if form == "table" and not two:

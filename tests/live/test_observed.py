@@ -280,9 +280,9 @@ def test_the_doctor_says_nothing_of_an_agent_that_ended_early(tmp_path: Path) ->
 def test_the_doctor_drives_agents(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")
     (tmp_path / "my_agent.py").write_text(AGENT)
-    (tmp_path / "mine.toml").write_text('command = ["python3", "my_agent.py", "{prompt}"]')
-    asked = ("drive", "mine.toml", "--doctor", "--play", "defects/one-user-message", "--play", "defects/images")
+    (tmp_path / "my.toml").write_text('command = ["python3", "my_agent.py", "{prompt}"]')
+    asked = ("drive", "my.toml", "--doctor", "--play", "defects/one-user-message", "--play", "defects/images")
     done = ctxsim(*asked, cwd=tmp_path)
-    assert done.returncode == 1 and "observed:mine: 1 of 1 known defects" in done.stdout
+    assert done.returncode == 1 and "observed:my: 1 of 1 known defects" in done.stdout
     assert done.stderr == "ctxsim: images: results are files of text\n"
-    assert ctxsim("drive", "mine.toml", "--doctor", "--policy", "keep-all", cwd=tmp_path).returncode == 2
+    assert ctxsim("drive", "my.toml", "--doctor", "--policy", "keep-all", cwd=tmp_path).returncode == 2

@@ -94,7 +94,7 @@ def test_what_loses_more_than_a_tenth_is_no_answer_but_is_named(tmp_path: Path) 
     assert found.losing_less is not None and found.losing_less.policy == "careful"
     lines = verdict(found)
     assert re.fullmatch(
-        r"Take light: 14.00 USD instead of 20.00 \(-30 %, \d+..\d+\), keeps 96 % of what later calls used, no call "
+        r"Take light: 14.00 USD instead of 20.00 \(-30 %, -\d+ to -\d+\), keeps 96 % of what later calls used, no call "
         "refused.", lines[0]
     )  # fmt: skip
     assert lines[1] == "Losing less: careful (-10 %, keeps 99 %). Cheaper: heavy (-80 %, keeps 50 %)."
