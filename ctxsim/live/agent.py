@@ -4,7 +4,6 @@ The file `drive.toml` in the folder of each agent.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -129,7 +128,6 @@ def is_file(name: str) -> bool:
     return name.endswith(".toml")
 
 
-@cache
 def load_agent(name: str, version: str = "") -> Agent:
     """Return what is known of an agent, or what a file of the user's says, in the pinned version unless one is named.
 

@@ -122,3 +122,11 @@ def test_inside_the_enclosure_there_is_no_network_and_nothing_stays_behind(tmp_p
         pytest.skip("the system allows no namespaces")
     # It is the first process of its world; its pipe closed at once, so the sleeper is gone too.
     assert done.stdout == "1 Network is unreachable\n", done.stderr
+
+
+def test_two_files_of_one_name_are_two_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "mine.toml").write_text(f'command = ["{place}", "{{prompt}}"]')
+        monkeypatch.chdir(tmp_path / place)
+        assert load_agent("mine.toml").command[0] == place

@@ -148,3 +148,11 @@ def test_what_is_no_number_of_transcripts_is_told(logs: Path, tmp_path: Path) ->
         assert done.returncode == 2 and "--sample" in done.stderr
     with pytest.raises(CtxsimError, match="a sample of 0 transcripts: it must have at least 1"):
         bench(str(logs), sample=0)
+
+
+def test_of_a_sample_that_needed_nothing_no_share_is_drawn(tmp_path: Path) -> None:
+    for n in range(4):
+        talk = [{"role": "user", "content": f"Hello {n}"}, {"role": "assistant", "content": "Good day."}]
+        (tmp_path / f"talk{n}.json").write_text(json.dumps(talk))
+    run = bench(tmp_path, ["keep-all"], sample=2, model="gpt-5")
+    assert np.isnan(Pooled(run).draws("keep-all", "kept")).all()

@@ -201,6 +201,8 @@ class Pooled:
         """Return a share in every draw of the next sessions, of a sample in every draw of its folder; no number where
         nothing was drawn to divide by.
         """
+        if self.value(label, share) is None:
+            return np.full(DRAWS, np.nan)
         if self._taken is not None:
             low, high = self._of_this_folder(label, share, None) or (0.0, 0.0)
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
