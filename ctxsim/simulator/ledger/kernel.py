@@ -228,6 +228,8 @@ class Kernel:
         chosen = list(items)
         request = self.request.forked()
         request.become([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)])
+        # Nobody had sent the prompt before.
+        request.changed_from = min(request.changed_from, len(chosen))
         verdict = self._admit(request, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, request.total, 0, None, verdict)
