@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,9 @@ def reference(root: Path) -> list[tuple[str, str]]:
     pages += [(name, _printed("list", kind, "--format", "md")) for name, kind in PRINTED.items()]
     pages += [(name, f"# {kind.capitalize()}\n\n`ctxsim list {kind}` prints:\n\n{_shown('list', kind)}")
               for name, kind in LISTED.items()]  # fmt: skip
-    compared = _output_of(sys.executable, "-m", "evidence.agents", cwd=root).strip()
+    # The Python that has ctxsim: the site's own has mkdocs alone.
+    python = Path(shutil.which("ctxsim") or "ctxsim").with_name("python")
+    compared = _output_of(str(python), "-m", "evidence.agents", cwd=root).strip()
     pages.append((COMPARED, f"# Policies and their originals\n\n```text\n{compared}\n```\n"))
     return pages
 
