@@ -25,12 +25,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
-from ctxsim.readers.source.sample import SQLITE
+from ctxsim.readers.source.source import SQLITE, Source
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from ctxsim.readers.source.source import Source
 
 T = TypeVar("T")
 

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.source import Record, Source
+from ctxsim.readers.source.source import PARQUET, SQLITE, ZIP, Record, Source
 from ctxsim.readers.source.values import json_document, json_values
-
-PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
-"""How such files begin. What reads them is imported where a file is one."""
 
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20

@@ -18,6 +18,9 @@ from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes, read
 from ctxsim.readers.source.values import json_values
 from ctxsim.transcript import Transcript
 
+PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
+"""How such files begin. What reads them is imported where a file is one."""
+
 DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
 

@@ -6,6 +6,7 @@
 
 from ctxsim.simulator.ledger.course import Course
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import SPREAD, Ledger, Leg
+from ctxsim.simulator.ledger.ledger import Ledger
+from ctxsim.simulator.ledger.legs import SPREAD, Leg
 
 __all__ = ["SPREAD", "Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger, Leg
+from ctxsim.simulator.ledger.ledger import Ledger
+from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import drops_of
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.transcript import Item

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.cache import NoCache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.prices import Cost, Split, Tariff
 from ctxsim.simulator.provider.rules import Bucket, Provider, SummaryMode
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
-
-if TYPE_CHECKING:
-    from ctxsim.simulator.ledger.ledger import Leg
 
 PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt: no item's of any view."""

@@ -1,56 +1,25 @@
-"""What all policies on a transcript share before one provider: its calls and what each brings, and what these cost
-without edits.
-"""
+"""What all policies on a transcript share before one provider: what its calls bring, and what nobody's edits cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
-
-import msgspec
-from msgspec.structs import replace
 
 from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, Verdict
+from ctxsim.simulator.ledger.legs import SPREAD, Leg, legs_of
 from ctxsim.simulator.ledger.refused import drops_of
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.rules import Provider
-from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
+from ctxsim.transcript import Item, Sizes, Transcript
 from ctxsim.view import Edit, View
 
 FINISHED = "reasoning of a finished turn"
 """Why a vendor leaves items out."""
-
-SPREAD = 1 << 20
-"""How far apart neighbouring places are in a ledger that leaves room between them."""
-
-
-class Leg(msgspec.Struct, frozen=True, gc=False):
-    """One call. Reasoning that the vendor never sends again is in none of its items.
-
-    `new_from` is the place of the first item that the request before couldn't have had.
-    """
-
-    number: int
-    call: Call
-    head: Head
-    scheduled_s: float
-    """When it began in the recording, in seconds since the first one; else by the provider's pace."""
-    joining: tuple[Item, ...]
-    """What joins before it."""
-    begins_turn: bool
-    """Whether the vendor leaves out the reasoning of the turns before, which end here."""
-    response: tuple[Item, ...]
-    """As recorded, reasoning too."""
-    answered: tuple[Item, ...]
-    """What of the response joins."""
-    tokens_output: int
-    """Recorded output where the reader trusts it, else counted."""
-    new_from: int
 
 
 class Kept(NamedTuple):
@@ -85,7 +54,7 @@ class Ledger:
         self.provider = provider
         self.counter = counter
         self.frames = Frames(provider, counter)
-        self.legs = _legs_of(transcript, provider, counter, apart)
+        self.legs = legs_of(transcript, provider, counter, apart)
         self._sizes: dict[Estimator, Sizes] = {}
         self._views: dict[Estimator, list[View]] = {}
 
@@ -180,47 +149,3 @@ class Ledger:
         """Whether each request begins with all of the one before."""
         grown = all(this.changed_from >= last.size for last, this in pairwise(self.kept))
         return grown and all(leg.head == self.transcript.head for leg in self.legs)
-
-
-def _legs_of(transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> list[Leg]:
-    """Return the calls of a transcript in order; places and messages that follow each other are so far `apart`."""
-    legs, joined, before = [], 0, 0
-    items = transcript.items if apart == 1 else tuple(_spread(item, apart) for item in transcript.items)
-    for number, call in enumerate(transcript.calls, 1):
-        joining, response = items[joined : call.start], items[call.start : call.end]
-        answered, begins_turn = response, False
-        if provider.reasoning == "never":
-            joining, answered = _spoken(joining), _spoken(response)
-        elif provider.reasoning == "current_turn":
-            turn = max((at for at, item in enumerate(joining, 1) if item.kind == "user"), default=0)
-            joining, begins_turn = (*_spoken(joining[:turn]), *joining[turn:]), turn > 0
-        head = call.head or transcript.head
-        scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
-        output = _output(call, response, counter)
-        legs.append(
-            Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before * apart)
-        )
-        joined, before = call.end, call.start
-    return legs
-
-
-def _spread(item: Item, apart: int) -> Item:
-    answers = None if item.answers is None else item.answers * apart
-    return replace(item, place=item.place * apart, message=item.message * apart, answers=answers)
-
-
-def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple(item for item in items if item.kind != "reasoning")
-
-
-def _output(call: Call, response: Sequence[Item], counter: Counter) -> int:
-    if call.usage is not None and call.usage.output_tokens is not None:
-        return call.usage.output_tokens
-    return sum(map(counter.item, response))
-
-
-def _scheduled_s(transcript: Transcript, number: int, pace_s: float) -> float:
-    first, time_s = transcript.calls[0].time_s, transcript.calls[number - 1].time_s
-    if time_s is not None and first is not None:
-        return max(0.0, time_s - first)
-    return (number - 1) * pace_s

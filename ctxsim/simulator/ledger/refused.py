@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.vendor import Binding
 from ctxsim.transcript import Head, Item
 from ctxsim.view import Edit
-
-if TYPE_CHECKING:
-    from ctxsim.simulator.ledger.ledger import Leg
 
 CHANGED = "the thinking of call {call} is bound to a different conversation: what stands before it has changed"
 UNLIKE = "the thinking of the newest response is not as the model wrote it"

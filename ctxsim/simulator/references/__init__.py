@@ -3,13 +3,12 @@
 A necessary condition for the agent to have acted the same, not a prediction of success. docs/references.md.
 """
 
-from ctxsim.simulator.references import canonical, identifiers, quotations, reissue
-from ctxsim.simulator.references.finding import first_sent, prepare
+from ctxsim.simulator.references import canonical, identifiers, quotations
+from ctxsim.simulator.references.finding import REISSUE, first_sent, prepare, reissues
 from ctxsim.simulator.references.needs import OUTPUT_KINDS, Need, References, word_hash
-from ctxsim.simulator.references.reissue import reissues
 from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 
-DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, reissue.VERSION)
+DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, REISSUE)
 """What found the references of a run."""
 
 __all__ = [

@@ -4,7 +4,9 @@ Reasoning is left out everywhere: it needs nothing, is no source, and keeps noth
 docs/references.md, definition, 4, 5 and 7.
 """
 
+import json
 from bisect import bisect_left
+from collections import Counter as Frequencies
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -14,12 +16,14 @@ from zlib import crc32
 import numpy as np
 
 from ctxsim.simulator.references import identifiers, quotations
-from ctxsim.simulator.references.canonical import canonical, content, fold, plain, spaced
+from ctxsim.simulator.references.canonical import canonical, content, decoded, fold, plain, spaced
 from ctxsim.simulator.references.needs import OUTPUT_KINDS, Held, Need, References, Vocabulary
-from ctxsim.simulator.references.reissue import asked_again
 from ctxsim.transcript import Head, Item, Transcript
 
 SHORTEST_ATOM = 4
+
+REISSUE = "reissue-1"
+"""The version of what tells repeated calls."""
 
 
 def first_sent(transcript: Transcript) -> list[int]:
@@ -220,3 +224,56 @@ def _hashes(tokens: Iterable[str]) -> bytes:
     """What `word_hash` gives for each long enough, in order; encoded all at once."""
     words = " ".join([token for token in tokens if len(token) >= SHORTEST_ATOM]).encode().split()
     return np.sort(np.fromiter(set(map(crc32, words)), np.uint32)).tobytes()
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True)
+
+
+def reissues(transcript: Transcript, contents: Mapping[int, str] | None = None) -> dict[int, int]:
+    """Return, for the place of each tool call that was made before, the place of the newest such call.
+
+    Exactly such: same tool, same decoded arguments. Keys of an object may stand in any order; numbers are compared as
+    written. Calls of one response don't repeat each other.
+
+    `contents` are what `canonical.content` gives by place, where somebody has asked for it before.
+    """
+    made = [item for item in transcript.items if item.kind == "tool_call"]
+    # Most calls have values that no other has: to compare them whole takes longer.
+    values = {item.place: _values(item, contents[item.place] if contents else content(item)) for item in made}
+    often = Frequencies(values.values())
+    found: dict[int, int] = {}
+    newest: dict[tuple[str, str], int] = {}
+    for call in transcript.calls:
+        asked = {
+            item.place: _key(item)
+            for item in transcript.items[call.start : call.end]
+            if item.kind == "tool_call" and often[values[item.place]] > 1
+        }
+        found.update((place, newest[key]) for place, key in asked.items() if key in newest)
+        newest.update((key, place) for place, key in asked.items())
+    return found
+
+
+def asked_again(transcript: Transcript, contents: Mapping[int, str] | None = None) -> dict[int, tuple[int, ...]]:
+    """Return, for each call that repeats earlier tool calls, the places of the results it had had."""
+    results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
+    repeated = reissues(transcript, contents)
+    found: dict[int, tuple[int, ...]] = {}
+    for number, call in enumerate(transcript.calls, 1):
+        places = tuple(results[repeated[p]] for p in range(call.start, call.end) if repeated.get(p) in results)
+        if places:
+            found[number] = places
+    return found
+
+
+def _values(item: Item, text: str) -> tuple[str, ...]:
+    """The tool, and the values of its arguments, in an order that doesn't tell theirs."""
+    return item.tool, *sorted(text.split("\n"))
+
+
+def _key(item: Item) -> tuple[str, str]:
+    try:
+        # The prefix keeps arguments that are not JSON apart from those that are.
+        return item.tool, "json " + _ENCODER.encode(decoded(item.text))
+    except (ValueError, RecursionError):
+        return item.tool, "text " + item.text
