@@ -129,23 +129,27 @@ def must_be_there(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()
     from ctxsim.api.probing import place_of
 
     paths = paths_of(what) or [FOUND]
-    missing = []
+    first: CtxsimError | None = None
     for agent in agents_of(list(sources(*paths)), paths):
         try:
             place_of(agent)
-        except CtxsimError as error:
-            missing.append(error)
-        else:
             return
-    raise missing[0]
+        except CtxsimError as error:
+            first = first or error
+    assert first is not None  # there is an agent
+    raise first
+
+
+def _are_files(found: Sequence[Source]) -> bool:
+    """Whether each source is a file of its own."""
+    return all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found)
 
 
 def some_of(found: Sequence[Source]) -> list[str]:
     """Return the paths of some sources, evenly of all sizes, the largest among them; none where they are few, or where
     a source is not a file of its own.
     """
-    plain = all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found)
-    if not plain or len(found) < FEW:
+    if len(found) < FEW or not _are_files(found):
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
@@ -155,7 +159,7 @@ def some_of_each(found: Sequence[Source]) -> list[str]:
     """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
     answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
     """
-    if not all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found):
+    if not _are_files(found):
         return []
     each: dict[str, list[Source]] = {}
     for one in found:

@@ -73,7 +73,6 @@ def command(
         asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
         asked += [part for rule in rules for part in ("--fail-if", rule)]
         table = _made_by(asked, form, table, first, second)
-    advice = advise(second, goal)
     if form == "latex":
         click.echo(
             as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*table.title.split("\n"), told])))),
@@ -89,6 +88,7 @@ def command(
             from rich.text import Text
 
             console().print(Text(told, style="bold"))
+        advice = advise(second, goal)
         values = as_values(advice, second.info.shown)
         show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)
         if form == "table" and not two:

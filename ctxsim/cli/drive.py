@@ -66,7 +66,6 @@ def command(
     allows, it has no network but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each
     agent.
     """
-    from ctxsim.policies import open_policies
     from ctxsim.report.charts import OF_COMMAND, plot
     from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
@@ -82,7 +81,6 @@ def command(
         return
     if len(played) != 1:
         raise click.UsageError("say which conversation to play: --play PATH or --play SCENARIO")
-    open_policies(policies)
 
     def told(run: AgentRun) -> None:
         _tell(run.driven, run.observation.notes)

@@ -10,7 +10,7 @@ from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
-from ctxsim.answers.advice.verdict import kept_percent, percent, ranges_of, size, usd, weak
+from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, ranges_of, size, usd, weak
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 WIDTH = 80
@@ -49,9 +49,7 @@ def constructor_screen(one: Framed) -> list[str]:
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
-    figures = (
-        f"{size(take, one.amount)} instead of {size(one.now, one.amount).partition(' in ')[0]}{_change(one.share)}."
-    )
+    figures = f"{size(take, one.amount)} instead of {plain_size(one.now, one.amount)}{_change(one.share)}."
     return _spaced([
         _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
         [*_wrapped(figures), *_wrapped(_keeps(take) + f" {one.tried} settings tried.")],
@@ -134,9 +132,8 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 
 def _saves(one: AgentAdvice) -> str:
-    now = size(one.now, one.amount).partition(" in ")[0]
     return (
-        f"These sessions: {size(one.take, one.amount)} instead of {now}, {_as_set(one)}"
+        f"These sessions: {size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}, {_as_set(one)}"
         f"{_change(one.share)}.{_again(one)}"
     )
 

@@ -26,8 +26,7 @@ class Again(msgspec.Struct, frozen=True):
 
     `even_at` is the rate at which it saves nothing any more, None where it saves at every rate; `turns` how many times
     as many turns eat its saving, where it saves at every rate what is left of it if all is fetched again; None where
-    there is none. `instead` is what to take from the rate `instead_at` on,
-    where that is within what was seen.
+    there is none. `instead` is what to take from the rate `instead_at` on, where that is within what was seen.
     """
 
     even_at: float | None

@@ -67,9 +67,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
         least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
         return f"{f'{tried} {least}' if advice.tried else none} {size(take, advice.amount)} {as_set}, {_kept(take)}."
-    instead = (
-        f" instead of {size(advice.nothing, advice.amount).partition(' in ')[0]} {as_set}" if advice.nothing else ""
-    )
+    instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
     return (
         f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
     )
@@ -164,7 +162,7 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
         less = (
             "even then"
             if even is None
-            else (f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves")
+            else f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves"
         )
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
         parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
@@ -252,13 +250,16 @@ def usd(value: float) -> str:
 
 
 def size(figures: Figures, amount: str) -> str:
-    """Return what a policy comes to, in dollars where they are compared and known, else in tokens."""
+    """Return what a policy comes to, in dollars where they are compared and known, else in tokens, and of what."""
+    mean = " of a transcript on average" if figures.transcripts > 1 else ""
+    return f"{plain_size(figures, amount)}{f' in the largest request{mean}' * (amount == 'peak')}"
+
+
+def plain_size(figures: Figures, amount: str) -> str:
+    """Return the same without saying of what, to stand beside one that does."""
     if amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
-    if amount == "peak":
-        mean = " of a transcript on average" if figures.transcripts > 1 else ""
-        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return f"{figures.tokens:,} tokens"
+    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
 
 
 def _amounts(advice: Advice, take: Figures) -> str:

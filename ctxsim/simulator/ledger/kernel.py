@@ -13,7 +13,7 @@ from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
 from ctxsim.simulator.ledger.request import HEAD, Request
-from ctxsim.simulator.provider.prices import Cost, Split, Tariff
+from ctxsim.simulator.provider.prices import Cost, Split, Tariff, expected_loss
 from ctxsim.simulator.provider.rules import Bucket, Provider, SummaryMode
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
@@ -184,8 +184,6 @@ class Kernel:
 
     def _expected(self, split: Split) -> tuple[Split, int]:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
-        from ctxsim.simulator.provider.prices import expected_loss
-
         loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
         lost = round(split.read * loss.mean) if loss else 0
         if self._writes:

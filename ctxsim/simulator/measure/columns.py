@@ -11,6 +11,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import CallRow, Event
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import expected_loss
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import Counts
 from ctxsim.simulator.replay.sent import Sent
@@ -225,8 +226,6 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
     paid = sum(usd or 0.0 for usd in of["cost_usd"])
     if any(call.usage and call.usage.cache_read_tokens is not None for call in transcript.calls):
         return round(paid, 10), round(paid, 10)
-    from ctxsim.simulator.provider.prices import expected_loss
-
     low = high = paid
     measured = False
     for number, (last, this) in enumerate(pairwise(transcript.calls), 1):

@@ -62,7 +62,8 @@ def _richest_lines(
     items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
 ) -> list[tuple[int, str]]:
     """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
-    lines = [_named_lines(count).of(item.text) if item.kind != "user" else [] for item in items]
+    naming = _naming_in(count)
+    lines = [naming(item.text) if item.kind != "user" else [] for item in items]
     queue = [(-len(found), number, row) for number, of in enumerate(lines) for row, (_, found) in enumerate(of)]
     heapq.heapify(queue)
     chosen: list[tuple[int, str]] = []
@@ -85,23 +86,19 @@ def _richest_lines(
     return chosen
 
 
-class _NamedLines:
-    """The lines of texts that hold an identifier, with those that each holds; a text is looked into once."""
+Naming = list[tuple[str, frozenset[str]]]
+"""The lines of a text that hold an identifier, with those that each holds."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, list[tuple[str, frozenset[str]]]] = {}
 
-    def of(self, text: str) -> list[tuple[str, frozenset[str]]]:
-        if text not in self._known:
-            lines = (line.strip()[:300] for line in text.split("\n"))
-            self._known[text] = [(line, frozenset(found)) for line in lines if (found := identifiers(line))]
-        return self._known[text]
+def _naming(text: str) -> Naming:
+    lines = (line.strip()[:300] for line in text.split("\n"))
+    return [(line, frozenset(found)) for line in lines if (found := identifiers(line))]
 
 
 @lru_cache(maxsize=1)
-def _named_lines(count: object) -> _NamedLines:
-    """Those of one transcript at a time, whose texts `count` counts."""
-    return _NamedLines()
+def _naming_in(count: object) -> Callable[[str], Naming]:
+    """`_naming` for the transcript whose texts `count` counts, one at a time: each text is looked into once."""
+    return cache(_naming)
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
