@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from samples import ASK, chat, conversation
 
@@ -9,6 +10,8 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.summaries import PROMPT
 
 
 @pytest.mark.parametrize(
@@ -44,3 +47,19 @@ def test_a_users_text_begins_a_turn() -> None:
     )  # fmt: skip
     legs = Ledger(made, Provider(reasoning="current_turn"), Counter(open_tokenizer())).legs
     assert [leg.begins_turn for leg in legs] == [True, False, True]
+
+
+def test_the_prompt_of_a_summary_is_read_from_no_cache() -> None:
+    """A first call that was read whole: other sessions had sent what is in it, but nobody the summary's own prompt."""
+    made = conversation()
+    made = msgspec.structs.replace(made, calls=(msgspec.structs.replace(made.calls[0], held=10_000),))
+    # A dollar a token, ten cents a token read.
+    provider = Provider(cache="deepseek", prices=Prices(input=1e6, output=0.0, cache_read=1e5))
+    counter = provider.counter()
+    ledger = Ledger(made, provider, counter)
+    kernel, leg = ledger.kernel(), ledger.legs[0]
+    kernel.begin(leg)
+    ledger.enter(kernel.request, leg)
+    asked = kernel.summarize(kernel.request.items, 50, (), "empty")
+    assert asked.cost is not None and asked.cost.uncached == counter.text(PROMPT)
+    assert asked.cost.read == pytest.approx((asked.tokens_in - counter.text(PROMPT)) / 10)
