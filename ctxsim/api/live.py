@@ -191,7 +191,7 @@ def drive(
 
     - `agents`: names from `ctxsim list agents`. `command` starts your own agent instead; its endpoint is in
       $CTXSIM_URL.
-    - `install`: install the pinned version, or `version`.
+    - `install`: first install each agent, in its pinned version or in the one that `version` names.
     - `told`: a function that is called with each agent's run when it is over. `models`: as for `serve`.
 
     Each agent works in a folder and a home of its own, with dummy keys. Where the system allows, it reaches no network

@@ -57,7 +57,9 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings(pattern: str = "*") -> Settings:
-    """Return the settings and constants of the agents whose names match a pattern; if none does, those with such a key.
+    """Return the settings and constants of the agents whose names match a pattern.
+
+    If no agent's name matches, return the settings and constants whose keys match it.
 
     `*` and `?` in the pattern are wild. Raises CtxsimError if nothing matches, and InputError for a file that can't be
     used.

@@ -143,7 +143,8 @@ def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...
 provider = click.option(
     "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE", callback=_rules,
     help="Set one field of the mock provider: cache=VENDOR|FILE|none, long_cache=true (cached for an hour), "
-    "thinking=none|drop|refuse (what becomes of thinking behind edited messages), reserved_output=TOKENS and others. "
+    "thinking=none|drop|refuse (if messages before a thinking block were edited: do nothing, drop the block, or refuse "
+    "the request), reserved_output=TOKENS and others. "
     "May be repeated. A wrong FIELD lists all fields.",
 )  # fmt: skip
 
@@ -271,15 +272,16 @@ def _settings(context: click.Context, option: click.Parameter, said: Path | None
 
 as_set = click.option(
     "--settings", type=PATH, metavar="FILE|DIR", callback=_settings,
-    help="Read an agent's settings from this file; or from the files of the project in this folder, and your own. The "
-    "row `as-set` uses them.",
+    help="Read an agent's settings from this file; of a folder, from the settings files of the project in it and from "
+    "those of your user. The row `as-set` uses them.",
 )  # fmt: skip
 """What the recorded agent's user has set."""
 
 faults = click.option(
     "--fault", "faults", multiple=True, metavar="FAULT",
-    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR (multiplies the "
-    "reported usage), usage=none, slow=SECONDS, or unpaired (accepts tool calls without results). May be repeated.",
+    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N] (refuses response number STEP N times, and says to "
+    "wait S seconds), stream-error@STEP (breaks off this response), usage=FACTOR (multiplies the reported usage), "
+    "usage=none, slow=SECONDS, or unpaired (accepts tool calls without results). May be repeated.",
 )  # fmt: skip
 
 

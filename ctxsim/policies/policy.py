@@ -81,9 +81,9 @@ class Policy:
     """Decides what is sent: edits the view, which is the list of items that the next request would hold.
 
     The methods `on_tool_result`, `before_call`, `after_call` and `on_overflow` may edit the view. By default, none of
-    them does. Subclasses are dataclasses, and only their fields configure them. Each transcript gets a new object.
-    State that a policy keeps during a transcript is created in `start`, in attributes that aren't fields. If a class
-    sets no `name`, its name is the class name in kebab case.
+    them does. Decorate subclasses with `@dataclass`; only their fields configure them. Each transcript gets a new
+    object. State that a policy keeps during a transcript is created in `start`, in attributes that aren't fields. If a
+    class sets no `name`, its name is the class name in kebab case.
     """
 
     name: ClassVar[str] = ""

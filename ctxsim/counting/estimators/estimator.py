@@ -34,7 +34,7 @@ class Estimator:
     media, unless the docstring says otherwise. If two requests differ only in `size`, the larger one doesn't get the
     lower estimate.
 
-    A subclass is a frozen dataclass. If it sets no `name`, its name is the class name in kebab case.
+    Decorate a subclass with `@dataclass(frozen=True)`. If it sets no `name`, its name is the class name in kebab case.
     """
 
     name: ClassVar[str] = ""
