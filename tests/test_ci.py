@@ -26,8 +26,8 @@ def blocks(kind: str) -> list[str]:
 
 def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run pytest as a project of its own does, with the plug-in as if it was installed."""
-    installed = any(point.value == "ctxsim.pytest_plugin" for point in entry_points(group="pytest11"))
-    plugin = [] if installed else ["-p", "ctxsim.pytest_plugin"]
+    installed = any(point.value == "ctxsim.api.pytest_plugin" for point in entry_points(group="pytest11"))
+    plugin = [] if installed else ["-p", "ctxsim.api.pytest_plugin"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin], cwd=folder, capture_output=True,
         text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -176,12 +176,15 @@ def bench(
         draws=msgspec.UNSET if draws is None else draws,
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
+    new = out is None or not Path(out).exists()
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
     try:
         info = conduct(
             setting, folder, made, inputs.paths, jobs, watch=watch, resume=resume, cluster=cluster, replace=overwrite
         )
         if not any(one.calls for one in info.inputs):
+            if new:
+                shutil.rmtree(folder, ignore_errors=True)
             raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
         if info.sample:

@@ -3,58 +3,32 @@
 Lists are read when a value is completed, never when a command runs.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import click
-
-from ctxsim import labels
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 """What click asks for the values of a parameter that begin with what is typed."""
 
 
-def _of(names: Callable[[], Iterable[str]], after: str = "") -> Complete:
-    """Complete one of these names; `after` separates several in one value, of which the last is completed."""
+def _of(kind: str, after: str = "") -> Complete:
+    """Complete a name of this kind; `after` separates several in one value, of which the last is completed."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        from ctxsim.api.lists import completions
+
         before, _, last = typed.rpartition(after) if after else ("", "", typed)
         begun = f"{before}{after}" if before else ""
-        return [f"{begun}{name}" for name in dict.fromkeys(names()) if name.startswith(last)]
+        return [f"{begun}{name}" for name in dict.fromkeys(completions(kind)) if name.startswith(last)]
 
     return complete
 
 
-def _policies() -> list[str]:
-    """Every policy, with the parameters that it must be given."""
-    from ctxsim.policies import registered_policies
-
-    needed = ((name, labels.required(cls)) for name, cls in sorted(registered_policies().items()))
-    return [f"{name}:{needs[0]}=" if needs else name for name, needs in needed]
-
-
-def _scenarios() -> list[str]:
-    from ctxsim.synthesis import scenario_names
-
-    return list(scenario_names())
-
-
-def _columns() -> list[str]:
-    from ctxsim.report.cells import every_column
-
-    return ["all", *(one.column.name for one in every_column())]
-
-
-def _models() -> list[str]:
-    from ctxsim.simulator.provider.models import all_models
-
-    return sorted({model.id for _, model in all_models(None)})
-
-
-policies = _of(_policies, after="+")
-scenarios = _of(_scenarios)
-columns = _of(_columns, after=",")
-models = _of(_models)
+policies = _of("policies", after="+")
+scenarios = _of("scenarios")
+columns = _of("columns", after=",")
+models = _of("models")
 
 
 def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:

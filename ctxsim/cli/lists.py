@@ -1,31 +1,14 @@
 """`ctxsim list KIND`: what there is."""
 
-from __future__ import annotations
-
-import importlib
-import inspect
-import os
-from collections.abc import Callable
-from fnmatch import fnmatchcase
-from importlib.metadata import version
-from itertools import groupby
-from pathlib import Path
 from textwrap import indent
-from typing import Any
 
 import click
-import msgspec
 
-from ctxsim import labels
+from ctxsim.api.lists import KINDS, listed, page
 from ctxsim.cli import options
 from ctxsim.cli.output import console
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, within
-from ctxsim.errors import CtxsimError, nearest
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
-
-KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "defects",
-         "columns", "tokenizers", "config")  # fmt: skip
 
 
 @click.command("list")
@@ -54,237 +37,18 @@ def command(kind: str, pattern: str, form: str) -> None:
     config       A project's defaults for bench and sweep, from ctxsim.toml or
                  [tool.ctxsim] in pyproject.toml.
     """
+    if pattern == "*" and form == "md" and (text := page(kind)):
+        click.echo(text, nl=False)
+        return
     file, pattern = options.own_models(pattern) if kind == "models" else ("", pattern)
-    wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
-    if kind in PAGES and wanted == "*" and form == "md":
-        page = importlib.import_module(PAGES[kind]).markdown()
-        click.echo(page + (_printed() if kind == "columns" else ""), nl=False)
+    found, said = listed(kind, pattern, file)
+    if form != "table" or not said:
+        show(f"list {kind}", [found], form)
         return
-    found, said = _models(wanted, pattern, file) if kind == "models" else LISTS[kind](wanted)
-    if not found.rows:
-        raise CtxsimError(f"none of the {kind} fits '{pattern}'; without a pattern all are listed")
-    if form == "table" and said:
-        _tell(said)
-        return
-    show(f"list {kind}", [found], form)
-
-
-def _tell(said: Said) -> None:
-    """Print headings and texts as wide as the terminal. Labels that fit stay whole: they are there to be copied."""
+    # As wide as the terminal. Labels that fit stay whole: they are there to be copied.
     width = console().width
     for heading, text in said:
         click.echo(within(safe(heading), width))
         for line in text.splitlines():
             click.echo(indent(within(safe(line), width - 4, 0), "    "))
         click.echo()
-
-
-def _paragraphs(text: str) -> str:
-    """A docstring with a line for each paragraph."""
-    return "\n\n".join(" ".join(one.splitlines()) for one in inspect.cleandoc(text).split("\n\n"))
-
-
-Said = list[tuple[str, str]]
-"""What people see: a heading and a text for each. Where that is empty they see the table."""
-
-
-def _classes(name: str, wanted: str, classes: dict[str, type[Any]], broken: dict[str, str]) -> tuple[Sheet, Said]:
-    """Policies or estimators: the pattern of each label, whose rule it is, and its docstring; of what can't be used its
-    error.
-    """
-    rows: list[tuple[Any, ...]] = []
-    for label, cls in sorted(classes.items()):
-        if fnmatchcase(label, wanted):
-            about = [str(getattr(cls, key, "")) for key in ("family", "source", "version", "read_on")]
-            mark = "bound" if getattr(cls, "bound", False) else ""
-            rows.append((label, labels.signature(label, cls), mark, *about, inspect.getdoc(cls) or ""))
-    rows += [(label, label, "can't be used", *[""] * 4, error) for label, error in sorted(broken.items())]
-    columns = ("name", "label", "mark", "family", "source", "version", "read", "about")
-
-    said = [(f"{row[1]}{f'   ({row[2]})' if row[2] else ''}", _paragraphs(row[-1])) for row in rows]
-    return sheet(name, "", columns, rows), said
-
-
-def _policies(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.policies import broken_policies, registered_policies
-    from ctxsim.policies.foreign import about
-
-    found, said = _classes("policies", wanted, registered_policies(), broken_policies())
-    forms = [(pattern, _paragraphs(text)) for pattern, text in about().items()] if wanted == "*" else []
-    return found, [*forms, *said]
-
-
-def _estimators(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.counting.estimators import broken_estimators, registered_estimators
-
-    return _classes("estimators", wanted, registered_estimators(), broken_estimators())
-
-
-def _agents(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.live.agent import agent_names, load_agent
-
-    known = [load_agent(name) for name in agent_names() if fnmatchcase(name, wanted)]
-    rows = [(one.name, one.version, one.package, one.installer, str(one.date), one.source) for one in known]
-
-    said = [(f"{one.name}: {one.package}@{one.version} ({one.installer})", one.source) for one in known]
-    return sheet("agents", "", ("agent", "version", "package", "installer", "date", "source"), rows), said
-
-
-def _settings(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.cli.setting_list import columns, rows_of, told
-
-    rows = rows_of(wanted)
-    return sheet("settings", "", columns(), [msgspec.structs.astuple(row) for row in rows]), told(rows)
-
-
-def _formats(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.readers.reader import documentation, registered_formats
-
-    rows = [(name, one.TITLE, one.VERSIONS, one.READS, one.NOT_READ, documentation(one))
-            for name, one in registered_formats().items() if fnmatchcase(name, wanted)]  # fmt: skip
-
-    said = [(f"{name}: {title}, {versions}", f"reads: {reads}\nnot read: {rest}\n{docs}")
-            for name, title, versions, reads, rest, docs in rows]  # fmt: skip
-    return sheet("formats", "", ("format", "title", "versions", "reads", "not read", "docs"), rows), said
-
-
-def _vendors(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.simulator.provider.rule_table import rules_of
-    from ctxsim.simulator.provider.vendor import load_vendor, vendor_names
-
-    # A vendor's name may be said in part. A model's is said whole: its rules are told from it.
-    named = any(fnmatchcase(name, wanted) for name in vendor_names())
-    found = rules_of(wanted if named else wanted.strip("*"))
-    if not found:
-        raise CtxsimError(f"no vendor fits '{wanted.strip('*')}', and no vendor claims a model of that name")
-    models = {row.vendor: ", ".join(load_vendor(row.vendor).models) or "chosen by name only" for row in found}
-    rows = [(vendor, "models", names, "*", "", "") for vendor, names in models.items()]
-    rows += [(row.vendor, f"{row.section}.{row.rule}", row.value, row.model, str(row.date or ""), row.source)
-             for row in found]  # fmt: skip
-    rows.sort(key=lambda row: list(models).index(row[0]))
-
-    said = [
-        (
-            f"{vendor}{f': {source}' if source else ''}{f', as of {day}' if day else ''}",
-            "\n".join(f"{rule} = {value}" + ("" if model == "*" else f"  [{model}]")
-                      for _, rule, value, model, _, _ in group),
-        )
-        for (vendor, source, day), group in groupby(rows, key=lambda row: (row[0], row[-1], row[-2]))
-    ]  # fmt: skip
-    return sheet("vendors", "", ("vendor", "rule", "value", "model", "date", "source"), rows), said
-
-
-def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
-    from ctxsim.counting.tokenizers import tokenizer_of
-    from ctxsim.simulator.provider.models import all_models, read_overrides
-
-    rows: list[tuple[Any, ...]] = []
-    for entry in read_overrides(Path(file)) if file else ():
-        if fnmatchcase(entry.id, wanted):
-            rows.append((file, entry.id, entry.vendor or "-", entry.window, entry.prices))
-    for provider, model in all_models(None):
-        if fnmatchcase(model.id, wanted):
-            rows.append((provider, model.id, model.vendor, model.window, model.prices))
-    listed = f"genai-prices {version('genai-prices')}"
-    if not rows:
-        close = nearest(pattern, {model.id for _, model in all_models(None)}) or f"the price list is that of {listed}"
-        raise CtxsimError(f"no model fits '{pattern}'; {close}")
-    cells = []
-    for provider, name, vendor, window, prices in rows:
-        rates = [_rate(getattr(prices, key, None)) for key in ("input", "cache_write", "cache_read", "output")]
-        vocabulary, own = tokenizer_of(name)
-        shown = Cell(window, f"{window:,}" if window else "?")
-        cells.append((f"{provider}/{name}", shown, *rates, vendor, f"{vocabulary}{'' if own else ' (stand-in)'}"))
-    columns = [
-        Column("model", "model", left=True), Column("window", "window"), Column("input", "input"),
-        Column("write", "write", rank=2), Column("read", "read", rank=1), Column("output", "output"),
-        Column("rules", "rules", left=True, rank=3), Column("tokenizer", "tokenizer", left=True, rank=4),
-    ]  # fmt: skip
-    notes = (f"prices: {listed}; + means more above a number of tokens",)
-    return sheet("models", "", columns, cells, notes=notes), []
-
-
-def _rate(rate: Any) -> Cell:
-    if rate is None:
-        return Cell(None, "-")
-    return Cell(rate[0][1], f"{rate[0][1]:g}+") if isinstance(rate, tuple) else Cell(rate, f"{rate:g}")
-
-
-def _scenarios(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.synthesis import load_scenario, scenario_names
-
-    found = [load_scenario(name) for name in scenario_names() if fnmatchcase(name, wanted)]
-    rows = [(one.name, one.title, " ".join(one.policies), one.description.strip()) for one in found]
-
-    said = [(f"{name}: {title}", f"{_paragraphs(text)}\npolicies: {policies.replace(' ', ', ')}")
-            for name, title, policies, text in rows]  # fmt: skip
-    return sheet("scenarios", "", ("name", "title", "policies", "about"), rows), said
-
-
-def _defects(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.runs.doctor import defect_names, load_defect
-
-    rows, said = [], []
-    for one in [load_defect(name) for name in defect_names() if fnmatchcase(name, wanted)]:
-        expected = one.expectation
-        seen = [f"{by.who}, {by.date}: {by.source}" for by in expected.seen]
-        rows.append((one.name, one.scenario.title, expected.that, expected.at_most, expected.mend, "\n".join(seen)))
-        reports = "".join(f"\nreported: {report}" for report in seen)
-        said.append((f"{one.name}: {one.scenario.title}",
-                     f"expected: {expected.that}\nwhat would mend it: {expected.mend}{reports}"))  # fmt: skip
-    return sheet("defects", "", ("defect", "title", "expected", "at most", "mend", "reported"), rows), said
-
-
-def _printed() -> str:
-    from ctxsim.report.cells import glossary
-
-    return f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
-
-
-def _columns(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.report.cells import every_column
-    from ctxsim.results.columns_page import column_rows
-
-    printed = [("table", one.column.name, "", one.kind, "", one.column.about) for one in every_column()]
-    every = [*column_rows(), *printed]
-    rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
-
-    said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
-            for table, column, *about, meaning in rows]  # fmt: skip
-    return sheet("columns", "", ("table", "column", "type", "kind", "unit", "meaning"), rows), said
-
-
-def _tokenizers(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.counting.tokenizers import DEFAULT, available
-
-    rows = [(name, name == DEFAULT) for name in available() if fnmatchcase(name, wanted)]
-    note = "hf:PATH_OR_ID too: a tokenizer.json, its folder, or a model id that transformers has cached"
-    return sheet("tokenizers", "", ("name", "default"), rows, notes=(note,)), []
-
-
-def _config(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.api.project import ABOUT, FILE, PROJECT, found
-
-    said = found()
-    lines = [(name, _setting(getattr(said, name)), about) for name, about in ABOUT.items() if fnmatchcase(name, wanted)]
-    where = f"From {os.path.relpath(said.file)}" if said.file else f"No {FILE} and no [tool.ctxsim] in a {PROJECT} here"
-    columns = [Column("setting", "setting", left=True), Column("value", "value", left=True),
-               Column("about", "what", left=True)]  # fmt: skip
-    return sheet("settings", where, columns, lines), []
-
-
-def _setting(value: Any) -> Cell:
-    if isinstance(value, tuple):
-        return Cell(list(value) or None, "\n".join(value) or "-")
-    return Cell(value, "-" if value is None else str(value))
-
-
-LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
-    "policies": _policies, "estimators": _estimators, "agents": _agents, "settings": _settings, "formats": _formats,
-    "vendors": _vendors, "scenarios": _scenarios, "defects": _defects, "columns": _columns, "tokenizers": _tokenizers,
-    "config": _config,
-}  # fmt: skip
-
-
-PAGES = {"columns": "ctxsim.results.columns_page", "formats": "ctxsim.readers.formats_page"}
-"""Lists that are a page of the site, and the modules that write it."""

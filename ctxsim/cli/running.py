@@ -29,6 +29,7 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show_run
 from ctxsim.errors import Stopped
 from ctxsim.report.sheet import Sheet
+from ctxsim.results.folder import RunFolder
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
 
@@ -88,6 +89,8 @@ class Runs:
         )
         folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
         said["overwrite"] = said.pop("force")
+        if RunFolder(folder).marked and not said["resume"]:
+            note(f"{folder} holds a stopped run, which starts again; --resume would continue it", err=True)
         with stage("replayed"), _interruptible() as stopped, progress(name) as course:
             try:
                 made = self._make(

@@ -17,10 +17,10 @@ def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str
 
 def _refuse_name(name: str) -> None:
     """Raise CtxsimError for a name that stands where a path does."""
+    from ctxsim.api.lists import completions
     from ctxsim.policies import registered_policies
-    from ctxsim.synthesis.scenario import scenario_names
 
-    for option, known in (("--scenario", scenario_names()), ("--policy", registered_policies())):
+    for option, known in (("--scenario", completions("scenarios")), ("--policy", registered_policies())):
         if name in known:
             raise CtxsimError(f"{name}: no file or folder; it is named by {option} {name}")
 

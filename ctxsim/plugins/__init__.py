@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ctxsim import labels
 from ctxsim.errors import LabelError, nearest, one_line, unknown
+from ctxsim.plugins import labels
 from ctxsim.plugins.files import load_file
 
 T = TypeVar("T")

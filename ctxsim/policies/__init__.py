@@ -8,10 +8,9 @@ from typing import Self
 
 import msgspec
 
-from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import FOLDERS, Form, Registry, folders
+from ctxsim.plugins import FOLDERS, Form, Registry, folders, labels
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [

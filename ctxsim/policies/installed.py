@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-from ctxsim import labels
+from ctxsim.plugins import labels
 from ctxsim.policies import agent_of, registered_policies
 from ctxsim.policies.agents.versions import dotted, is_version, numbers_of
 

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
+from ctxsim.plugins import labels
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ctxsim import labels
 from ctxsim.errors import ContractError, LabelError, one_line
+from ctxsim.plugins import labels
 from ctxsim.plugins.files import files_given
 from ctxsim.safety.processes import end_group, end_with, ended, environment, python
 

@@ -1,6 +1,7 @@
 """What paths on the command line mean: files, archives, folders, lists and patterns, as sources of transcripts."""
 
 import stat
+import zipfile
 from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
@@ -173,15 +174,27 @@ def _sources(path: str) -> Iterator[Source]:
         if isinstance(file, Source):
             yield file
         elif file.suffix == ".zip":
-            from ctxsim.readers.source.archive import archive_members
-
-            yield from archive_members(file)
+            yield from _archived(file)
         else:
             yield Source(str(file), file, named=file == root)
     if not any_found:
         if (root / "run.json").exists():
             raise InputError(path, "is a finished run, which ctxsim report shows; name the recordings")
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+
+
+def _archived(path: Path) -> Iterator[Source]:
+    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
+    from ctxsim.readers.source.archive import members
+
+    try:
+        names = members(path)
+    except InputError as refused:
+        yield Source(str(path), path, named=True, refused=refused)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        yield Source(str(path), path, named=True)
+    else:
+        yield from (Source(f"{path}!{name}", path, member=name) for name in names)
 
 
 def _found() -> Iterator[Source]:

@@ -9,7 +9,7 @@ from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.answers.advice.settings import label_in
 from ctxsim.answers.advice.verdict import verdict
-from ctxsim.labels import BOUND
+from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.settings import family
-from ctxsim.labels import BOUND
+from ctxsim.plugins.labels import BOUND
 from ctxsim.report.figure import entitle, is_for_paper, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (

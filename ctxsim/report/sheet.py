@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ctxsim.labels import BOUND
+from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import wrap_label
 
 Form = Literal["table", "json", "csv", "md"]

@@ -6,7 +6,7 @@ from math import dist, inf
 from typing import Any
 from zlib import crc32
 
-from ctxsim.labels import BOUND, chain, named
+from ctxsim.plugins.labels import BOUND, chain, named
 
 # Seven that differ by at least 17 in CIE Lab for ordinary, red-blind and green-blind eyes (Machado et al. 2009), each
 # with a contrast of 4.5 to its ground, so that names can be written in them.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
-from ctxsim.labels import BOUND
+from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.frames import frame
 from ctxsim.results.run_info import (

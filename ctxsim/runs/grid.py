@@ -4,8 +4,8 @@ import math
 import re
 from itertools import pairwise, product
 
-from ctxsim import labels
 from ctxsim.errors import LabelError
+from ctxsim.plugins import labels
 from ctxsim.policies import open_policy
 
 MOST = 2_000

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import get_args
 
-from ctxsim import labels
 from ctxsim.errors import unknown
+from ctxsim.plugins import labels
 from ctxsim.policies import agent_of, open_policy, registered_policies
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of, usual

@@ -19,11 +19,11 @@ from probed_agent import installed
 from project import ROOT
 
 from ctxsim import advise, check
+from ctxsim.api.lists import KINDS as LISTED
+from ctxsim.api.lists import LISTS, PAGES
 from ctxsim.cli import COMMANDS, cli
 from ctxsim.cli.check import KINDS as CHECKED
 from ctxsim.cli.compactions import command as compactions
-from ctxsim.cli.lists import KINDS as LISTED
-from ctxsim.cli.lists import LISTS, PAGES
 from ctxsim.cli.transcripts import command as transcripts
 
 ANSWERS = {

@@ -12,8 +12,8 @@ from command_line import ctxsim
 from rich.console import Console
 from samples import ASK, TASK, chat
 
-from ctxsim import labels
-from ctxsim.labels import BOUND, pasted
+from ctxsim.plugins import labels
+from ctxsim.plugins.labels import BOUND, pasted
 from ctxsim.policies import open_policies, open_policy, registered_policies
 from ctxsim.report.sheet import rich_table, sheet
 from ctxsim.runs.grid import expand

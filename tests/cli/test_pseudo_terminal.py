@@ -11,9 +11,9 @@ import pytest
 from command_line import on_terminal
 from samples import ASK, TASK, chat
 
+from ctxsim.api.lists import KINDS as LISTED
 from ctxsim.cli import BEFORE, COMMANDS
 from ctxsim.cli.check import KINDS as CHECKED
-from ctxsim.cli.lists import KINDS as LISTED
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.transcript import Usage
 

@@ -10,7 +10,7 @@ import pytest
 from samples import call_rows, conversation, run
 
 from ctxsim.errors import LabelError, UnknownName
-from ctxsim.labels import chain
+from ctxsim.plugins.labels import chain
 from ctxsim.policies import installed, old_names, open_policy, registered_policies
 from ctxsim.report.style import short
 from ctxsim.runs.grid import expand

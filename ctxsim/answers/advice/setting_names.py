@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.labels import named, split
+from ctxsim.plugins.labels import named, split
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where

@@ -7,7 +7,7 @@ from itertools import product
 import msgspec
 
 from ctxsim.errors import LabelError, UnknownName
-from ctxsim.labels import chain, named, pasted, split
+from ctxsim.plugins.labels import chain, named, pasted, split
 from ctxsim.policies import open_policy
 from ctxsim.results import Run
 

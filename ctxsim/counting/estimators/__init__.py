@@ -2,9 +2,8 @@
 or entry point.
 """
 
-from ctxsim import labels
 from ctxsim.counting.estimators.estimator import Estimator, Reported
-from ctxsim.plugins import Registry
+from ctxsim.plugins import Registry, labels
 
 __all__ = [
     "DEFAULT", "Estimator", "Reported", "broken_estimators", "estimator_label", "judged_estimators", "open_estimator",

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from ctxsim import labels
 from ctxsim.errors import LabelError
+from ctxsim.plugins import labels
 from ctxsim.transcript import Head, Item, Usage
 
 Rounding = Literal["ceil", "floor", "round"]

@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from ctxsim import labels
 from ctxsim.errors import ContractError, LabelError, unknown
+from ctxsim.plugins import labels
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.mapping import MAX_TOKENS, SUMMARY, content_of
 from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, Written, shortener

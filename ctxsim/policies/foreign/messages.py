@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from functools import cache, partial
 from typing import Any, get_type_hints
 
-from ctxsim import labels
 from ctxsim.errors import LabelError, unknown
+from ctxsim.plugins import labels
 from ctxsim.plugins.files import load_file
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, shortener

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from ctxsim import labels
 from ctxsim.errors import ContractError
+from ctxsim.plugins import labels
 from ctxsim.policies.foreign.conversation import Conversation, Group, Message
 from ctxsim.policies.foreign.mapping import changed, edited
 from ctxsim.policies.foreign.process import Process, borrow, give_back, split

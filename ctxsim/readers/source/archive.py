@@ -1,4 +1,4 @@
-"""Zip archives: their members as sources, those included that the standard library can't decompress.
+"""Zip archives: their members, those included that the standard library can't decompress.
 
 Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
@@ -8,34 +8,26 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import check_expansion, most_bytes, read_all, too_large
-from ctxsim.readers.source.source import Source
 
 ZSTANDARD = 93
 
 _LOCAL_HEADER_BYTES = 30
 
 
-def archive_members(path: Path) -> Iterator[Source]:
-    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
-    try:
-        archive = _archive(path, _state(path))
-        check_archive(archive, str(path))
-        names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
-    except InputError as refused:
-        yield Source(str(path), path, named=True, refused=refused)
-        return
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
-        yield Source(str(path), path, named=True)
-        return
-    for name in names:
-        yield Source(f"{path}!{name}", path, member=name)
+def members(path: Path) -> list[str]:
+    """Return the names of a zip archive's members, in sorted order.
+
+    Raises InputError for one that must not be opened, and what `zipfile` raises for one that is damaged.
+    """
+    archive = _archive(path, _state(path))
+    check_archive(archive, str(path))
+    return sorted(info.filename for info in archive.infolist() if not info.is_dir())
 
 
 def member(path: Path, name: str) -> bytes:

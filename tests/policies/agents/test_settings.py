@@ -10,8 +10,8 @@ import pytest
 from command_line import ctxsim as command
 
 import ctxsim
-from ctxsim import labels
 from ctxsim.errors import InputError, LabelError, UnknownName
+from ctxsim.plugins import labels
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.agents.settings import (
     CODE,

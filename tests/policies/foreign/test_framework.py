@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from samples import RESULT, conversation
 
-from ctxsim import labels
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError, LabelError, UnknownName
+from ctxsim.plugins import labels
 from ctxsim.policies import Policy, Spec, open_policy, registered_policies
 from ctxsim.policies.foreign import forms, framework
 from ctxsim.policies.foreign.conversation import Message
