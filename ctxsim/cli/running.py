@@ -89,7 +89,7 @@ class Runs:
         )
         folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
         said["overwrite"] = said.pop("force")
-        if RunFolder(folder).marked and not said["resume"]:
+        if RunFolder(folder).stopped and not said["resume"]:
             note(f"{folder} holds a stopped run, which starts again; --resume would continue it", err=True)
         with stage("replayed"), _interruptible() as stopped, progress(name) as course:
             try:

@@ -115,6 +115,11 @@ class RunFolder:
         except (OSError, UnicodeDecodeError):
             return False
 
+    @property
+    def stopped(self) -> bool:
+        """Whether there is an unfinished run of ours that nobody is writing."""
+        return self.marked and not (self.folder / LOCK).exists()
+
     def begin(self) -> None:
         """Make the folder of unfinished work anew."""
         self.clear()

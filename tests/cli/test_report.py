@@ -12,6 +12,9 @@ from pages import parts
 def test_a_report_of_an_empty_run_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"messages": [')
     assert "is not complete JSON" in ctxsim("bench", "bad.json", "--out", "out", cwd=tmp_path).stderr
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    assert "is not complete JSON" in ctxsim("bench", "bad.json", "--out", "out", cwd=tmp_path).stderr
     for line in ("report out", "report out --only pictures", "report out --only losses", "check run out"):
         done = ctxsim(*line.split(), cwd=tmp_path)
         assert (done.returncode, done.stderr) == (1, "ctxsim: out: holds no replayed call\n")

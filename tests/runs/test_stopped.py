@@ -100,6 +100,9 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
         pytest.skip("it was done before it could be stopped")
     assert running.returncode == 130 and "--resume" in errors
     assert 0 < len(run.info.inputs) < SOURCES and not run.info.complete
+    again = ctxsim(*arguments(logs, out), cwd=tmp_path)
+    assert again.returncode == 0 and "out holds a stopped run, which starts again; --resume would" in again.stderr
+    assert "starts again" not in ctxsim(*arguments(logs, out), cwd=tmp_path).stderr
 
 
 def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
