@@ -134,7 +134,9 @@ def _run(arguments: Sequence[str] | None) -> int:
             return 128 + signal.SIGINT
         return 1
     except click.ClickException as error:
-        click.echo(f"ctxsim: {safe(_of_usage(error))}", err=True)
+        # A group without a command is answered with its help, which is no line.
+        help_of = error.format_message() if isinstance(error, _NO_ARGUMENTS) else ""
+        click.echo(help_of or f"ctxsim: {safe(_of_usage(error))}", err=True)
         return error.exit_code
     except CtxsimError as error:
         click.echo(f"ctxsim: {safe(str(error))}", err=True)
@@ -144,6 +146,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         to_do = _TO_DO.get(error.errno or 0, "")
         click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
         return 1
+
+
+_NO_ARGUMENTS = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises since 8.2; before, it prints the help itself."""
 
 
 _TO_DO = {

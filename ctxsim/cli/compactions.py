@@ -27,12 +27,12 @@ class _PathsOrScore(click.Group):
     """`ctxsim compactions PATH...`, and `ctxsim compactions score SUMMARY`."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, *self.get_help_option_names(context)):
+        if not args or args[0] not in (*self.commands, *self.get_help_option_names(context)):
             args = ["of", *args]
         return super().parse_args(context, args)
 
 
-@click.group("compactions", cls=_PathsOrScore, no_args_is_help=True)
+@click.group("compactions", cls=_PathsOrScore)
 def command() -> None:
     """Say what recorded compactions kept and lost.
 

@@ -79,6 +79,9 @@ def command(
     say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
+FORMS = "dropped: the request holds nothing of the result, at most a placeholder; truncated: it holds one of its ends"
+
+
 def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
     from ctxsim.report.losses import basis, breakdown, pooled
     from ctxsim.report.sheet import sheet
@@ -90,7 +93,8 @@ def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
         title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"
         lines = breakdown(found, one)
         values = [tuple(line.values()) for line in lines]
-        sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values))
+        notes = (FORMS,) if one == "form" else ()
+        sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values, notes=notes))
     show("report", sheets, form, basis=basis(found))
     if form == "table":
         for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):

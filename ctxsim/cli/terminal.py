@@ -137,6 +137,20 @@ def say(text: str = "", err: bool = False) -> None:
     click.echo(within(safe(text), columns()), err=err)
 
 
+class _Trimmed:
+    """What isn't a terminal gets lines without the spaces that fill a table up."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self._behind = behind
+
+    def write(self, text: str) -> int:
+        self._behind.write(re.sub(" +(?=\n)", "", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._behind, name)
+
+
 def console(stderr: bool = False, **options: Any) -> Any:
     """Return a rich console behind the door, which lets only harmless text into what it colours."""
     from rich.console import Console, ConsoleOptions, RenderHook, RenderResult
@@ -155,6 +169,7 @@ def console(stderr: bool = False, **options: Any) -> Any:
             return [Harmless(one) for one in renderables]
 
     stream = sys.stderr if stderr else sys.stdout
-    made = Console(file=stream.behind if isinstance(stream, _Door) else stream, **options)
+    behind = stream.behind if isinstance(stream, _Door) else stream
+    made = Console(file=cast("TextIO", behind if behind.isatty() else _Trimmed(behind)), **options)
     made.push_render_hook(Hook())
     return made

@@ -8,16 +8,24 @@ from ctxsim.answers.validation.validation import Score
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 SCORES = (
-    Column("format", "format", left=True), Column("model", "model", left=True), Column("calls", "calls"),
-    Column("median", "median"), Column("p95", "p95"), Column("within_5", "<5%", rank=4), Column("unseen", "unseen"),
-    Column("unseen_p95", "p95", rank=5), Column("cache_calls", "cache", rank=6), Column("agreement", "agree", rank=1),
-    Column("trivial", "trivial", rank=7), Column("reads", "reads", rank=3), Column("usd", "USD", rank=2),
-)  # fmt: skip
-
-OF_SCORES = (
-    "median, p95: |modelled - recorded| / recorded, fitted to the same recording; unseen: the median of later calls, "
-    "not fitted. agree: share of calls whose modelled cache read is within 5 % of the request; trivial: the same if "
-    "every call reads all of the last request; reads: modelled / recorded cache reads; USD: modelled / recorded."
+    Column("format", "format", left=True),
+    Column("model", "model", left=True),
+    Column("calls", "calls"),
+    Column("median", "median", "median of |modelled - recorded| / recorded, fitted to the same recording"),
+    Column("p95", "p95", "95 % of calls are off by less"),
+    Column("within_5", "<5%", "share of calls that are off by less than 5 %", rank=4),
+    Column("unseen", "unseen", "median error of later calls, which the fit hasn't seen"),
+    Column("unseen_p95", "unseen p95", "95 % of later calls are off by less", rank=5),
+    Column("cache_calls", "cache", "calls whose cache read is recorded", rank=6),
+    Column(
+        "agreement",
+        "agree",
+        "share of calls with a recorded cache read whose modelled one is within 5 % of the request",
+        rank=1,
+    ),
+    Column("trivial", "trivial", "agree, if every call read all of the last request", rank=7),
+    Column("reads", "reads", "modelled / recorded cache reads", rank=3),
+    Column("usd", "USD", "modelled / recorded", rank=2),
 )
 
 
@@ -49,7 +57,7 @@ def score_sheet(scores: Sequence[Score]) -> Sheet:
         )
         for one in scores
     ]  # fmt: skip
-    return sheet("scores", "", SCORES, rows, notes=(OF_SCORES,))
+    return sheet("scores", "", SCORES, rows)
 
 
 def error_sheet(rows: Sequence[Accuracy]) -> Sheet:

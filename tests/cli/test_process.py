@@ -27,6 +27,15 @@ def test_a_mistake_is_one_line_and_status_1(tmp_path: Path) -> None:
     assert done.stderr == "ctxsim: unknown command 'bnch'; did you mean bench?\n"
 
 
+def test_a_group_without_a_command_is_answered_with_its_help(tmp_path: Path) -> None:
+    for line, first in (([], "Usage: ctxsim [OPTIONS]"), (["transcripts"], "Usage: ctxsim transcripts [OPTIONS]")):
+        done = ctxsim(*line, cwd=tmp_path)
+        said = (done.stdout + done.stderr).splitlines()
+        assert said[0].startswith(first) and len(said) > 10 and any(one.startswith("  check ") for one in said)
+    done = ctxsim("compactions", cwd=tmp_path)
+    assert done.stderr == "ctxsim: Missing argument 'PATHS...'; see: ctxsim compactions of --help\n"
+
+
 @pytest.mark.slow
 def test_ended_from_outside_it_says_so_and_leaves_no_half_file(logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench_runs import write
 from command_line import ctxsim
+from invented import write_logs
 from samples import conversation
 
 from ctxsim.cli.replay import context_bar
@@ -25,6 +26,13 @@ def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
     ):
         done = ctxsim(*arguments, cwd=tmp_path)
         assert "\x1b" not in done.stdout + done.stderr, arguments
+
+
+def test_what_is_piped_ends_in_no_spaces(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 1)
+    for line in ("bench logs", "bill logs", "list models claude-sonnet-4-5"):
+        lines = ctxsim(*line.split(), cwd=tmp_path).stdout.splitlines()
+        assert len(lines) > 3 and not [one for one in lines if one.endswith(" ")], line
 
 
 def test_the_context_bar() -> None:
