@@ -103,7 +103,7 @@ def forecast(
     next: str = "20",
     policies: Sequence[AnyPolicy] = (),
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     models: str | PathLike[str] | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],

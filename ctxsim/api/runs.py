@@ -45,7 +45,7 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 class ReplayFields(ProviderFields, total=False):
     """What `bench`, `sweep`, `advise` and `construct` take alike, as `bench` explains it."""
 
-    jobs: int
+    jobs: int | None
     models: str | PathLike[str] | None
     head: HeadMode
     sample: int | None
@@ -101,7 +101,7 @@ def bench(
     *,
     out: str | PathLike[str] | None = None,
     estimator: AnyEstimator | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
     cluster: str | None = None,
     text: Text = "redacted",
     resume: bool = False,
@@ -126,7 +126,8 @@ def bench(
       for all its policies. Default: the scenario's policies, or the usual ones.
     - `out`: the run's folder. Default: a temporary folder, deleted when the returned run is no longer used.
     - `overwrite`: write into a folder that holds another run. `resume`: continue an unfinished run.
-    - `jobs`: number of processes. `cluster`: address of a dask scheduler. Both give the same bytes as one process.
+    - `jobs`: number of processes; None: as many as are worth it. `cluster`: address of a dask scheduler. Both give the
+      same bytes as one process.
     - `models`: a TOML file of your own models and prices.
     - `head`: tokens of system prompt and tools, if the log lacks them. `across`: replay recordings as if their agent
       had never compacted.

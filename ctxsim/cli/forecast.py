@@ -52,8 +52,8 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 )
 @options.jobs("The results stay")
 def command(
-    paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
-    models: Path | None, **changed: Any,
+    paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None,
+    jobs: int | None, models: Path | None, **changed: Any,
 ) -> None:  # fmt: skip
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 

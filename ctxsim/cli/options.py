@@ -202,10 +202,14 @@ def sample(what: str) -> Callable[[Command], Command]:
     return click.option("--sample", type=kind, callback=_keyed("seed", 0), metavar="N[:seed=S]", help=what)
 
 
+PROCESSES = "Default: one for each 4 MB of recordings, at most one for each core."
+"""What `--jobs` is if it isn't given."""
+
+
 def jobs(what: str) -> Callable[[Command], Command]:
     """Give a command `--jobs`; `what` stays the same for any number."""
     return click.option(
-        "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help=f"Use N processes. {what} the same."
+        "--jobs", type=click.IntRange(min=1), metavar="N", help=f"Use N processes. {PROCESSES} {what} the same."
     )
 
 
@@ -218,7 +222,7 @@ class _Workers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return value if ":" in str(value) else click.IntRange(min=1).convert(value, param, context)
 
 
-def _workers(context: click.Context, option: click.Parameter, said: int | str) -> int:
+def _workers(context: click.Context, option: click.Parameter, said: int | str | None) -> int | None:
     context.params["cluster"] = said if isinstance(said, str) else None
     return 1 if isinstance(said, str) else said
 
@@ -254,8 +258,9 @@ RUN_OPTIONS = (
         "drawing at random which lost results are fetched again, and write the table `draws`.",
     ),
     click.option(
-        "--jobs", type=_Workers(), callback=_workers, default=1, metavar="N|ADDRESS",
-        help="Use N processes, or the dask.distributed scheduler at this address. The results stay the same.",
+        "--jobs", type=_Workers(), callback=_workers, metavar="N|ADDRESS",
+        help=f"Use N processes, or the dask.distributed scheduler at this address. {PROCESSES} "
+        "The results stay the same.",
     ),
 )  # fmt: skip
 

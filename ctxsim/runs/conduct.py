@@ -27,7 +27,7 @@ from ctxsim.runs.rows import Done, Rows, Share, shares, together
 from ctxsim.runs.shipped import shipped
 from ctxsim.runs.sizes import Plan, plan, source_sizes
 from ctxsim.runs.task import Setting, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
-from ctxsim.runs.workers import Task, Workers, forget_policies
+from ctxsim.runs.workers import Task, Workers, fitting, forget_policies
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import DETECTORS, word_hash
@@ -51,7 +51,7 @@ def conduct(
     out: Path,
     scenario: Scenario | None = None,
     paths: Sequence[str] = (),
-    jobs: int = 1,
+    jobs: int | None = 1,
     *,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     resume: bool = False,
@@ -62,9 +62,10 @@ def conduct(
     """Run a scenario or the transcripts under some paths, or `given`, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
-    same as without. `cluster` is the address of a dask scheduler. When `watch.stopped` says so, the source under way is
-    given up, and what is finished becomes a run that says it isn't complete. Files that
-    can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`.
+    same as without. `jobs` None: as many processes as are worth it. `cluster` is the address of a dask scheduler. When
+    `watch.stopped` says so, the source under way is given up, and what is finished becomes a run that says it isn't
+    complete. Files that can't be read are in the inputs with their `error`, policies that fail on a transcript with a
+    line in `failed`.
     Raises UnknownName or LabelError for a policy that can't be made, Stopped where nothing is finished yet,
     ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being
     written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where
@@ -72,14 +73,16 @@ def conduct(
     """
     forget_policies()
     specs = specs_of(setting)
+    sources = [] if scenario else list(given or sources_of(*paths))
+    jobs = fitting(sources) if jobs is None else jobs
     inputs: list[InputInfo] = []
     recorders: list[Recorder] = []
     beside, numbers = _Beside(), Numbers()
     replayed = 0
     with ExitStack() as stack:
-        # First: they start while this process looks for what is to be done.
+        # First: they start while this process looks into what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
-        work = _work(setting, scenario, given or sources_of(*paths))
+        work = _work(setting, scenario, sources)
         each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
         own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
         sampling = setting.sample is not msgspec.UNSET and scenario is None
@@ -245,14 +248,13 @@ def _told(task: Task, **known: Any) -> Task:
     return function, (what, msgspec.structs.replace(setting, **known))
 
 
-def _work(setting: Setting, scenario: Scenario | None, sources: Iterable[Source]) -> _Work:
+def _work(setting: Setting, scenario: Scenario | None, found: list[Source]) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         content = partial(scenario_sha256, scenario)
         return _Work([scenario.name], [(scenario_rows, (scenario, setting))], [content])
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
-    found = list(sources)
     return _Work(
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],

@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
@@ -24,6 +24,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
+from ctxsim.readers.source import Source
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code, refuse_other_code
@@ -40,6 +41,12 @@ CLUSTER_S = 30.0
 AHEAD = 16
 """How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
 
+BYTES_EACH, MOST = 4_000_000, 8
+"""Bytes of recordings that are worth a process, which takes half a second to start; and processes, unless told."""
+
+PACKED = {".gz": 6, ".zst": 6, ".zip": 6, ".eval": 6}
+"""About how much larger what is in a file of this ending is."""
+
 _STOPPED_ASKED_S = 0.2
 
 Found = TypeVar("Found")
@@ -48,6 +55,16 @@ _to_parent: Connection | None = None
 """Where a process of this machine tells how far it is."""
 
 _NAME_CHARS = 200
+
+
+def fitting(sources: Iterable[Source]) -> int:
+    """Return how many processes are worth their start for these sources: as many as the machine has cores, or fewer."""
+    size = 0
+    for path in {source.path for source in sources if source.path is not None}:
+        with suppress(OSError):
+            size += path.stat().st_size * PACKED.get(path.suffix, 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, MOST, size // BYTES_EACH))
 
 
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:

@@ -46,7 +46,7 @@ ANSWERS = {
     "bill logs --index none --by part": r"^Claude Code, Codex: 2 sessions, [\s\S]* results of shell ",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "compactions score note.md logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
-    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: the median of",
+    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: median error\s+of",
     "validate logs --estimates --estimator chars --estimator words": r"words +requests +36 [\s\S]*"
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nvalid for: texts [\s\S]* own\.json",

@@ -16,10 +16,11 @@ from samples import chat
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, register, registered_policies
+from ctxsim.readers.source import Source
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
-from ctxsim.runs.workers import Workers, do
+from ctxsim.runs.workers import Workers, do, fitting
 from ctxsim.view import View
 
 
@@ -27,6 +28,25 @@ def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
         do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "cores", "processes"),
+    [((3.9,), 16, 1), ((7, 2), 16, 2), ((7, 2), 1, 1), ((40,), 16, 8), ((200,), 3, 3), ((), 16, 1)],
+)
+def test_as_many_processes_as_are_worth_it(
+    megabytes: tuple[float, ...], cores: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One for each whole 4 MB, at most one for each core and 8; a packed file counts six times: 1.5 MB as 9.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(cores), raising=False)
+    for number, size in enumerate(megabytes):
+        with (tmp_path / f"{number}.json").open("wb") as file:
+            file.truncate(int(size * 1e6))
+    gone = Source("gone", tmp_path / "gone.json")
+    assert fitting([gone, *(Source(one.name, one) for one in tmp_path.iterdir())]) == processes
+    with (tmp_path / "packed.gz").open("wb") as file:
+        file.truncate(1_500_000)
+    assert fitting([Source("packed", tmp_path / "packed.gz")] * 3) == min(2, cores)
 
 
 WAITING = """import pathlib, time
