@@ -128,7 +128,7 @@ def measure(count: int, root: Path) -> None:
         first = first or found
         say(f"| {what} | {taken.clock_s:.0f} s | {taken.cpu_s:.0f} s | {'yes' if found == first else 'NO'} |")
 
-    bench("one job")
+    bench("one job", "--jobs", "1")
     bench("two jobs", "--jobs", "2")
     for workers in (1, 2):
         (root / f"elsewhere{workers}").mkdir()

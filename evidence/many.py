@@ -220,13 +220,13 @@ def measure(folder: Path, count: int, root: Path) -> None:
             f"{taken.worker_mib:.0f}" if taken.worker_mib else "-")  # fmt: skip
         return out
 
-    outs = [bench("one job"), bench("two jobs", "--jobs", "2")]
+    outs = [bench("one job", "--jobs", "1"), bench("two jobs", "--jobs", "2")]
     with two_workers() as (address, workers):
         outs.append(bench("dask, two workers", "--jobs", address, others=workers))
     digests = [digest(out) for out in outs]
     for command in (
         ["report", str(outs[0])],
-        ["plot", str(outs[0]), "--format", "png"],
+        ["report", str(outs[0]), "--only", "pictures"],
         ["compare", *map(str, outs[:2])],
     ):
         taken = watched(command, lambda now_s: None)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pandas
 
 from ctxsim.errors import InputError
-from ctxsim.report.plots import limits_of
+from ctxsim.report.plots import limits
 from ctxsim.results import Run
 
 MOST_ROWS = 400_000
 """Calls times policies in a page: beyond, only the transcripts with the most tokens are in it."""
 
-AT_ONCE = 50_000
+AT_ONCE = 100_000
 """Calls times policies that are read together."""
 
 MOST_EDITS = 20_000
@@ -43,9 +43,10 @@ def chosen_transcripts(run: Run, word: str = "") -> list[str]:
 
 def packed(run: Run, chosen: Sequence[str]) -> Iterator[str]:
     """Yield each transcript's part, in this order: JSON, compressed as zlib does (RFC 1950), in base 64."""
-    room = _room(run, chosen)
+    room, rows = _room(run, chosen), run.of(run.labels[0])
+    provider = dict(zip(rows.transcript, rows.provider, strict=True))
     for group in _groups(run, chosen):
-        for part in _parts(run, group, room):
+        for part in _parts(run, group, room, provider):
             yield base64.b64encode(zlib.compress(msgspec.json.encode(part), 9)).decode()
 
 
@@ -86,6 +87,7 @@ class _Strings:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
+KEYS = ("transcript", "policy")
 ITEM = ("item", "kind", "tool", "tokens", "first_call", "used_by", "text")
 EDIT = ("call", "moment", "item", "action", "tokens_before", "tokens_after", "reason", "sources", "text")
 CALL = (
@@ -94,19 +96,21 @@ CALL = (
 )  # fmt: skip
 
 
-def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]]:
+def _parts(run: Run, names: Sequence[str], room: int, provider: dict[str, int]) -> Iterator[dict[str, Any]]:
     """Each transcript's calls, items and edits per policy; policies by their number in the page."""
     number = {label: n for n, label in enumerate(run.labels)}
-    items = _by(("transcript",), run.table("items", transcript=names), ITEM)
-    events, calls, lost = (
-        _by(("transcript", "policy"), run.table(table, transcript=names, policy=run.labels), columns)
-        for table, columns in (("events", EDIT), ("calls", CALL), ("losses", ("call", "item")))
-    )
+    items, events, calls, lost = (
+        _by(keys, run.table(table, *keys, *columns, transcript=names), columns)
+        for table, keys, columns in (
+            ("items", ("transcript",), ITEM), ("events", KEYS, EDIT), ("calls", KEYS, CALL),
+            ("losses", KEYS, ("call", "item")),
+        )
+    )  # fmt: skip
     for name in names:
         strings = _Strings()
         edits = {n: _edits(rows, room, strings) for n, rows in _under(number, events, name)}
         yield {
-            "limits": limits_of(run, name),
+            "limits": limits(run.info.providers[int(provider[name])], run.info.limits),
             "calls": {n: _calls(rows) for n, rows in _under(number, calls, name)},
             "items": [
                 {

@@ -71,22 +71,26 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
     """
     import pandas
 
-    rows = run.of(run.labels[0]).set_index("transcript")
-    needed = (rows.calls_with_aged_needs > 0).rename(index=str)
+    rows = run.of(run.labels[0])
+    needed = (rows.calls_with_aged_needs > 0).to_numpy(dtype=bool)
+    some = bool(needed.any())
     if column != "tokens":
-        rows = rows[rows.cost_vs_keep_all.notna()]
+        known = rows.cost_vs_keep_all.notna().to_numpy(dtype=bool)
+        rows, needed = rows[known], needed[known]
         whole = float((rows.cost_usd / rows.cost_vs_keep_all).sum())
     else:
         whole = float(rows.tokens_full_sum.sum())
-    if not needed.any() or not whole:
+    if not some or not whole:
         return [], []
-    scope = set(rows.index)
+    places = pandas.Index(rows.transcript.to_numpy(dtype=object))
     sums, always = pandas.Series(dtype=float), 0.0
     for batch in run.batches("frontier", ["transcript", "family", "survival", column]):
-        line = batch[(batch.family == family) & batch.transcript.isin(scope)]
+        line = batch[batch.family == family]
+        at = places.get_indexer(line.transcript.to_numpy(dtype=object))
+        line, at = line[at >= 0], at[at >= 0]
         if line[column].isna().any():
             return [], []
-        has = line.transcript.astype(str).map(needed).to_numpy(dtype=bool)
+        has = needed[at]
         # Where nothing old is needed any survival takes the same.
         always += float(line[~has][column].sum())
         sums = sums.add(line[has].groupby("survival")[column].sum(), fill_value=0)

@@ -47,21 +47,25 @@ class Run:
         """Return a label as tables and pictures show it: without defaults where it is long, bounds marked."""
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
-    def table(self, name: str, **values: Sequence[str]) -> pandas.DataFrame:
-        """Return a table's rows whose columns have one of the given values: `transcript=["a", "b"]`."""
+    def table(self, name: str, *columns: str, **values: Sequence[str]) -> pandas.DataFrame:
+        """Return a table's rows whose columns have one of the given values, `transcript=["a", "b"]`, and of these all
+        columns or those that are named.
+        """
         import pyarrow.dataset
 
         if name not in self._written:
             return frame(name, ())
+        columns = columns or TABLES[name][0].__struct_fields__
+        there = [column for column in columns if column not in self.lacking[name]]
         wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
         # Read ahead it would hold half of the table.
         with self._readable(name):
             scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(
-                filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
+                columns=there, filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
                 use_threads=False,
             )  # fmt: skip
             found: pandas.DataFrame = scanner.to_table().to_pandas()
-        return self._completed(found, TABLES[name][0].__struct_fields__)
+        return self._completed(found, columns)
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
         """Yield a table piece by piece, in order."""
