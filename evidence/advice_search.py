@@ -14,9 +14,9 @@ import time
 from itertools import product
 from pathlib import Path
 
-from ctxsim.answers.advice.advice import HARDLY
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.baseline import advise as by_rule
+from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import told
 from ctxsim.answers.advice.verdict import changed
 from ctxsim.api.advising import advise

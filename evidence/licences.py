@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import Distribution
 from textwrap import TextWrapper
+from typing import Any
 
 from evidence.environment import asked_for, installed, reached
 from evidence.lock import locked
@@ -47,15 +48,16 @@ _LINES = TextWrapper(120, subsequent_indent="  ", break_on_hyphens=False)
 
 def licence(one: Distribution) -> str:
     """Return a distribution's licence: SPDX's name where it says one, else its classifiers', else its own words."""
-    said = one.metadata.get("License-Expression")
+    metadata: Any = one.metadata
+    said: str | None = metadata.get("License-Expression")
     if said:
         return said
     classified = [
         line.rpartition(" :: ")[2]
-        for line in one.metadata.get_all("Classifier") or ()
+        for line in metadata.get_all("Classifier") or ()
         if line.startswith("License :: ") and line != "License :: OSI Approved"
     ]
-    own = (one.metadata.get("License") or "").strip().splitlines()
+    own = (metadata.get("License") or "").strip().splitlines()
     names = classified or [line for line in own[:1] if line]
     return ", ".join(_KNOWN.get(name, name) for name in names) or "no licence stated"
 

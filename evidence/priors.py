@@ -106,7 +106,7 @@ def heads(sessions: Iterable[list[Measured]], known: list[Factor]) -> list[HeadP
         if first.call == 1 and not first.whole and (model in factor or public(model)):
             left[first.format, model].append(first.recorded - factor.get(model, 1.0) * first.counted)
     return [
-        HeadPrior(format, model, *(round(value) for value in _rounded(found, 0)), len(found))
+        HeadPrior(format, model, *map(round, _rounded(found, 0)), sessions=len(found))
         for (format, model), found in sorted(left.items())
         if median(found) > 0
     ]

@@ -18,7 +18,8 @@ import msgspec
 
 import ctxsim
 from ctxsim.answers.bill.status import LEAST_SEEN, MOST_SESSIONS, SHARES, _calls, _read
-from ctxsim.answers.bill.unpaired import Case, cases, difference, parse_gate
+from ctxsim.answers.bill.unpaired import FIGURES, Case, cases, difference
+from ctxsim.api.rules import parse_rules
 
 SPANS = (30_000, 100_000)
 PAIRS, SIZE, LARGER = 200, 40, 1.1
@@ -56,7 +57,7 @@ def held(sessions: list[list[int]], span: int) -> tuple[int, int]:
 
 def breaks(found: list[Case]) -> tuple[int, int]:
     """How often the rule breaks: with the larger head, and without a change."""
-    gate = parse_gate("head > 5%")
+    [rule] = parse_rules(["head > 5%"], "figure", FIGURES, "head > 5%")
     with_change = without = 0
     for seed in range(PAIRS):
         drawn = random.Random(seed).sample(found, 2 * SIZE)
@@ -67,8 +68,8 @@ def breaks(found: list[Case]) -> tuple[int, int]:
             if "head" in case.figures
         ]
         changed, same = difference("head", before, larger), difference("head", before, after)
-        with_change += bool(changed and gate.breaks(changed))
-        without += bool(same and gate.breaks(same))
+        with_change += bool(changed and changed.changed and rule.broken_by("head", changed.effect))
+        without += bool(same and same.changed and rule.broken_by("head", same.effect))
     return with_change, without
 
 

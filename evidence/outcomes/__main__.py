@@ -40,7 +40,6 @@ HALVES = 200
 STUDENT = 1.895
 """Student's t of 7 degrees, two-sided 90 %: eight cells of other models stand behind a band of turns."""
 
-Frame = pandas.DataFrame
 Ratios = dict[Cell, float]
 
 
@@ -54,7 +53,7 @@ def result_tokens(transcript: Transcript) -> Floats:
     ] or [0.0])  # fmt: skip
 
 
-def read_outcomes(path: str) -> Frame:
+def read_outcomes(path: str) -> pandas.DataFrame:
     """Return the table with a column `model`: what names of one model's experiments begin with."""
     table = pandas.read_csv(path)
     table = table[~table.experiment.str.contains(TWICE)].copy()
@@ -64,7 +63,7 @@ def read_outcomes(path: str) -> Frame:
     return table
 
 
-def ratios(table: Frame, column: str, instances: set[str]) -> Ratios:
+def ratios(table: pandas.DataFrame, column: str, instances: set[str]) -> Ratios:
     """Return by cell the mean of a column over instances that both it and the raw runs have, to the raw runs' mean."""
     found = {}
     by = {key: part.set_index("instance_id")[column] for key, part in table.groupby(["strategy", "model"])}
@@ -76,7 +75,7 @@ def ratios(table: Frame, column: str, instances: set[str]) -> Ratios:
     return found
 
 
-def known_of(table: Frame, results: Mapping[str, Floats]) -> Known:
+def known_of(table: pandas.DataFrame, results: Mapping[str, Floats]) -> Known:
     """Return what predictions go by: each model's raw runs on recorded instances, and what was published of others."""
     raw = table[(table.strategy == RAW) & table.instance_id.isin(results)]
     runs = {
@@ -102,7 +101,7 @@ def agreement(truth: Ratios, said: Ratios) -> tuple[float, float]:
     return error, ranks_agree([truth[cell] for cell in cells], [said[cell] for cell in cells])
 
 
-def ceiling(table: Frame, column: str, instances: set[str]) -> tuple[float, float]:
+def ceiling(table: pandas.DataFrame, column: str, instances: set[str]) -> tuple[float, float]:
     """Return the mean agreement of one half of the instances with the other."""
     rng, every = np.random.default_rng(0), sorted(instances)
     found = []
@@ -154,7 +153,7 @@ def print_cells(known: Known, fitted: Mapping[str, Fitted], turns: Ratios) -> No
         )
 
 
-def print_agreement(table: Frame, known: Known, fitted: Mapping[str, Fitted], instances: set[str]) -> None:
+def print_agreement(table: pandas.DataFrame, known: Known, fitted: Mapping[str, Fitted], instances: set[str]) -> None:
     """Print how far predictions are off, beside the trivial one and the ceiling."""
     print("\n| to raw | median error | rank correlation | aim | |")
     print("|---|--:|--:|---|---|")
