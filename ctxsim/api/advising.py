@@ -120,7 +120,9 @@ def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
     """Return the agents that recorded some sources. Raises CtxsimError where none is known."""
     agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
     if not agents:
-        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
+        refused = next((one.refused for one in found if one.refused is not None), None)
+        why = f" ({refused})" if refused else ""
+        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know{why}; for others: ctxsim bench")
     return agents
 
 

@@ -230,9 +230,10 @@ def run_name(path: str) -> str:
 
 
 def _reasons(inputs: Sequence[InputInfo]) -> str:
-    errors = [one.error for one in inputs if one.error]
-    more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
-    return f"{errors[0]}{more}" if errors else ""
+    """Why nothing was replayed: the first error, or what was left out first, and how many more there are."""
+    why = [one.error for one in inputs if one.error] or [note for one in inputs for note in one.notes]
+    more = f"; and {len(why) - 1:,} more that can't be replayed" if len(why) > 1 else ""
+    return f"{why[0]}{more}" if why else ""
 
 
 def sweep(

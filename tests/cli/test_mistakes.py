@@ -49,6 +49,16 @@ def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message
     assert not list(tmp_path.iterdir()), "a failed command left files"
 
 
+@pytest.mark.parametrize("command", ["bench", "advise", "forecast", "bill"])
+def test_a_folder_of_links_says_why_nothing_is_read(command: str, tmp_path: Path) -> None:
+    write_logs(tmp_path / "elsewhere", 1)
+    (tmp_path / "logs").mkdir()
+    for file in (tmp_path / "elsewhere").iterdir():
+        (tmp_path / "logs" / file.name).symlink_to(file)
+    done = ctxsim(command, "logs", cwd=tmp_path)
+    assert done.returncode == 1 and "is a link that leads out of the folder: give its file by its own" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
