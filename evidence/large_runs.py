@@ -57,7 +57,7 @@ def multiply(run: Path, out: Path, times: int) -> None:
                     renamed = table
                     for column in ("transcript", "root"):
                         if column in table.column_names:
-                            names = pyarrow.compute.binary_join_element_wise(table[column], str(number), "/")
+                            names = pyarrow.compute.binary_join_element_wise(f"{number:06}", table[column], "/")
                             renamed = renamed.set_column(
                                 table.column_names.index(column), table.schema.field(column), names
                             )
