@@ -160,7 +160,8 @@ def kind_of(issuer: str) -> str:
 _NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
 
 
-_BETWEEN = f"\n\0{_BEGIN}\0\n"
+_BETWEEN = f"\0\n{_BEGIN}\0\n"
+"""What is in no key, and no line feed first: a private key that is cut ends where its text does."""
 
 
 class Secrets:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 from command_line import ctxsim
+from hypothesis import example as case
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import words_of
@@ -64,6 +65,7 @@ pieces = st.sampled_from(["", " ", "n", "\\n", "\\", "-", ".", "é", "\ud83d", "
 @given(
     st.lists(st.lists(pieces | st.tuples(pieces, beginnings, pieces).map("".join), max_size=3).map("".join), max_size=3)
 )
+@case([PEM[:130], ""])
 def test_keys_of_all_texts_are_those_of_each(texts: list[str]) -> None:
     secrets = Secrets(texts)
     assert secrets._whose == {text[start:end]: issuer for text in texts for issuer, start, end in likely_keys(text)}
