@@ -114,7 +114,7 @@ def _say_smaller(found: Bill) -> None:
     less = found.smaller()
     if less.savings:
         _table(told.smaller_sheet(less, False))
-    for line in told.closing(less):
+    for line in told.closing(less) if found.total().usd else ("No change is billed: no price is known.",):
         note(safe(line))
     if (ahead := found.ahead()) is not None:
         note(told.pace(ahead))

@@ -101,6 +101,10 @@ def _lines(found: Forecasts) -> list[str]:
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
     refused = today.amounts["refused"].ranges["90"][1]
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
+    if main == "usd" and today.priced < today.known:
+        lines.append(
+            f"Prices are known for {today.priced:,} of {today.known:,} sessions: what the others cost is missing."
+        )
     if today.basis == "priors":
         lines.append(
             f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: "

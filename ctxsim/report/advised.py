@@ -92,7 +92,7 @@ def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
     many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
-    where = " (--settings or --project reads yours)" if one.defaults else ""
+    where = " (--settings reads yours)" if one.defaults else ""
     return f"{one.title}{models}: {many}, {size(one.now, one.amount)} {_as_set(one)}{where}."
 
 

@@ -28,11 +28,11 @@ CAUSE = {
 
 COLUMNS = (
     Column("usd", "USD"), Column("head", "head"), Column("results", "results"), Column("assistant", "assistant"),
-    Column("read_again", "read"), Column("new", "written"),
+    Column("read_again", "read"), Column("new", "new"),
 )  # fmt: skip
 
 
-SHARES = "Shares of USD. head: system prompt and tools; results: of tools; read, written: from and to the cache."
+SHARES = "Shares of USD. head: system prompt and tools; results: of tools; read: from the cache; new: the other input."
 
 
 def usd(value: float) -> str:
@@ -78,7 +78,8 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
         yield (f"Not included: about {usd(begun[1])} USD of output, which the logs record too low "
                f"({tokens(begun[0])} tokens).")  # fmt: skip
     if compactions[0]:
-        yield (f"Not included: about {usd(compactions[1])} USD for the requests of {compactions[0]:,} "
+        about = f"about {usd(compactions[1])} USD for " if compactions[1] else ""
+        yield (f"Not included: {about}the requests of {compactions[0]:,} "
                f"compaction{'s' * (compactions[0] != 1)}, which the logs leave out.")  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
     for cause, one in found.items():
         if one.usd >= 0.01 * total.usd > 0:
             what = CAUSE[cause].format(s="s" * (one.times != 1), es="es" * (one.times != 1))
-            yield (f"{one.times:,} {what} made the agent write {tokens(one.tokens)} tokens again: "
+            yield (f"{one.times:,} {what} made the agent pay again for {tokens(one.tokens)} tokens: "
                    f"{usd(one.usd)} USD.")  # fmt: skip
 
 
@@ -155,8 +156,8 @@ def _row(name: str, one: Sum, whole: bool) -> tuple[object, ...]:
         by[group(part)] = by.get(group(part), 0.0) + held[3]
     known = one.usd
     shares = [_share(by.get(name, 0.0), known) for name in (HEAD, RESULTS, ANSWERS)]
-    row = (name, Cell(known, usd(known) if known else "-"), *shares, _share(one.usd_read, known),
-           _share(one.usd_new, known))  # fmt: skip
+    cost = Cell(None if one.unpriced == one.responses else known, usd(known) if known else "-")
+    row = (name, cost, *shares, _share(one.usd_read, known), _share(one.usd_new, known))
     if not whole:
         return row
     return (*row, len(one.sessions), one.responses, one.read, one.write, one.plain, one.output, one.usd_recorded,
@@ -180,19 +181,25 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
     ordered = sorted(total.parts.items(), key=lambda pair: (-pair[1][3], -sum(pair[1][:3]), pair[0]))
     shown = ordered if whole else ordered[: 2 * SHOWN]
     lines = [
-        (part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd),
-         *(Cell(count, tokens(count)) for count in one[:3]))
+        (part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd), *_classes(part, one))
         for part, one in shown
     ]  # fmt: skip
     if len(ordered) > len(shown):
         rest = [sum(one[n] for _, one in ordered[len(shown) :]) for n in range(4)]
         lines.append((f"{len(ordered) - len(shown)} more", Cell(rest[3], usd(rest[3]) if total.usd else "-"),
-                      _share(rest[3], total.usd), *(Cell(count, tokens(count)) for count in rest[:3])))  # fmt: skip
+                      _share(rest[3], total.usd), *_classes("", rest)))  # fmt: skip
     columns = [
         Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all"),
         Column("tokens_read", "read again"), Column("tokens_written", "written"), Column("tokens_new", "uncached"),
+        Column("tokens_output", "output"),
     ]  # fmt: skip
     return sheet("parts", "", columns, lines)
+
+
+def _classes(part: str, one: Sequence[float]) -> list[Cell]:
+    """A part's tokens by class: of a request, or of responses."""
+    counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*one[:3], None]
+    return [cell(count, "{}") if count is None else Cell(count, tokens(count)) for count in counts]
 
 
 def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
@@ -234,10 +241,11 @@ def closing(found: Smaller) -> Iterator[str]:
 
 def pace(ahead: Forecast) -> str:
     """Return what comes at this pace, in a line."""
-    low, high = ahead.amounts["usd"].ranges["90"]
+    main, written, unit = ("usd", usd, "USD") if "usd" in ahead.amounts else ("tokens", tokens, "tokens")
+    low, high = ahead.amounts[main].ranges["90"]
     kind = "90 %"
     if ahead.basis != "sessions":
         since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
         count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if ahead.change else f"{ahead.seen:,} seen"
         kind = f"too few sessions, {count}: a range from other projects"
-    return f"At this pace the next {ahead.ahead}: {usd(low)} to {usd(high)} USD ({kind})."
+    return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

@@ -28,7 +28,7 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     lines = done.stdout.splitlines()
     assert lines[1] == "Claude Code, Codex: 2 sessions, 5 January 2026, 0.02 USD."
     assert lines[2] == "Dollars are recorded tokens at the list prices of their day."
-    assert "project" in lines[5] and "read" in lines[5] and "written" in lines[5]
+    assert "project" in lines[5] and "read" in lines[5] and "new" in lines[5]
     assert "Not included: 6 responses without recorded usage." in lines
     assert "what it costs you" in done.stdout or "would have made the bill 2 % smaller" in done.stdout
     assert all(len(line) <= 80 for line in lines), "it fits the terminal"
@@ -41,7 +41,10 @@ def test_rows_are_by_what_was_asked_and_programs_get_all(folder: Path) -> None:
     assert rows["claude-sonnet-4-5"]["tokens_read"] == 9_900 and rows["gpt-5"]["tokens_output"] == 240
     assert rows["gpt-5"]["usd"] == pytest.approx(rows["gpt-5"]["usd_listed"])
     parts = run(folder, "logs", "--by", "part", "--no-smaller", "--format", "csv").stdout
-    assert parts.startswith("part,usd,share,tokens_read,tokens_written,tokens_new\n") and "results of Bash," in parts
+    assert (
+        parts.startswith("part,usd,share,tokens_read,tokens_written,tokens_new,tokens_output\n")
+        and "results of Bash," in parts
+    )
     assert run(folder, "logs", "--by", "year").returncode == 2
 
 
@@ -69,6 +72,25 @@ def test_what_cant_be_read_is_told_and_the_rest_is_billed(folder: Path) -> None:
     (folder / "other" / "chat.json").write_text((folder / "logs" / "chat-1.json").read_text())
     none = run(folder, "other")
     assert none.returncode == 1 and none.stderr == "ctxsim: no response with recorded usage in it\n"
+
+
+def test_what_has_no_price_is_not_free(folder: Path) -> None:
+    for seed in (1, 2):
+        text = (folder / "logs" / "rollout-1.jsonl").read_text().replace("gpt-5", "nobody-sells-this")
+        (folder / "logs" / f"unpriced-{seed}.jsonl").write_text(text.replace("thread-1", f"thread-{seed + 5}"))
+    alone = ("logs/unpriced-1.jsonl", "--days", "0")
+    done = run(folder, *alone)
+    assert "6 of 6 responses have no known price" in done.stdout and "0.00" not in done.stdout
+    assert "No change is billed: no price is known." in done.stdout
+    assert "At this pace the next 30 days: " in done.stdout and " tokens (too few sessions" in done.stdout
+    (table,) = (
+        one for one in json.loads(run(folder, *alone, "--format", "json").stdout)["tables"] if one["name"] == "bill"
+    )
+    assert table["rows"][0]["usd"] is None
+    for source in ("chat-1.json", "unpriced-1.jsonl"):
+        (folder / "logs" / source).unlink()
+    done = ctxsim("forecast", "logs", cwd=folder)
+    assert "Prices are known for 2 of 3 sessions: what the others cost is missing." in done.stdout
 
 
 def test_a_picture_is_drawn_where_one_is_asked_for(folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
 def test_where_no_settings_were_read_now_are_the_defaults(tmp_path: Path) -> None:
     one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), defaults=True)
     text = " ".join(screen(one))
-    assert "30.00 USD with the agent's default settings (--settings or --project reads yours)." in text
+    assert "30.00 USD with the agent's default settings (--settings reads yours)." in text
     assert "as you are set" not in text and "With the defaults: 99 %" in text
 
 

@@ -15,5 +15,5 @@ def test_a_row_says_whose_share_of_the_dollars_it_is() -> None:
     one = Sum(usd_listed=10.0, usd_read=6.0, usd_new=3.5, parts={name: [0, 0, 0, usd] for name, usd in parts.items()})
     assert text_rows(bill_sheet("model", {"m": one}, whole=False)) == [
         {"model": "m", "USD": "10.00", "head": "40%", "results": "30%", "assistant": "20%", "read": "60%",
-         "written": "35%"},
+         "new": "35%"},
     ]  # fmt: skip

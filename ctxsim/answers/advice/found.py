@@ -132,6 +132,13 @@ def _in(run: Run, agent: str) -> bool:
     return any(one.agent == agent for one in run.info.recorders or ())
 
 
+def _models(own: AsSetRun) -> tuple[str, ...]:
+    """The models of an agent's transcripts, the one with the most tokens first."""
+    tokens = dict(own.of(own.labels[0]).groupby("model").tokens_sum.sum())
+    models = dict.fromkeys(one.model for one in own.recorders if one.model)
+    return tuple(sorted(models, key=lambda model: -tokens.get(model, 0)))
+
+
 def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:
     """Return what to set by the last run of a search; `before` are the runs that led there, for what was tried."""
     found = advise(last, goal, agent)
@@ -146,7 +153,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     return AgentAdvice(
         agent=agent,
         title=who(own.recorders) or title_of(agent),
-        models=tuple(dict.fromkeys(one.model for one in own.recorders if one.model)),
+        models=_models(own),
         sessions=take.sessions,
         transcripts=take.transcripts,
         goal=goal,

@@ -95,7 +95,8 @@ def _unit(usd: float, tokens: int) -> float:
 class Bill(msgspec.Struct, frozen=True):
     """All lines of some sessions, each response once: one that stands in several files is in `repeated`.
 
-    `unrecorded` are responses without usage, which no bill can have; `older` are sessions before the days it is of.
+    `unrecorded` are responses without usage, which no bill can have; `older` are sessions before the days it is of, and
+    `earlier` the lines before them.
     """
 
     sessions: list[Session]
@@ -103,6 +104,7 @@ class Bill(msgspec.Struct, frozen=True):
     repeated: int
     unrecorded: int
     older: list[Session] = []
+    earlier: list[Line] = []
 
     def total(self) -> Sum:
         """Return the sum of all lines."""
@@ -128,26 +130,27 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     since = max(times) - days * DAY_S if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
     lines: list[Line] = []
+    earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
     for session in found:
         unrecorded += session.unrecorded
         before, late = len(lines), 0
         for response, cost in paid(session, prices):
-            if since is not None and response.time_s is not None and response.time_s < since:
-                late += 1
-                continue
+            early = since is not None and response.time_s is not None and response.time_s < since
+            late += early
             if response.time_s is not None:
                 mark = msgspec.structs.astuple(response)[:9]
                 if mark in seen:
-                    repeated += 1
+                    repeated += not early
                     continue
                 seen.add(mark)
-            lines.append(Line(session, response, cost, prices.of(response.model, response.time_s)))
+            line = Line(session, response, cost, prices.of(response.model, response.time_s))
+            (earlier if early else lines).append(line)
         if len(lines) > before:
             kept.append(session)
         elif late:
             older.append(session)
-    return Bill(kept, lines, repeated, unrecorded, older)
+    return Bill(kept, lines, repeated, unrecorded, older, earlier)
 
 
 def key_of(by: By) -> Callable[[Line], str]:

@@ -51,7 +51,8 @@ class Forecast(msgspec.Struct, frozen=True):
 
     `basis`: `sessions` where ranges are intervals, `priors` where too few sessions were seen for that, and ranges are
     by how sessions of other projects differ. `seen` are the sessions that count, of `known`; fewer where `change` says
-    that only the later ones do. `come` is how many sessions come, where the horizon is days.
+    that only the later ones do. Dollars are of the `priced` ones of these known, those whose prices are all known.
+    `come` is how many sessions come, where the horizon is days.
     """
 
     policy: str
@@ -59,6 +60,7 @@ class Forecast(msgspec.Struct, frozen=True):
     basis: Literal["sessions", "priors"]
     seen: int
     known: int
+    priced: int
     change: Change | None
     since: float | None
     come: Amount
@@ -92,6 +94,7 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         basis=basis,
         seen=len(later),
         known=len(sessions),
+        priced=sessions.priced,
         change=change,
         since=sessions.started[change.at] if change else None,
         come=_amount(many.astype(float)),

@@ -312,5 +312,5 @@ def test_what_loses_too_much_or_nobody_knows_how_much_is_not_to_be_taken(tmp_pat
 def test_the_page_states_the_rules_numbers() -> None:
     text = " ".join((ROOT / "docs" / "advice.md").read_text().split())
     for value in (rule.HARDLY, rule.RISK, rule.CHANCE, rules.FAR, rules.SETTLED, rules.NAMED, *rules.MAY_LOSE.values()):
-        assert re.search(rf"\b{round(100 * value)} %", text), value
+        assert re.search(rf"\b{round(100 * value)} (?:%|points?)(?!\w)", text), value
     assert all(f"`{goal}`" in text for goal in GOALS)

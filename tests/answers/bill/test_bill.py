@@ -229,14 +229,19 @@ def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named
         "2 older sessions are left out, all sessions of Claude Code among them; --days 0 takes all."
     )
     assert bill(tmp_path / "logs", days=None).lines.older == []
+    # The next days go by all sessions that are known: three with usage here.
+    ahead = bill(tmp_path / "logs").ahead()
+    assert ahead is not None and ahead.known == 3
 
 
 def test_a_range_from_other_projects_says_why() -> None:
     amounts = {"usd": Amount(2.0, {"90": (1.0, 3.0)})}
-    few = Forecast("", Next(30, days=True), "priors", 8, 50, Change(42, "size", 0.0), 1_767_600_000.0, amounts["usd"],
-                   amounts, {})  # fmt: skip
+    few = Forecast("", Next(30, days=True), "priors", 8, 50, 50, Change(42, "size", 0.0), 1_767_600_000.0,
+                   amounts["usd"], amounts, {})  # fmt: skip
     assert pace(few).endswith(
         "1.00 to 3.00 USD (too few sessions, only 8 of 50 since 5 January 2026 count: a range from other projects)."
     )
     alike = msgspec.structs.replace(few, change=None, since=None, known=8)
     assert "(too few sessions, 8 seen: a range from other projects)" in pace(alike)
+    unpriced = msgspec.structs.replace(alike, amounts={"tokens": Amount(2e6, {"90": (1e6, 3e6)})})
+    assert pace(unpriced).startswith("At this pace the next 30 days: 1.0 M to 3.0 M tokens (")
