@@ -132,11 +132,14 @@ class Unpaired(msgspec.Struct, frozen=True):
     """What changed between two sets of sessions.
 
     - `broken`: the figures that break a rule. `errors`: recordings that couldn't be read.
+    - `alike`: only sessions are compared whose project and model both sets have; `left_out`: how many others of each.
     """
 
     differences: list[Difference]
     broken: list[Difference]
     errors: list[str]
+    alike: bool = True
+    left_out: tuple[int, int] = (0, 0)
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each figure."""
@@ -153,15 +156,16 @@ def compare_unpaired(
     Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
     between unpaired sets.
     """
-    from ctxsim.answers.bill.unpaired import FIGURES, cases, differences
+    from ctxsim.answers.bill.unpaired import FIGURES, cases, compared, differences
 
     rules = parse_rules(fail_if, "figure", FIGURES, "cost > 10%   or   compactions > 1")
     sides = [bill(one, days=None, index=index) for one in (before, after)]
-    found = differences(*(cases(side.lines) for side in sides))
+    sessions = [cases(side.lines) for side in sides]
+    found = differences(*sessions)
     if lacking := {rule.figure for rule in rules} - {one.figure for one in found}:
         raise CtxsimError(f"nothing for --fail-if to judge: too few sessions have {', '.join(sorted(lacking))}")
     broken = [one for one in found if one.changed and any(rule.broken_by(one.figure, one.effect) for rule in rules)]
-    return Unpaired(found, broken, [line for side in sides for line in side.errors])
+    return Unpaired(found, broken, [line for side in sides for line in side.errors], *compared(*sessions))
 
 
 def _sessions(

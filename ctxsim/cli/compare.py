@@ -54,6 +54,8 @@ def command(
     if after is not None and not any(map(_names_a_run, (before, after))):
         if form == "latex":
             raise click.UsageError("--format latex is of runs; for recordings take --format md")
+        if two:
+            raise click.UsageError("--policy goes with two runs; these are recordings")
         _unpaired(before, after, rules, form)
         return
     from ctxsim.report.changes import change_sheet, read_sheet, said
@@ -126,7 +128,7 @@ def _unpaired(before: Path, after: Path, rules: tuple[str, ...], form: str) -> N
     from ctxsim.report.changes import unpaired_sheet
 
     found = compare_unpaired(before, after, rules)
-    show("compare", [unpaired_sheet(found.differences, found.broken)], form)
+    show("compare", [unpaired_sheet(found.differences, found.broken, found.alike, found.left_out)], form)
     for line in found.errors:
         tell(line)
     for one in found.broken:

@@ -97,8 +97,13 @@ LEAST_CHANCE = 0.001
 """Chances below it are told as such."""
 
 
-def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) -> Sheet:
-    """Return the figures of two sets of sessions as a table, and how often a change would be found in such sets."""
+def unpaired_sheet(
+    found: Sequence[Difference], broken: Sequence[Difference], alike: bool = True, left_out: tuple[int, int] = (0, 0)
+) -> Sheet:
+    """Return the figures of two sets of sessions as a table, and how often a change would be found in such sets.
+
+    `alike` and `left_out` are as in `ctxsim.api.bill.Unpaired`.
+    """
     rows, marks = [], []
     for one in found:
         unit = "%" if one.ratio else ""
@@ -111,8 +116,8 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
         marks.append("bad" if one in broken else "")
     columns = [
         Column("figure", "figure", left=True), Column("a", "median A", rank=2), Column("b", "median B", rank=2),
-        Column("effect", "change", "median over pairs, one session of A and one of B, of one project and model; "
-               "the medians of A and B may differ by another amount"),
+        Column("effect", "change", "median over pairs, one session of A and one of B"
+               f"{', of one project and model' if alike else ''}; the medians of A and B may differ by another amount"),
         Column("interval", "95 % interval", "of the change", rank=1),
         Column("chance", "p", "chance of such a difference where nothing changed"),
         Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
@@ -122,8 +127,15 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
     first, second = max((one.sessions for one in found), default=(0, 0))
     title = f"{first:,} sessions before, {second:,} after"
     missing = [name for name in FIGURES if name not in {one.figure for one in found}]
-    notes = (f"Not compared, in too few sessions: {', '.join(missing)}.",) if missing else ()
-    return sheet("unpaired", title, columns, rows, marks=tuple(marks), notes=notes)
+    notes = [f"Not compared, in too few sessions: {', '.join(missing)}."] if missing else []
+    if any(left_out):
+        notes.append(
+            f"Left out: {left_out[0]:,} and {left_out[1]:,} sessions whose project and model only one set has."
+        )
+    if not alike:
+        notes.append("The sets have too few sessions of the same projects and models. All are compared, so a change "
+                     "may be a difference between projects or models.")  # fmt: skip
+    return sheet("unpaired", title, columns, rows, marks=tuple(marks), notes=tuple(notes))
 
 
 def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:

@@ -210,15 +210,15 @@ def in_backticks(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def fitting(one: Sheet, width: int) -> tuple[Sheet, list[str]]:
-    """Return the sheet with what fits into a width, and the names of the columns that left."""
-    left: list[str] = []
+def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
+    """Return the sheet with what fits into a width, and the columns that left."""
+    left: list[Column] = []
     while True:
         others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
         leaving = max(one.columns[1:], key=lambda column: column.rank, default=None)
         if width - others >= min(LEAST_NAME, _widths(one)[0]) or leaving is None or not leaving.rank:
             return one, left
-        left.append(leaving.name)
+        left.append(leaving)
         one = one.only([column.name for column in one.columns if column is not leaving])
 
 

@@ -108,4 +108,7 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
         if line:
             write(Text(line, style="dim"))
     if gone:
-        write(Text(f"Left out at this width: {', '.join(gone)}{rest and f' ({rest})'}.", style="dim"))
+        # By the names that --columns takes, where the command has it.
+        by_name = rest.startswith("--columns")
+        names = [one.name if by_name else one.heading.replace("\n", " ") for one in gone]
+        write(Text(f"Left out at this width: {', '.join(names)}{rest and f' ({rest})'}.", style="dim"))

@@ -1,6 +1,7 @@
 """What a search over one agent's settings found: what is set and costs now, what to set, and what else was tried."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 
@@ -11,8 +12,8 @@ from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
-from ctxsim.answers.advice.setting_names import added, title_of, who
-from ctxsim.policies.agents.given import Given, setting_of
+from ctxsim.answers.advice.setting_names import added, given_in, title_of, who
+from ctxsim.policies.agents.given import Given, hindrances, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.versions import is_version, numbers_of
 from ctxsim.results import Run
@@ -171,7 +172,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
-        caveats=found.caveats,
+        caveats=(*found.caveats, *hindrances(given_in(own.baseline), chain.from_iterable(tried))),
         prediction=predict(
             own, take.policy if settings else own.baseline, agent, {one.key: one.value for one in settings}
         ),

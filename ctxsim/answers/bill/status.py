@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 RESERVE, BUFFER = 20_000, 13_000
 """Tokens below the window at which Claude Code compacts, as its settings.toml has them."""
 
+LATE_SINCE, LATE = [2, 1, 153], ("claude-sonnet-4-5", "claude-haiku-4-5")
+"""Since this version these models compact only after a refusal, unless a window is set."""
+
+SMALLEST, LARGEST = 100_000, 1_000_000
+"""Of `autoCompactWindow`; another value is ignored, that of its variable is moved to the nearer end."""
+
 MOST_GROWTHS = 400
 """Of one session: what came before says little of what comes next."""
 
@@ -49,7 +55,8 @@ def line(said: Any, home: Path, cache: Path) -> str:
     log = Path(text) if isinstance(text := said.get("transcript_path"), str) and text else None
     known = _remembered(cache, log)
     own: State = known.get(log.name, {}) if log else {}
-    if log:
+    # A new session has no log yet.
+    if log and log.exists():
         own = known[log.name] = _read(log, own, None)
         _beside(log, known)
         _remember(cache, log, known)
@@ -61,7 +68,8 @@ def line(said: Any, home: Path, cache: Path) -> str:
         parts.append(f"{used / size:.0%} of {size / 1000:,.0f}K")
     if (usd := _of(said, "cost").get("total_cost_usd")) is not None:
         parts.append(f"{_number(usd):,.2f} USD")
-    limit = _limit(size, [Path(str(_of(said, "workspace").get("project_dir") or ".")) / ".claude", home])
+    project = Path(str(_of(said, "workspace").get("project_dir") or "."))
+    limit = _limit(size, [project / ".claude", home], dict(os.environ), _proactive(said))
     if used and limit:
         parts.append(_ahead(limit - used, [one.get("growths", []) for one in known.values()]))
     shown = " · ".join(filter(None, parts))
@@ -84,20 +92,57 @@ def _used(window: State) -> float:
     return sum(_number(usage.get(name)) for name in names)
 
 
-def _limit(size: float, folders: list[Path]) -> float:
-    """Tokens at which Claude Code compacts; 0 where that is switched off. The first folder's settings hold."""
-    for folder in folders:
-        try:
-            settings = json.loads((folder / "settings.json").read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(settings, dict):
-            if settings.get("autoCompactEnabled") is False:
-                return 0.0
-            if window := _number(settings.get("autoCompactWindow")):
-                size = min(size, window)
-                break
-    return size - RESERVE - BUFFER
+def _proactive(said: State) -> bool:
+    """Whether it compacts before a refusal where no window is set."""
+    version = [int(part) for part in str(said.get("version", "")).split(".") if part.isdecimal()]
+    return version < LATE_SINCE or not any(name in str(_of(said, "model").get("id")) for name in LATE)
+
+
+def _limit(size: float, folders: list[Path], environment: State, proactive: bool = True) -> float:
+    """Tokens at which Claude Code compacts, by the rules of its settings.toml; 0 where it doesn't before a refusal.
+
+    The first folder's settings go first, variables before keys.
+    """
+    keys: State = {}
+    variables = dict(environment)
+    for folder in reversed(folders):
+        found = _settings(folder / "settings.json")
+        keys |= found
+        variables |= {name: str(value) for name, value in _of(found, "env").items()}
+    off = (variables.get(name, "").lower() in ("1", "true") for name in ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"))
+    if keys.get("autoCompactEnabled") is False or any(off):
+        return 0.0
+    window = _number(keys.get("autoCompactWindow"))
+    window = window if SMALLEST <= window <= LARGEST else 0.0
+    if said := _count(variables.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")):
+        window = min(max(said, SMALLEST), LARGEST)
+    if not proactive and not window:
+        return 0.0
+    room = min(size, window or size) - min(
+        RESERVE, _count(variables.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "")) or RESERVE
+    )
+    share = _count(variables.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", ""))
+    return min(room - BUFFER, room * share / 100 if 1 <= share <= 100 else room)
+
+
+def _settings(path: Path) -> State:
+    """What a file of settings holds; nothing where it can't be read."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if "//" in text or "/*" in text:
+            from ctxsim.policies.agents.config import without_comments
+
+            text = without_comments(text)
+        found = json.loads(text)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _count(text: str) -> float:
+    """A number of tokens as a variable has it: 300k is 300,000; 0 for what is none."""
+    digits, thousands = (text[:-1], 1_000) if text[-1:] in ("k", "K") else (text, 1)
+    return float(digits) * thousands if digits.isascii() and digits.isdecimal() else 0.0
 
 
 def _ahead(left: float, series: list[list[int]]) -> str:
@@ -108,7 +153,7 @@ def _ahead(left: float, series: list[list[int]]) -> str:
     if len(seen) < LEAST_SEEN:
         return ""
     low, about, high = (seen[round(share * (len(seen) - 1))] for share in SHARES)
-    return f"compaction in about {about:,} calls ({low:,} to {high:,})"
+    return f"compaction in about {about:,} call{'s' * (about != 1)} ({low:,} to {high:,})"
 
 
 def _calls(growths: list[int], left: float) -> Iterator[int]:

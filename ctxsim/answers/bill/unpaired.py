@@ -102,6 +102,17 @@ def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Differenc
     return [one for one in made if one]
 
 
+def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple[int, int]]:
+    """Return whether only sessions are compared whose project and model both sets have, and how many others of each."""
+    kept = _alike(before, after)
+    alike = bool(_shared(*kept)) and len({case.stratum for side in kept for case in side} - _shared(*kept)) == 0
+    return alike, (len(before) - len(kept[0]), len(after) - len(kept[1]))
+
+
+def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
+    return {case.stratum for case in before} & {case.stratum for case in after}
+
+
 def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
     """Return the difference of one figure; None where a set has too few sessions that have it."""
     before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
@@ -110,7 +121,7 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
 
 def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
     """The cases of both sets' strata: what one set alone has tells of itself, not of a change."""
-    shared = {case.stratum for case in before} & {case.stratum for case in after}
+    shared = _shared(before, after)
     kept = [[case for case in side if case.stratum in shared] for side in (before, after)]
     return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
 

@@ -74,8 +74,12 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     return ((".".join(path), value) for path, value in places if isinstance(value, bool | int | float | str))
 
 
-def _without(text: str) -> str:
-    return _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+def without_comments(text: str) -> str:
+    """Return JSON without comments and without commas before an end."""
+    # Twice: a comment may stand between a comma and the end that it is before.
+    for _ in range(2):
+        text = _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+    return text
 
 
 def _data(path: Path, file: ConfigFile) -> Any:
@@ -90,8 +94,7 @@ def _data(path: Path, file: ConfigFile) -> Any:
                 return yaml.safe_load(text)
             except yaml.YAMLError as error:
                 raise ValueError(str(error)) from None
-        # Twice: a comment may stand between a comma and the end that it is before.
-        plain = _without(_without(text))
+        plain = without_comments(text)
         return json.loads(plain) if plain.strip() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(

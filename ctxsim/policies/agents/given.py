@@ -21,6 +21,9 @@ class Given(NamedTuple):
 
     def __str__(self) -> str:
         text = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        if isinstance(self.value, str) and not isinstance(_typed(self.agent, self.key, text), str):
+            # A number in quotes is no number, in a label as in a file.
+            text = f'"{text}"'
         return f"{self.agent}/{quote(self.key, PLAIN)}={quote(text, PLAIN.replace('%', ''))}"
 
 
@@ -55,6 +58,8 @@ def _typed(agent: str, key: str, text: str) -> Value:
     """A text as the type of its setting; as it is where it is no value of that type."""
     setting = setting_of(agent, key)
     kind = setting.type if setting else "text"
+    if kind != "text" and len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
     if kind == "bool":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     try:
@@ -111,6 +116,23 @@ def parameters_of(agent: str, given: Iterable[Given], version: str = "", model: 
             continue
         found[setting.parameter] = (setting.precedence, str(not value if setting.opposite else value))
     return {parameter: text for parameter, (_, text) in found.items()}
+
+
+def hindrances(given: Iterable[Given], tried: Iterable[Given]) -> list[str]:
+    """Return which settings of a user keep those that are tried from having an effect, a line each."""
+    parameters = {setting.parameter: setting.precedence for one in tried if (setting := setting_of(one.agent, one.key))}
+    found = []
+    for one in given:
+        setting, value = setting_of(one.agent, one.key), effect(one)
+        if setting is None or value is None or not setting.parameter:
+            continue
+        if setting.type == "bool" and value is setting.opposite and setting.parameter not in parameters:
+            found.append(f"{one.key} in your settings switches compaction off: what was tried beside it has no effect.")
+        elif setting.precedence > parameters.get(setting.parameter, setting.precedence):
+            found.append(
+                f"{one.key} in your settings overrides what was tried. To see other values, change or remove it."
+            )
+    return found
 
 
 def at_work(agent: str, given: Iterable[Given], version: str = "", model: str = "") -> Mapping[str, Value]:

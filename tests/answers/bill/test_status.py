@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 from project import ROOT
 
 from ctxsim.answers.bill import status
+from ctxsim.policies import Surroundings, open_policy
+from ctxsim.policies.agents.config import _of_variables, of_file, without_comments
+from ctxsim.policies.agents.given import parameters_of
 from ctxsim.policies.agents.settings import values_for
 
 
@@ -95,15 +98,48 @@ def test_settings_say_where_it_compacts(tmp_path: Path) -> None:
     folder, home = tmp_path / "project", tmp_path / "home"
     for one in (folder, home):
         one.mkdir()
-    assert status._limit(200_000, [folder, home]) == 167_000
+    assert status._limit(200_000, [folder, home], {}) == 167_000
     (home / "settings.json").write_text('{"autoCompactWindow": 150000}')
-    assert status._limit(200_000, [folder, home]) == 117_000
+    assert status._limit(200_000, [folder, home], {}) == 117_000
     (folder / "settings.json").write_text('{"autoCompactWindow": 100000}')
-    assert status._limit(200_000, [folder, home]) == 67_000
+    assert status._limit(200_000, [folder, home], {}) == 67_000
     (folder / "settings.json").write_text('{"autoCompactEnabled": false}')
-    assert status._limit(200_000, [folder, home]) == 0
+    assert status._limit(200_000, [folder, home], {}) == 0
     (folder / "settings.json").write_text("{")
-    assert status._limit(200_000, [folder, home]) == 117_000
+    assert status._limit(200_000, [folder, home], {}) == 117_000
+
+
+@pytest.mark.parametrize(
+    ("text", "environment"),
+    [
+        ("{}", {}), ('{"autoCompactWindow": 120000}', {}), ('{"autoCompactWindow": "120000"}', {}),
+        ('{"autoCompactWindow": 50000}', {}), ('{"autoCompactWindow": 120000, // so\n}', {}),
+        ('{"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "120000"}}', {}),
+        ('{"autoCompactWindow": 150000, "env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "50000"}}', {}),
+        ('{"env": {"DISABLE_AUTO_COMPACT": "1"}}', {}), ("{}", {"DISABLE_COMPACT": "true"}),
+        ('{"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}}', {}),
+        ("{}", {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "99", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-sonnet-4-5-20250929"])
+def test_it_compacts_where_the_policy_does(text: str, environment: dict[str, str], model: str, tmp_path: Path) -> None:
+    place = tmp_path / ".claude" / "settings.json"
+    place.parent.mkdir()
+    place.write_text(text)
+    given = [
+        *(of_file(place) if json.loads(without_comments(text)) else ()),
+        *_of_variables("claude-code", environment),
+    ]
+    said = parameters_of("claude-code", given, "2.1.330", model)
+    more = "".join(f",{name}={value}" for name, value in said.items())
+    (policy,) = open_policy(f"claude-code:version=2.1.330,model={model}{more}").create()
+    policy.attach(Surroundings(window=200_000))
+    proactive = status._proactive({"version": "2.1.330", "model": {"id": model}})
+    assert status._limit(200_000, [place.parent], environment, proactive) == (policy.threshold() or 0)
+
+
+def test_a_new_session_has_no_log_yet(tmp_path: Path) -> None:
+    assert told(tmp_path, said(tmp_path / "none.jsonl", 96_000)) == "X · 48% of 200K · 1.50 USD"
 
 
 def test_the_agents_folder_may_be_elsewhere(

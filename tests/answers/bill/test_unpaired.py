@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ctxsim.answers.bill import unpaired
-from ctxsim.answers.bill.unpaired import Case, difference, differences
+from ctxsim.answers.bill.unpaired import Case, compared, difference, differences
 from ctxsim.errors import CtxsimError
 from ctxsim.report.changes import unpaired_sheet
 
@@ -88,6 +88,23 @@ def test_an_effect_is_the_median_difference() -> None:
     assert found["compactions"].chance < 0.05
     with pytest.raises(CtxsimError, match="3 and 4 sessions: each set needs 4"):
         differences(before[:3], after)
+
+
+def test_who_is_left_out_is_told() -> None:
+    def of(project: str, count: int) -> list[Case]:
+        return [Case(project, {"head": 100.0 + number, "compactions": 0.0}) for number in range(count)]
+
+    before, after = of("p", 5) + of("q", 2), of("p", 4) + of("r", 3)
+    assert compared(before, after) == (True, (2, 3))
+    assert compared(of("p", 5), of("p", 4)) == (True, (0, 0))
+    # Too few in common: all are compared.
+    assert compared(of("p", 5) + of("q", 1), of("r", 4) + of("q", 1)) == (False, (0, 0))
+    table = unpaired_sheet(differences(before, after), (), *compared(before, after))
+    assert table.title == "5 sessions before, 4 after"
+    assert table.notes[-1] == "Left out: 2 and 3 sessions whose project and model only one set has."
+    mixed = unpaired_sheet(differences(of("p", 5), of("r", 4)), (), *compared(of("p", 5), of("r", 4)))
+    assert "All are compared" in mixed.notes[-1]
+    assert "of one project" not in {column.name: column.about for column in mixed.columns}["effect"]
 
 
 def test_what_is_no_difference_of_the_two_medians_is_not_called_so() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.config import of_file, of_places
-from ctxsim.policies.agents.given import Given, effect, parameters_of, parsed, setting_of, written
+from ctxsim.policies.agents.given import Given, effect, hindrances, parameters_of, parsed, setting_of, written
 from ctxsim.policies.agents.lines import ENV, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
 from ctxsim.policies.agents.settings import settings_names
@@ -23,7 +23,23 @@ def test_settings_come_back_from_the_label_that_has_them() -> None:
     text = written([WINDOW, zed, off])
     assert "," not in text and "+" not in text, "these part labels"
     assert parsed(text) == (WINDOW, zed, off)
+    # A number in quotes stays a text, which the agent ignores.
+    quoted = Given("claude-code", "autoCompactWindow", "400000")
+    assert parsed(written([quoted, WINDOW])) == (quoted, WINDOW)
+    assert effect(parsed(written([quoted]))[0]) is None
     assert parsed("") == ()
+
+
+def test_what_goes_before_settings_that_are_tried_is_told() -> None:
+    variable = Given("claude-code", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 400_000)
+    off = Given("claude-code", "autoCompactEnabled", False)
+    of_results = Given("claude-code", "bashOutputMaxChars", 4_000)
+    (line,) = hindrances([variable], [WINDOW])
+    assert line.startswith("CLAUDE_CODE_AUTO_COMPACT_WINDOW in your settings overrides what was tried.")
+    assert "switches compaction off" in hindrances([off], [WINDOW])[0]
+    disabled = Given("claude-code", "DISABLE_COMPACT", True)
+    assert len(hindrances([disabled], [WINDOW])) == 1 and not hindrances([disabled._replace(value=False)], [WINDOW])
+    assert not hindrances([variable, WINDOW], [of_results]) and not hindrances([WINDOW, of_results], [variable])
 
 
 @pytest.mark.parametrize("text", ["claude-code", "claude-code/x", "/x=1", "claude-code/=1", "claude-code/x="])
