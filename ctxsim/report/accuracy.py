@@ -23,7 +23,7 @@ SCORES = (
         "share of calls with a recorded cache read whose modelled one is within 5 % of the request",
         rank=1,
     ),
-    Column("trivial", "trivial", "agree, if every call read all of the last request", rank=7),
+    Column("trivial", "trivial", "agree, if each call is assumed to read the whole previous request", rank=7),
     Column("reads", "reads", "modelled / recorded cache reads", rank=3),
     Column("usd", "USD", "modelled / recorded", rank=2),
 )
@@ -107,5 +107,5 @@ def consequence_sheet(rows: Sequence[Consequence], threshold: int | None) -> She
         "never reaches the threshold; overflows: transcripts with a request over the window (9/7 of the threshold) "
         "before the policy acts; calls, tokens: medians; false-safe and false alarm: shares of all calls."
     )
-    title = f"When a policy that acts over {limit} first acts: by estimate against by {rows[0].tokenizer}"
+    title = f"When a policy that acts over {limit} first acts: by estimates, compared with {rows[0].tokenizer}"
     return sheet("consequences", title, columns, found, notes=(note,))

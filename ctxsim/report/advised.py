@@ -22,9 +22,9 @@ BILL = "ctxsim bill --by part"
 
 COLUMNS = (
     Column("agent", "agent", left=True), Column("settings", "settings", left=True),
-    Column("amount", "beside as set", "the bill, or what else was compared, beside the agent as it is set"),
-    Column("kept", "kept", "of what later calls used of old results, what was still in view"),
-    Column("sessions", "sessions", "that the figures are of"),
+    Column("amount", "of as-set", "the bill, or what else is compared, as a share of that with today's settings"),
+    Column("kept", "kept", "share of what later calls used from old results that requests still held"),
+    Column("sessions", "sessions", "number behind the figures"),
 )  # fmt: skip
 
 
@@ -155,9 +155,9 @@ def _month(one: AgentAdvice) -> str:
     ]
     if (saves := one.prediction.saves) is not None:
         first, last = (percent(-end) for end in saves.ranges["90"][::-1])
-        said.append(f"Both under the same sessions: {percent(-saves.middle)} % ({first} to {last}).")
+        said.append(f"On the same draws of sessions: {percent(-saves.middle)} % ({first} to {last}).")
         if since is not None:
-            said.append("The share below is of all sessions, so it may be another.")
+            said.append("The share below is of all sessions, so it may differ.")
     return " ".join(said)
 
 
@@ -176,8 +176,8 @@ def came_lines(found: Sequence[Came]) -> list[str]:
         lines += [
             "",
             f"{title_of(said.agent)}, advised on {day(said.made)}: {usd(one.usd)} USD in the first {many} sessions.",
-            f"    Predicted as advised: {_held(said.advised[many], one.advised)}.",
-            f"    As it was set before: {_held(said.as_set[many], one.as_set)}.",
+            f"    Predicted with the advised settings: {_held(said.advised[many], one.advised)}.",
+            f"    Predicted with the earlier settings: {_held(said.as_set[many], one.as_set)}.",
         ]  # fmt: skip
     return lines
 
@@ -218,9 +218,9 @@ def _honoured(seen: Seen) -> str:
 
 def _nothing(one: AgentAdvice) -> str:
     if not one.tried:
-        return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
+        return f"Change nothing: ctxsim knows no setting of {one.title} that changes what is sent."
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
-    surely = "surely " if one.ahead else ""
+    surely = "surely " if one.ahead or one.sampled else ""
     part = [each for each in one.tried if each.sessions < one.sessions]
     some = f" ({len(part)} on {_some(one, part)})" if part else ""
     return (
@@ -238,10 +238,10 @@ def _doubts(one: AgentAdvice) -> list[str]:
         )
     elif one.amount == "usd" and one.take.priced < one.take.transcripts:
         found.append(
-            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: dollars are of these."
+            f"Dollars cover only the {one.take.priced:,} of {one.take.transcripts:,} transcripts with known prices."
         )
     if one.sessions == 1:
-        found.append("From one session; it may not hold for others.")
+        found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
         still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "This stays"

@@ -64,19 +64,19 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     yield f"{agents}: {sessions:,} session{'s' * (sessions != 1)}{when}, {cost}."
     if total.usd_recorded and total.usd_listed:
-        yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from recorded tokens."
+        yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from tokens at list prices."
     elif total.usd:
         yield (
             "Dollars are as the logs state them."
             if total.usd_recorded
-            else "Dollars are recorded tokens at the list prices of their day."
+            else "Dollars are computed from recorded tokens at that day's list prices."
         )
     if total.unpriced:
         have = "has" if total.unpriced == 1 else "have"
         yield f"{total.unpriced:,} of {total.responses:,} responses {have} no known price: their dollars are missing."
     if begun[0] >= 1_000:
-        yield (f"Not included: about {usd(begun[1])} USD of output, which the logs record too low "
-               f"({tokens(begun[0])} tokens).")  # fmt: skip
+        yield (f"Not included: about {usd(begun[1])} USD for {tokens(begun[0])} output tokens "
+               "that the logs don't count.")  # fmt: skip
     if compactions[0]:
         about = f"about {usd(compactions[1])} USD for " if compactions[1] else ""
         yield (f"Not included: {about}the requests of {compactions[0]:,} "
@@ -231,7 +231,7 @@ def closing(found: Smaller) -> Iterator[str]:
         return
     if found.together:
         month = " a month" if found.together.month else ""
-        yield f"These changes overlap. Together they save {_range(found.together)} USD{month}:"
+        yield f"These changes overlap. The best of them together save {_range(found.together)} USD{month}:"
         yield f"  {found.together.name}"
     yield ""
     for one in found.savings:

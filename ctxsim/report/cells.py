@@ -160,7 +160,7 @@ EVERY: tuple[Shown, ...] = (
     _one("usd", "USD", "modelled", "cost of all transcripts with known prices", _usd, 2),
     _one("usd_share", "of keep-all", "modelled", "usd as a share of keep-all's",
          lambda row: shared(row.figures.usd_share), 1),
-    _one("kept", "kept", "counted", "share of the needed parts of old results that the view still held", _kept),
+    _one("kept", "kept", "counted", "share of what later calls used from old results that requests still held", _kept),
     _one("tokens_share", "tokens", "counted", "input as a share of keep-all's",
          lambda row: Cell(_round(row.figures.tokens_share.value), f"{row.figures.tokens_share.value:.0%}"), 4),
     _one("refused", "refused", "modelled", "transcripts with a refused call; for a single transcript, its "
@@ -176,9 +176,9 @@ EVERY: tuple[Shown, ...] = (
     _one("kept_fresh", "fresh", "counted", "kept, for the newest results",
          lambda row: _ratios(row, "survival_fresh")),
     _one("missed", "missed", "counted", "share of the edited results that held a lost identifier", _missed),
-    _one("least_tokens", "least", "counted", "the least input at the same survival, by removing whole results; share "
+    _one("least_tokens", "least", "counted", "the least input that keeps as much, by removing whole results; share "
          "of keep-all's", lambda row: _frontier(row, "tokens_frontier_results")),
-    _one("least_tokens_any", "by any", "counted", "the least input at the same survival, by any means; share of "
+    _one("least_tokens_any", "by any", "counted", "the least input that keeps as much, by any means; share of "
          "keep-all's", lambda row: _frontier(row, "tokens_frontier")),
     _one("hit", "hit", "modelled", "share of the input that was read from the cache", _hits),
     _one("usd_read", "read", "modelled", "dollars for reading the cache", lambda row: _bill(row, "cost_read_usd")),

@@ -87,7 +87,7 @@ COLUMNS = (
     Column("column", "figure", left=True), Column("a", "A"), Column("b", "B"), Column("difference", "B - A"),
     Column("percent", "%", "B - A as a share of A", rank=2),
     Column("interval", "95 % interval", "of B - A, paired, by session"),
-    Column("transcripts", "n", "transcripts of which both are known", rank=3),
+    Column("transcripts", "n", "transcripts with both A and B known", rank=3),
     Column("chance", "p", "of a sign-flip permutation test by session"), Column("verdict", "", left=True),
 )  # fmt: skip
 
@@ -119,7 +119,7 @@ def unpaired_sheet(
         Column("effect", "change", "median over pairs, one session of A and one of B"
                f"{', of one project and model' if alike else ''}; the medians of A and B may differ by another amount"),
         Column("interval", "95 % interval", "of the change", rank=1),
-        Column("chance", "p", "chance of such a difference where nothing changed"),
+        Column("chance", "p", "chance of a difference this large if nothing changed"),
         Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
                "larger ones are found more often", rank=3),
         Column("verdict", "", left=True),
@@ -127,7 +127,7 @@ def unpaired_sheet(
     first, second = max((one.sessions for one in found), default=(0, 0))
     title = f"{first:,} sessions before, {second:,} after"
     missing = [name for name in FIGURES if name not in {one.figure for one in found}]
-    notes = [f"Not compared, in too few sessions: {', '.join(missing)}."] if missing else []
+    notes = [f"Not compared, as too few sessions have them: {', '.join(missing)}."] if missing else []
     if any(left_out):
         notes.append(
             f"Left out: {left_out[0]:,} and {left_out[1]:,} sessions whose project and model only one set has."

@@ -23,11 +23,11 @@ COLUMNS = (
     Column("by", "by", "who started it", left=True, rank=5),
     Column("call", "call"),
     Column("filled", "filled", "share of the window", rank=4),
-    Column("before", "before", "recorded input before it"),
-    Column("after", "after", "recorded input after it"),
+    Column("before", "before", "recorded input before the compaction"),
+    Column("after", "after", "recorded input after the compaction"),
     Column("summary", "summary", "tokens of the summary", rank=3),
-    Column("strict", "strict", "identifiers kept / used: of those that later calls used and only the history before it "
-           "held. An agent rarely uses what it has forgotten; what it fetched again is counted below"),
+    Column("strict", "strict", "identifiers that later calls used and only the earlier history held: kept by the "
+           "summary / all. An agent rarely uses what it has forgotten; what it fetched again is counted below"),
     Column("loose", "loose", "the same for quotations", rank=7),
     Column("carried", "carried", "the same for identifiers that the agent had repeated", rank=8),
     Column("reread", "reread", "repeated tool calls in the next ten calls (mean after calls without a compaction)"),
@@ -100,15 +100,15 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"In recordings of others {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again. "
-            f"{_number(len(known), 'compaction')} of your own can't tell: it takes {FEWEST}."
+            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again by "
+            f"then. Your own {_number(len(known), 'compaction')} can't tell: it takes {FEWEST}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}
     roots = [row.root for row in known]
     used = ", ".join(f"{sum(counts[kind][0]):,} {kind}" for kind in KINDS)
     yield f"Identifiers used after {_number(len(known), 'compaction')}: {used}."
-    yield "Of these, so many had come again before they were used (90 % intervals, by session):"
+    yield "Share of these that had come again before they were used (90 % intervals, by session):"
     yield f"{'':<31} {'lost':>14} {'kept: control':>14} {'excess':>17}"
     for at, name in enumerate(("same call or file fetched again", "any later result shows it"), 1):
         lost, kept = (share(counts[kind][at], counts[kind][0], roots) for kind in KINDS)
@@ -158,7 +158,7 @@ def beside_sheet(rows: Sequence[BesideRow]) -> Sheet:
         kept = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
         everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
         cells.append((members[0].name, members[0].at, left, cell(over, "{:.0%}"), *kept, everything))
-    title = "What policies that leave as many tokens keep of what the next ten calls used (mean, 95 % by session)"
+    title = "What policies that leave as many tokens as the agent keep for the next ten calls (mean, 95 % interval)"
     note = "clairvoyant: a summary that knows what will be used; recorded: the agent's own."
     return Sheet("beside", title, BESIDE, tuple(cells), notes=(note,))
 

@@ -20,10 +20,10 @@ def basis(run: Run) -> str:
     one = run.of(run.labels[0])
     having = one[one.survival.notna()]
     chance = one.chance_rate.dropna()
-    by_chance = f"; expected by chance: {chance.mean():.0%}" if len(chance) else ""
+    by_chance = f"; {chance.mean():.0%} of these identifiers are in another session too" if len(chance) else ""
     return (
         f"{having.calls_with_aged_needs.sum()} of {one.calls.sum()} calls, in {len(having)} of {len(one)} transcripts, "
-        f"used something of an older result{by_chance}"
+        f"used something from an older result{by_chance}"
     )
 
 

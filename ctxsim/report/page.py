@@ -102,7 +102,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "basis": f"{basis(run)}. Figures are of all transcripts together"
         f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
         "Click a heading to sort, a policy to look at it.",
-        "made": f"References by {', '.join(run.info.detectors)}. {providers}",
+        "made": f"References found by {', '.join(run.info.detectors)}. {providers}",
         "policies": [
             {
                 "label": label,

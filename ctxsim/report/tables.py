@@ -22,7 +22,7 @@ from ctxsim.report.sheet import (
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
-REFUSED = "Refused calls count as if they had been answered, so that the totals of all policies compare."
+REFUSED = "Refused calls count as if they had been answered, so that all policies' totals can be compared."
 
 
 def policy_rows(run: Run) -> list[dict[str, str]]:
@@ -76,12 +76,12 @@ def needle_sheets(run: Run) -> list[Sheet]:
     needles = in_rounds(run)
     if needles is not None:
         title = "Planted facts that were still in view, round after round"
-        about = "told: when all was told, then by part of the telling; rd: after so many rounds"
+        about = "told: once all facts were told; rd N: after N rounds; last columns: as told, by when the fact was told"
         last = "Planted facts that were still in view after the last round, by kind"
         by_kind = _of_texts("kinds", last, kind_rows(run, needles))
         return [_of_texts("rounds", title, round_rows(run, needles), about), by_kind]
     rows = needle_rows(run)
-    about = "head, middle, tail: where in its result; age: calls between first request and use"
+    about = "head, middle, tail: the fact's place in its result; age: calls between first request and use"
     return (
         [_of_texts("needles", "Planted facts and rules that were still in view when used", rows, about)] if rows else []
     )

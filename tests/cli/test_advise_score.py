@@ -25,8 +25,11 @@ def test_a_score_is_lines_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
         "1 of 1 prediction held for the advised settings, 0 for the earlier ones; nine in ten should.\n\n"
         "Codex, advised on 1 "
     )
-    assert "7.500 USD in the first 5 sessions.\n    Predicted as advised: 4.000 to 8.000 (held).\n" in lines.output
-    assert "As it was set before: 9.000 to 20.00 (missed)." in lines.output
+    assert (
+        "7.500 USD in the first 5 sessions.\n    Predicted with the advised settings: 4.000 to 8.000 (held).\n"
+        in lines.output
+    )
+    assert "Predicted with the earlier settings: 9.000 to 20.00 (missed)." in lines.output
     came = json.loads(found.output)["came"]
     assert [(one["usd"], one["advised"], one["prediction"]["advised"]["5"]) for one in came] == [
         (7.5, True, [4.0, 8.0])

@@ -27,7 +27,7 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1] == "Claude Code, Codex: 2 sessions, 5 January 2026, 0.02 USD."
-    assert lines[2] == "Dollars are recorded tokens at the list prices of their day."
+    assert lines[2] == "Dollars are computed from recorded tokens at that day's list prices."
     assert "project" in lines[5] and "read" in lines[5] and "new" in lines[5]
     assert "Not included: 6 responses without recorded usage." in lines
     assert "what it costs you" in done.stdout or "would have made the bill 2 % smaller" in done.stdout

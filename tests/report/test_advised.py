@@ -87,7 +87,7 @@ def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))
     assert "autoCompactWindow: not yet tested with 2.1.30, the newest version in these sessions; --verify tests" in text
-    assert "From one session; it may not hold for others." in text
+    assert "From one session; the answer may not hold for others." in text
 
 
 def test_several_sessions_without_an_interval_are_not_one(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     assert "Both under" not in text
     paired = msgspec.structs.replace(said, saves=Amount(0.25, {"90": (0.1, 0.4)}))
     text = " ".join(screen(msgspec.structs.replace(one, prediction=paired)))
-    assert "Both under the same sessions: -25 % (-40 to -10). The share below is of all sessions" in text
+    assert "On the same draws of sessions: -25 % (-40 to -10). The share below is of all sessions" in text
     all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
     assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
     assert "tokens decide" not in text
     unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
     assert "Prices are known for 1 of 3 transcripts, so tokens are compared." in " ".join(screen(unpriced))
     partly = msgspec.structs.replace(unpriced, amount="usd")
-    assert "Prices are known for 1 of 3 transcripts: dollars are of these." in " ".join(screen(partly))
+    assert "Dollars cover only the 1 of 3 transcripts with known prices." in " ".join(screen(partly))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:

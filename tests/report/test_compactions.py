@@ -67,14 +67,14 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
     # Every session shows the same: no spread, and no interval around all or none.
     assert list(again_lines([*rows, row("unreadable")])) == [
         "Identifiers used after 10 compactions: 40 lost, 20 kept.",
-        "Of these, so many had come again before they were used (90 % intervals, by session):",
+        "Share of these that had come again before they were used (90 % intervals, by session):",
         "                                          lost  kept: control            excess",
         "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
         "any later result shows it       100% (100%..100%)    0% (0%..0%) +100% (+100%..+100%)",
     ]
     few = " ".join(again_lines(rows[:9]))
-    assert few.startswith("In recordings of others 20% to 85% of what was lost")
-    assert few.endswith("9 compactions of your own can't tell: it takes 10.")
+    assert few.startswith("In other recordings, 20% to 85% of what was lost")
+    assert few.endswith("Your own 9 compactions can't tell: it takes 10.")
 
 
 def test_columns_leave_a_narrow_terminal_one_by_one() -> None:

@@ -241,5 +241,8 @@ def _of_thinking(run: Run, take: str) -> list[str]:
     if dropped.sum():
         return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
+        return [
+            f"The policy edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider "
+            "thinking."
+        ]
     return []

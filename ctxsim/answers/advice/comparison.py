@@ -72,7 +72,7 @@ def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
         found.append((rest[0][0], rest[1][0]))
     if not found:
         raise CtxsimError(
-            f"{before.folder} and {after.folder} have no policy in common; those of one run: --policy LABEL LABEL"
+            f"{before.folder} and {after.folder} have no policy in common; name two: --policy LABEL LABEL"
         )
     return found
 

@@ -99,6 +99,7 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     caveats: tuple[str, ...]
     prediction: Prediction | None = None
     defaults: bool = False
+    sampled: bool = False
 
 
 def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
@@ -176,6 +177,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         prediction=predict(
             own, take.policy if settings else own.baseline, agent, {one.key: one.value for one in settings}
         ),
+        sampled=found.sampled,
     )
 
 

@@ -22,15 +22,24 @@ def _line(limit: int | None, ones: Sequence[Recorder]) -> str:
     if limit is None:
         if not seen:
             return ""
-        return f"Not as set: no compaction expected before a refusal, seen at {_k(median(seen))} in {len(seen)}."
+        return (
+            f"Not as set: no compaction expected before a refusal, but it came at {_k(median(seen))} tokens in "
+            f"{len(seen)} transcript{'s' * (len(seen) != 1)}."
+        )
     off = [at for at in seen if abs(at - limit) > OFF * limit]
     never = [one for one in ones if one.compacted_at is None and (one.peak or 0) > (1 + OFF) * limit]
     of = len(seen) + len(never)
     if 2 * (len(off) + len(never)) <= of:
         return ""
     if len(off) >= len(never):
-        return f"Not as set: compaction expected at {_k(limit)}, seen at {_k(median(off))} in {len(off)} of {of}."
-    return f"Not as set: compaction expected at {_k(limit)}, none seen in {len(never)} of {of} that were larger."
+        return (
+            f"Not as set: compaction expected at {_k(limit)} tokens, but it came at {_k(median(off))} in {len(off)} "
+            f"of {of} transcripts."
+        )
+    return (
+        f"Not as set: compaction expected at {_k(limit)} tokens, but {len(never)} of {of} transcripts grew larger "
+        "without one."
+    )
 
 
 def _k(tokens: float) -> str:

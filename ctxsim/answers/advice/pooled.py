@@ -140,7 +140,7 @@ class Pooled:
         if not self.has_next:
             return ""
         few = self.sessions < LEAST
-        return "priors over projects, too few sessions" if few else f"the next {self.sessions:,} sessions, 90 %"
+        return "from other projects, as sessions are too few" if few else f"the next {self.sessions:,} sessions, 90 %"
 
     def total(self, label: str, measure: str) -> float:
         """Return a policy's sum over all transcripts."""

@@ -22,7 +22,7 @@ ALIKE_NAMED = 3
 def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
     """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
     if advice is None:
-        return ["Nothing to advise: no policy ran beside the bounds."]
+        return ["Nothing to advise: only bounds ran."]
     names = shown or {}
     if isinstance(advice, AsSetAdvice):
         first, then = _set(advice, names), [*contradictions(advice.recorders), _builders(advice, names)]
@@ -62,7 +62,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     one = len({one.agent for one in advice.recorders}) == 1
     as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
     if not given:
-        surely = "surely " if advice.ahead else ""
+        surely = "surely " if advice.ahead or advice.sampled else ""
         tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
         least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
@@ -85,11 +85,11 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
     take = advice.take
     parts = [f"From {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
     if unknown := take.transcripts - len(advice.recorders):
-        parts.append(f"{unknown:,} were recorded by an unknown agent and are left as they are.")
+        parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
     if advice.ahead is not None:
         parts += _how_sure(advice, advice.ahead)
     elif advice.tried:
-        parts.append("From one session; it may not hold for others.")
+        parts.append("From one session; the answer may not hold for others.")
     return " ".join(parts)
 
 
@@ -115,13 +115,13 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     if nothing:
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
-        surely = "surely " if advice.ahead else ""
-        return f"Change nothing: no policy with as few refusals{kept} {surely}saves {percent(HARDLY)} % {what}."
+        surely = "surely " if advice.ahead or advice.sampled else ""
+        return f"Change nothing: no policy{kept} {surely}saves {percent(HARDLY)} % {what} without more refusals."
     if take.kept is None:
-        return f"No policy is sure enough to take. The best of those with as few refusals is {figures}"
+        return f"No policy is sure enough to take. The best of those with the fewest refusals is {figures}"
     if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
         used = f"{least} % of what later calls used"
-        return f"No policy to take: the best of those with as few refusals keeps less than {used}. It is {figures}"
+        return f"No policy to take: the best of those with the fewest refusals keeps less than {used}. It is {figures}"
     return f"Take {figures}"
 
 
@@ -164,13 +164,13 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
             if even is None
             else f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves"
         )
-        seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
+        seen = f"published measurements: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
         parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
-            f"From {percent(found.instead_at)} % on, take {_brief(advice, found.instead, names)}; "
-            f"recorded agents fetched {percent(low)} to {percent(high)} % again after compactions."
+            f"If at least {percent(found.instead_at)} % is fetched again, take {_brief(advice, found.instead, names)}; "
+            f"after compactions, recorded agents did so with {percent(low)} to {percent(high)} %."
         )
     return " ".join(parts)
 
@@ -200,14 +200,14 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
     many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
     known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
-    unpriced = f"; {known}, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
+    unpriced = f"; {known}, so tokens are compared" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
     parts = [f"From {many}{some}{unpriced}."]
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("Of all transcripts the answer may be another. Ranges are sampling errors of this folder.")
+        parts.append("With all transcripts the answer may differ. Ranges show the sampling error for this folder.")
     elif advice.ahead is None:
-        parts.append("From one session; it may not hold for others.")
+        parts.append("From one session; the answer may not hold for others.")
     else:
         parts += _how_sure(advice, advice.ahead)
     if advice.alike:
@@ -224,7 +224,7 @@ def _how_sure(advice: Advice, ahead: int) -> list[str]:
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
         shares = [f"{percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
-        often = f"They are the answer in {', '.join(shares)} of resamples of these sessions; "
+        often = f"They are the answer in {', '.join(shares)} of resamples of these sessions, in this order; "
         often += f"{more} more sessions may tell them apart."
     return [often, ranges_of(ahead)]
 
@@ -232,15 +232,15 @@ def _how_sure(advice: Advice, ahead: int) -> list[str]:
 def ranges_of(ahead: int) -> str:
     """Return what ranges are of, given how many sessions come next."""
     if ahead < LEAST:
-        return f"{ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
-    return f"Ranges hold the next {ahead:,} sessions with 90 % probability."
+        return f"{ahead} sessions are too few for intervals: the ranges' width comes from other projects."
+    return f"With 90 % probability, a range contains the next {ahead:,} sessions' figure."
 
 
 def weak(off_recorded: float | None) -> str:
     """Return a warning where keep-all is far off what was recorded, else ''."""
     if off_recorded is None or abs(off_recorded) <= FAR:
         return ""
-    return f"Weak: keep-all is {100 * off_recorded:+.0f} % off what was recorded, as are all figures."
+    return f"Weak: keep-all is {100 * off_recorded:+.0f} % off what was recorded, so all figures may be off."
 
 
 def usd(value: float) -> str:
@@ -314,7 +314,7 @@ def _keeps(figures: Figures) -> str:
         return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
-        bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, by what summaries keep)"
+        bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, worst to best summaries)"
     return f"keeps {kept_percent(figures.kept.value)} %{bracket} of what later calls used"
 
 

@@ -67,7 +67,7 @@ def test_of_one_session_there_is_no_interval(tmp_path: Path) -> None:
     assert share is not None and (share.value, share.low, share.high) == (pytest.approx(1 / 3), None, None)
     found = advise(run)
     assert found is not None and not found.wins and found.ahead is None
-    assert any("From one session; it may not hold for others." in line for line in verdict(found))
+    assert any("From one session; the answer may not hold for others." in line for line in verdict(found))
 
 
 def test_refused_calls_rule_out(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> Non
     found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
     assert found.wins == {"a": 1.0} and not found.open
     assert "This stays the answer in 100 % of resamples of these sessions." in verdict(found)[-1]
-    assert "Ranges hold the next 12 sessions with 90 % probability." in verdict(found)[-1]
+    assert "With 90 % probability, a range contains the next 12 sessions' figure." in verdict(found)[-1]
 
 
 def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
@@ -177,10 +177,7 @@ def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
 
 def test_of_few_sessions_ranges_are_priors(tmp_path: Path) -> None:
     found = advised(tmp_path, {"keep-all": rows(10, 10), "a": rows(5, 5, kept=0.95)})
-    assert (
-        "2 sessions are too few for intervals: ranges come from how sessions of other projects differ."
-        in verdict(found)[-1]
-    )
+    assert "2 sessions are too few for intervals: the ranges' width comes from other projects." in verdict(found)[-1]
 
 
 @pytest.mark.parametrize("left", [0.0, 0.1, 1.9, 5.0])
@@ -224,7 +221,7 @@ def test_where_keep_all_is_far_from_recorded_advice_is_weak(tmp_path: Path) -> N
     for name, recorded, weak in (("far", far, True), ("near", near, False)):
         table = {"keep-all": rows(10, 10, **recorded), "a": rows(5, 5, **recorded)}
         lines = verdict(advised(tmp_path / name, table))
-        assert (lines[-1] == "Weak: keep-all is +12 % off what was recorded, as are all figures.") == weak
+        assert (lines[-1] == "Weak: keep-all is +12 % off what was recorded, so all figures may be off.") == weak
 
 
 def test_goals(tmp_path: Path) -> None:
@@ -247,7 +244,7 @@ def test_without_prices_tokens_count(tmp_path: Path) -> None:
     lines = verdict(advised(tmp_path, table))
     assert lines[0].startswith("No policy is sure enough to take. The best of those")
     assert "a: 1,200 tokens instead of 2,000 (-40 %" in lines[0]
-    assert "no later call used an old result" in lines[0] and "no price is known, so tokens count" in lines[-1]
+    assert "no later call used an old result" in lines[0] and "no price is known, so tokens are compared" in lines[-1]
 
 
 def test_where_some_prices_are_known_the_line_says_of_how_many(tmp_path: Path) -> None:
@@ -255,7 +252,7 @@ def test_where_some_prices_are_known_the_line_says_of_how_many(tmp_path: Path) -
         "keep-all": [{"cost_usd": 2.0}, {}, {}],
         "a": [{"cost_usd": 1.0, "tokens_sum": 600}, {"tokens_sum": 600}, {"tokens_sum": 600}],
     }
-    assert "prices are known for 1 of them, so tokens count" in verdict(advised(tmp_path, table))[-1]
+    assert "prices are known for 1 of them, so tokens are compared" in verdict(advised(tmp_path, table))[-1]
 
 
 def test_sizes_and_their_change_belong_together(tmp_path: Path) -> None:
@@ -301,11 +298,13 @@ def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
 def test_what_loses_too_much_or_nobody_knows_how_much_is_not_to_be_taken(tmp_path: Path) -> None:
     table = {"keep-all": rows(10, 10, overflows=1), "a": rows(5, 5, kept=0.0)}
     said = verdict(advised(tmp_path / "much", table))[0]
-    assert said.startswith("No policy to take: the best of those with as few refusals keeps less than 90 % of what")
+    assert said.startswith("No policy to take: the best of those with the fewest refusals keeps less than 90 % of what")
     assert "It is a: 10.00 USD instead of 20.00 (-50 %" in said and "keeps 0 %" in said
     table["a"] = rows(5, 5, survival=None)
     said = verdict(advised(tmp_path / "unknown", table))[0]
-    assert said.startswith("No policy is sure enough to take. The best of those with as few refusals is a: 10.00 USD")
+    assert said.startswith(
+        "No policy is sure enough to take. The best of those with the fewest refusals is a: 10.00 USD"
+    )
     assert "so what it loses is unknown" in said
 
 

@@ -92,7 +92,7 @@ def test_one_agents_sessions_alone(tmp_path: Path) -> None:
 
 def test_sessions_of_unknown_agents_are_told(tmp_path: Path) -> None:
     found = own(run_of(tmp_path / "r", ("claude-code", "", ""), **{WINDOW: [row(5), row(5), row(5)]}))
-    assert any("2 were recorded by an unknown agent and are left as they are." in line for line in verdict(found))
+    assert any("2 were recorded by an unknown agent and are replayed without edits." in line for line in verdict(found))
 
 
 def test_without_any_known_agent_the_rule_answers_as_ever(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_ends_turns_and_the_rate_at_which_nothing_is_saved(tmp_path: Path) -> No
         "Fetching all lost results again adds 60.00 USD. The policy saves as long as less than 80 % is fetched again; "
         "with nothing fetched again, it saves unless the agent takes 1.67 times as many turns" in lines[1]
     )
-    assert "(published agents: 0.86 to 1.20)" in lines[1]
+    assert "(published measurements: 0.86 to 1.20)" in lines[1]
 
 
 def test_turns_that_eat_a_saving_at_every_rate_are_those_at_rate_1(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Pa
     # Equal at a quarter. The rule takes what is cheaper by 2 % of keep-all's bill only: a little later or earlier.
     assert found.again.instead_at == pytest.approx(0.25, abs=0.06)
     assert any(
-        "take steady" in line and "recorded agents fetched 20 to 85 % again after compactions" in line
+        "take steady" in line and "after compactions, recorded agents did so with 20 to 85 %" in line
         for line in verdict(found)
     )
 
