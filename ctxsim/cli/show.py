@@ -44,7 +44,8 @@ def _print(sheets: Sequence[Sheet], wide: bool) -> None:
 
     out = console()
     options = {name for parameter in click.get_current_context().command.params for name in parameter.opts}
-    rest = "--columns all shows all" if "--columns" in options else "--format csv shows all"
+    rest = "--format csv shows all" if "--format" in options else ""
+    rest = "--columns all shows all" if "--columns" in options else rest
     for one in sheets:
         print_sheet(escaped(one), out.print, out.width, wide, rest)
 

@@ -139,20 +139,34 @@ def _summary(own: list[Session]) -> int:
 
 
 def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
-    """The dearest model's requests, or sub-agents', sent to the cheaper models of its maker that are in these logs."""
+    """The dearest model's requests, or sub-agents', sent to the cheaper models of its maker that are in these logs and
+    whose window holds them.
+    """
     price = {line.response.model: line.rates.at(1)[4] for line in bill.lines if line.rates}
     dearest = _dearest(bill)
     others = [model for model in price if price[model] < price.get(dearest, 0.0) and _maker(model) == _maker(dearest)]
     for children in (False, True):
         made = []
+        sent = (line for line in bill.lines if line.session.parent or not children)
+        most = max((line.response.input for line in sent if line.response.model == dearest), default=0)
         for other in others:
             scale = _tokens(other) / _tokens(dearest)
+            if (window := _window(other)) and most * scale > window:
+                continue
             what = f"{DATE.sub('', other)} for {'sub-agents' if children else 'most'}"
             how = f"model: {other} in the sub-agent's settings" if children else f"/model {other}"
             change = partial(changes.other_model, dearest, other, scale, children)
             made.append(Offer(what, MODEL, change, how, told="another model's answers"))
         if made:
             yield made
+
+
+def _window(model: str) -> int | None:
+    """A model's window in tokens; None where it isn't known."""
+    from ctxsim.simulator.provider.models import find_model
+
+    found = find_model(model, recorded=True)
+    return found.window if found else None
 
 
 def _dearest(bill: Bill) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ctxsim.answers.bill import offers
 from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.smaller import LEAST, smaller
@@ -71,6 +72,14 @@ def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> N
     assert cut.how == "export CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS=2500"
     lost = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 2),))
     assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)
+
+
+def test_a_model_whose_window_is_too_small_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap = response(0, 100, 0, model="x-cheap")
+    for window, offered in ((1_150, True), (1_149, False), (None, True)):
+        monkeypatch.setattr(offers, "_window", lambda model, window=window: window)
+        found = smaller(bill(FIRST, cheap, response(1_100, 50, 50)), PRICES)
+        assert any(one.name == "x-cheap for most" for one in found.savings) == offered, window
 
 
 def test_another_model_stands_last_and_in_no_sum() -> None:

@@ -128,6 +128,9 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
     found = of_places(tmp_path / "project", variables)
     assert [one.value for one in found] == [150_000, 250_000, 300_000]
     assert parameters_of("claude-code", found)["auto_compact_window"] == "300000"
+    # What is only this machine's goes before what the project shares.
+    (tmp_path / "project/.claude/settings.local.json").write_text('{"autoCompactWindow": 275000}')
+    assert [one.value for one in of_places(tmp_path / "project")] == [150_000, 250_000, 275_000]
 
 
 @pytest.mark.parametrize(
