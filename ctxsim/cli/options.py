@@ -202,7 +202,7 @@ def sample(what: str) -> Callable[[Command], Command]:
     return click.option("--sample", type=kind, callback=_keyed("seed", 0), metavar="N[:seed=S]", help=what)
 
 
-PROCESSES = "Default: one for each 4 MB of recordings, at most one for each core."
+PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at most 8."
 """What `--jobs` is if it isn't given."""
 
 
