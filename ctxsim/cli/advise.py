@@ -30,7 +30,7 @@ from ctxsim.runs.conduct import Watch
               "settings, and print its constructor.")  # fmt: skip
 @options.goal
 @options.given(options.as_set, *options.RULES, options.head)
-@options.sample("Search on only N transcripts of a large folder, drawn with this seed. Default: 0.")
+@options.sample("Search on only N transcripts of a large folder, drawn with this seed (default seed: 0).")
 @options.jobs("The answer stays")
 @click.option(
     "--verify", is_flag=True, help="Run the installed agent with the advised settings, and say whether it honours them."

@@ -62,7 +62,7 @@ def command(
     whole = form != "table"
     total = found.total()
     if not total.responses:
-        _finish(found, "no response with recorded usage in it")
+        _finish(found, f"{', '.join(paths or (FOUND,))}: no response with recorded usage")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     if whole:
         sheets = [rows, *([] if alone else [told.smaller_sheet(found.smaller(), True)])]

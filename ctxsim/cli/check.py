@@ -36,7 +36,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.option("--doctor", is_flag=True, help="When checking a policy, list which known defects of compaction it has.")
 @click.option(
     "--case", type=options.PATH, metavar="FILE",
-    help="With --doctor and one --scenario, write the shortest transcript that shows this defect to FILE.",
+    help="With --doctor and one --scenario, write the shortest transcript that shows the scenario's defect to FILE.",
 )  # fmt: skip
 @click.option(
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,

@@ -247,8 +247,8 @@ RUN_OPTIONS = (
         "replaced (redacted, the default), all as it is (kept), or none.",
     ),
     sample(
-        "Replay a random sample of N transcripts, drawn with this seed (default: 0); expensive ones are drawn more "
-        "often. Figures are then estimates for the whole folder."
+        "Replay a random sample of N transcripts, drawn with this seed (default seed: 0); expensive ones are drawn "
+        "more often. Figures are then estimates for the whole folder."
     ),
     click.option(
         "--refetch", type=_Keyed(click.FloatRange(0, 1), "draws", 1), callback=_keyed("draws", None),

@@ -145,7 +145,8 @@ def _again(one: AgentAdvice) -> str:
 
 
 def _month(one: AgentAdvice) -> str:
-    if one.prediction is None or one.prediction.days is None:
+    # A sample says nothing of sessions to come.
+    if one.sampled or one.prediction is None or one.prediction.days is None:
         return ""
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since

@@ -71,7 +71,7 @@ def test_what_cant_be_read_is_told_and_the_rest_is_billed(folder: Path) -> None:
     (folder / "other").mkdir()
     (folder / "other" / "chat.json").write_text((folder / "logs" / "chat-1.json").read_text())
     none = run(folder, "other")
-    assert none.returncode == 1 and none.stderr == "ctxsim: no response with recorded usage in it\n"
+    assert none.returncode == 1 and none.stderr == "ctxsim: other: no response with recorded usage\n"
 
 
 def test_what_has_no_price_is_not_free(folder: Path) -> None:
