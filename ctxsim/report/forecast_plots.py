@@ -35,12 +35,14 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     axes.plot([here[-1], there], [sums[-1], sums[-1] + found.amounts[amount].middle], color=BLUE, ls="--", lw=1.2)
     if found.since is not None and timed:
         axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
+        # At the top: the line of what came runs along the bottom.
         axes.annotate(
             " only later sessions count",
-            (datetime.fromtimestamp(found.since, UTC), 0),
+            (datetime.fromtimestamp(found.since, UTC), 1.0),
+            xycoords=("data", "axes fraction"),
             fontsize=8,
             color=GREY,
-            va="bottom",
+            va="top",
         )
     axes.set_ylabel("USD, added up" if amount == "usd" else "input tokens, added up")
     axes.set_xlabel("" if timed else "sessions")
