@@ -109,6 +109,10 @@ def test_a_replay_agrees_with_the_run_on_disk(tmp_path: Path) -> None:
 def test_fields_of_the_provider_go_before_the_scenarios() -> None:
     small = ctxsim.replay("documented-53k", window=30_000, rate_limit=None)
     assert small.provider.window == 30_000 and small.summary.overflows == 2 and small.summary.rate_limited == 0
+    # The scenario's rate limit refuses the last call of keep-all; without one nothing does.
+    assert ctxsim.replay("documented-53k").summary.rate_limited == 1
+    assert ctxsim.replay("documented-53k", rate_limit=None).summary.rate_limited == 0
+    assert ctxsim.bench("documented-53k", ["keep-all"], rate_limit=None).frame().rate_limited.sum() == 0
     with pytest.raises(CtxsimError, match="windo"):
         ctxsim.replay("documented-53k", windo=30_000)
 

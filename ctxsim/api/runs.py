@@ -29,6 +29,7 @@ from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
 from ctxsim.runs.task import Setting, Wanted
 from ctxsim.simulator.measure.measured import HeadMode
+from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def bench(
         title=made.title if made else f"Recorded transcripts in {', '.join(inputs.paths)}",
         policies=expanded([*["recorded"] * what_happened, *labels]),
         estimator=by,
-        overrides={key: value for key, value in inputs.overrides.items() if value is not None},
+        overrides=said(inputs.overrides),
         text=text != "none",
         models=inputs.models,
         head=head,

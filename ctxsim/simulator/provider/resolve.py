@@ -183,6 +183,11 @@ def _of_log(
     return values, origins
 
 
+def said(overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that have been said: None says nothing, but of the rate limit that there is none."""
+    return {key: value for key, value in overrides.items() if value is not None or key == "rate_limit"}
+
+
 def resolve(
     overrides: dict[str, Any],
     scenario: tuple[str, dict[str, Any]] | None = None,
@@ -196,7 +201,7 @@ def resolve(
     many had one. `overrides` are what the command line gave; its `model` brings that model's window, prices, cache and
     tokenizer. Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
     """
-    given = {key: value for key, value in overrides.items() if value is not None}
+    given = said(overrides)
     origins = []
     values: dict[str, Any] = {}
     if scenario is not None:
