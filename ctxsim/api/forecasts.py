@@ -19,6 +19,7 @@ from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
 from ctxsim.runs.conduct import Watch
+from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
 
@@ -124,9 +125,9 @@ def forecast(
     run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
     runs = {"as it is": (run, run.labels[0])}
     runs |= {label: (run, label) for label in run.labels[1:]}
-    changed = {key: value for key, value in provider.items() if value is not None}
+    changed = said(dict(provider))
     if changed:
-        other = bench(asked, labels, jobs=jobs, models=models, watch=watch, **changed)  # type: ignore[arg-type]
-        said = ", ".join(f"{key}={value}" for key, value in changed.items())
-        runs |= {f"{'' if n == 0 else label + ', '}{said}": (other, label) for n, label in enumerate(other.labels)}
+        other = bench(asked, labels, jobs=jobs, models=models, watch=watch, **changed)
+        rules = ", ".join(f"{key}={value}" for key, value in changed.items())
+        runs |= {f"{'' if n == 0 else label + ', '}{rules}": (other, label) for n, label in enumerate(other.labels)}
     return Forecasts(asked, next, runs)

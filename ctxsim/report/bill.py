@@ -199,7 +199,7 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
 def _classes(part: str, one: Sequence[float]) -> list[Cell]:
     """A part's tokens by class: of a request, or of responses."""
     counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*one[:3], None]
-    return [cell(count, "{}") if count is None else Cell(count, tokens(count)) for count in counts]
+    return [Cell(count, "-" if count is None else tokens(count)) for count in counts]
 
 
 def smaller_sheet(found: Smaller, whole: bool) -> Sheet:

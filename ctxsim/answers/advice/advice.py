@@ -38,6 +38,9 @@ SETTLED = 0.6
 NAMED = 0.1
 """An answer that more of the ways than this share give is named where none is settled."""
 
+EDITS = "The policy edits history"
+"""How the caveat on bound thinking begins."""
+
 BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1"
 """Models that bind thinking to what stands before it."""
 
@@ -241,8 +244,5 @@ def _of_thinking(run: Run, take: str) -> list[str]:
     if dropped.sum():
         return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [
-            f"The policy edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider "
-            "thinking."
-        ]
+        return [f"{EDITS}. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
     return []

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice import advice as rule
-from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.advice import EDITS, Advice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
@@ -96,7 +96,7 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     better = whole.take if whole else None
     values = {name: getattr(found, name) for name in Advice.__struct_fields__}
     # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
-    values["caveats"] = tuple(line for line in found.caveats if not line.startswith("The policy edits history"))
+    values["caveats"] = tuple(line for line in found.caveats if not line.startswith(EDITS))
     return AsSetAdvice(
         **values,
         recorders=own.recorders,

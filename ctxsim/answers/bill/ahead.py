@@ -3,7 +3,7 @@
 import numpy as np
 
 from ctxsim.answers.bill.sums import Bill, project_of
-from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.answers.forecast.sessions import Sessions, enough
 
 
 def sessions_of(bill: Bill) -> Sessions:
@@ -30,7 +30,7 @@ def sessions_of(bill: Bill) -> Sessions:
     order = sorted(began, key=lambda root: began[root] or 0.0)
     projects, models, versions = (tuple(first[root][n] for root in order) for n in range(3))
     priced = len(order) - len(unpriced)
-    amounts = {"usd": usd} if priced and priced * 2 >= len(order) else {}
+    amounts = {"usd": usd} if enough(priced, len(order)) else {}
     amounts |= {"tokens": tokens, "calls": calls}
     return Sessions(
         tuple(order), tuple(began[root] for root in order), projects, models, versions,

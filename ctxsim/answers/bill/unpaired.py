@@ -105,8 +105,8 @@ def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Differenc
 def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple[int, int]]:
     """Return whether only sessions are compared whose project and model both sets have, and how many others of each."""
     kept = _alike(before, after)
-    alike = bool(_shared(*kept)) and len({case.stratum for side in kept for case in side} - _shared(*kept)) == 0
-    return alike, (len(before) - len(kept[0]), len(after) - len(kept[1]))
+    strata = [{case.stratum for case in side} for side in kept]
+    return strata[0] == strata[1], (len(before) - len(kept[0]), len(after) - len(kept[1]))
 
 
 def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:

@@ -47,6 +47,11 @@ class Sessions(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
 
+def enough(priced: int, sessions: int) -> bool:
+    """Return whether dollars are told of sessions of which so many have prices: of at least half."""
+    return priced > 0 and 2 * priced >= sessions
+
+
 def sessions_of(run: Run, label: str) -> Sessions:
     """Return a run's sessions under one of its policies.
 
@@ -66,7 +71,7 @@ def sessions_of(run: Run, label: str) -> Sessions:
     if found.started.notna().all():
         found = found.sort_values("started", kind="stable")
     priced = int((~found.unpriced).sum())
-    names = AMOUNTS if priced * 2 >= len(found) and priced else AMOUNTS[1:]
+    names = AMOUNTS if enough(priced, len(found)) else AMOUNTS[1:]
     return Sessions(
         names=tuple(found.index),
         started=tuple(None if np.isnan(one) else float(one) for one in found.started.to_numpy(dtype=float)),

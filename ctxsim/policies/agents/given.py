@@ -126,7 +126,7 @@ def hindrances(given: Iterable[Given], tried: Iterable[Given]) -> list[str]:
         setting, value = setting_of(one.agent, one.key), effect(one)
         if setting is None or value is None or not setting.parameter:
             continue
-        if setting.type == "bool" and value is setting.opposite and setting.parameter not in parameters:
+        if value is setting.stops and setting.parameter not in parameters:
             found.append(f"{one.key} in your settings switches compaction off: what was tried beside it has no effect.")
         elif setting.precedence > parameters.get(setting.parameter, setting.precedence):
             found.append(

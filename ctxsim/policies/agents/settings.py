@@ -110,7 +110,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
     the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
     code has a value. `needs` are keys that must be set too. `opposite`: a switch whose true is the parameter's false.
-    `in_list`: it stands in an entry of that list of the file. `thousands`: 300k is 300,000.
+    `in_list`: it stands in an entry of that list of the file. `thousands`: 300k is 300,000. `stops`: with this value of
+    a switch the agent doesn't compact.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"]
@@ -126,6 +127,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     written: str = "{}"
     needs: tuple[str, ...] = ()
     opposite: bool = False
+    stops: bool | None = None
     in_list: str = ""
     thousands: bool = False
     honoured: tuple[Verdict, ...] = ()

@@ -38,6 +38,10 @@ def test_what_goes_before_settings_that_are_tried_is_told() -> None:
     assert line.startswith("CLAUDE_CODE_AUTO_COMPACT_WINDOW in your settings overrides what was tried.")
     assert "switches compaction off" in hindrances([off], [WINDOW])[0]
     disabled = Given("claude-code", "DISABLE_COMPACT", True)
+    # Of what isn't a switch of compaction, and of a switch that is named the other way, false stops nothing.
+    for one in (Given("opencode", "compaction.prune", False), Given("crush", "options.disable_auto_summarize", False)):
+        assert not hindrances([one], [WINDOW])
+    assert hindrances([Given("crush", "options.disable_auto_summarize", True)], [WINDOW])
     assert len(hindrances([disabled], [WINDOW])) == 1 and not hindrances([disabled._replace(value=False)], [WINDOW])
     assert not hindrances([variable, WINDOW], [of_results]) and not hindrances([WINDOW, of_results], [variable])
 
