@@ -48,6 +48,8 @@ def command(
     the threshold it would miss, and which calls under it would make it act. Write accuracy.csv (by kind of content
     too), consequences.csv and pictures.
     """
+    if not judged and (labels or threshold or tokenizer or out):
+        raise click.UsageError("--estimator, --threshold, --tokenizer and --out go with --estimates")
     reading = Reading(paths)
     if judged:
         found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported
+from ctxsim.counting.estimators.estimator import Estimator, Reported, answered
 from ctxsim.errors import ContractError
 from ctxsim.transcript import Item, Transcript, Usage
 
@@ -24,7 +24,7 @@ class Question(NamedTuple):
     """Something to ask an estimator, and how to call it in a sentence."""
 
     what: str
-    ask: Callable[[Estimator], object]
+    ask: Callable[[Estimator], int]
 
 
 def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript]) -> Iterator[str]:
@@ -51,14 +51,7 @@ def _place(transcript: Transcript, item: Item) -> str:
 
 
 def _asked(question: Question, estimator: Estimator) -> int:
-    try:
-        answer = question.ask(estimator)
-    # An estimator is anybody's code: whatever it raises is told in one line.
-    except Exception as error:
-        raise ContractError(f"{question.what}: raised {type(error).__name__}: {error}") from error
-    if type(answer) is not int or answer < 0:
-        raise ContractError(f"{question.what}: {answer!r} is not a whole number of at least 0")
-    return answer
+    return answered(question.what, lambda: question.ask(estimator))
 
 
 def _answers(questions: Sequence[Question], create: Callable[[], Estimator]) -> Iterator[str]:

@@ -1,13 +1,13 @@
 """What an estimator is: a cheap guess of tokens from text, by which policies decide."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar, Literal
+from functools import lru_cache, wraps
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from ctxsim.errors import LabelError
+from ctxsim.errors import ContractError, CtxsimError, LabelError, told
 from ctxsim.plugins import labels
 from ctxsim.transcript import Head, Item, Usage
 
@@ -23,6 +23,27 @@ class Reported(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     size: int = 0
     outputs: dict[int, int] = msgspec.field(default_factory=dict)
+
+
+ANSWERING = ("text", "item", "messages", "head", "request")
+"""The methods that answer with tokens."""
+
+
+WHOLE = "a whole number of at least 0"
+
+
+def answered(who: str, ask: Callable[[], int]) -> int:
+    """Return an answer. Raises ContractError, one line, if `who` raises, or answers something that tokens can't be."""
+    try:
+        answer = ask()
+    except CtxsimError:
+        raise
+    # An estimator is anybody's code: whatever it raises is told in one line.
+    except Exception as error:
+        raise ContractError(f"{who} raised {told(error)}; it must return {WHOLE}") from error
+    if type(answer) is not int or answer < 0:
+        raise ContractError(f"{who} returned {answer!r}; it must return {WHOLE}")
+    return answer
 
 
 @dataclass(frozen=True)
@@ -47,10 +68,13 @@ class Estimator:
             cls.name = labels.kebab(cls.__name__)
         if "judged_at" not in cls.__dict__:
             cls.judged_at = ("",)
+        if cls.__module__.partition(".")[0] != "ctxsim":
+            for method in set(ANSWERING) & vars(cls).keys():
+                setattr(cls, method, _held(method, vars(cls)[method]))
 
     def text(self, text: str) -> int:
         """Estimated tokens of one text."""
-        raise NotImplementedError
+        raise ContractError(f"estimator {self.name} has no method `text`; it must return {WHOLE}")
 
     def item(self, item: Item) -> int:
         """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
@@ -78,6 +102,17 @@ class Estimator:
         """Whether its estimate of a request depends on the usage that the provider has reported."""
         reported = Reported(Usage(1_000, 10), 100, {})
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
+
+
+def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:
+    """A method of anybody's, held to what `answered` says."""
+
+    @wraps(method)
+    def asked(self: Estimator, *arguments: Any, **named: Any) -> int:
+        of = f" of {arguments[0][:20]!r}" if arguments and isinstance(arguments[0], str) else ""
+        return answered(f"estimator {self.name}: `{name}`{of}", lambda: method(self, *arguments, **named))
+
+    return asked
 
 
 class Divides:

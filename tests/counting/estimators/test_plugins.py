@@ -9,6 +9,8 @@ import pytest
 from command_line import ctxsim
 from samples import conversation
 
+from ctxsim import replay
+from ctxsim.api.trust import estimates
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator, registered_estimators
 from ctxsim.counting.estimators.contract import violations
 from ctxsim.errors import CtxsimError
@@ -90,9 +92,11 @@ def test_every_family_keeps_the_contract(label: str) -> None:
 BROKEN = {
     "dice": ("import random\n", "return random.randrange(10**9)", "is it deterministic"),
     "memory": ("SEEN = []\n", "SEEN.append(text); return len(SEEN)", "is it deterministic"),
-    "fraction": ("", "return len(text) / 4", "is not a whole number of at least 0"),
-    "negative": ("", "return len(text) - 5", "is not a whole number of at least 0"),
-    "raises": ("", "return 10 // len(text)", "raised ZeroDivisionError"),
+    "fraction": ("", "return len(text) / 4", "bad.py:Half: `text` of '' returned 0.0; it must return a whole number of"),
+    "negative": ("", "return len(text) - 9**9", "`text` of '' returned -387420489; it must return a whole number of"),
+    "nothing": ("", "pass", "bad.py:Half: `text` of '' returned None; it must return a whole number of at least 0"),
+    "raises": ("", "return 10 // (len(text) % 1)", "bad.py:Half: `text` of '' raised ZeroDivisionError"),
+    "missing": ("", "pass\n    del text", "bad.py:Half has no method `text`; it must return a whole number of at least 0"),
 }
 
 
@@ -103,6 +107,16 @@ def test_a_broken_estimator_is_caught(name: str, tmp_path: Path) -> None:
     done = ctxsim("check", "estimator", "bad.py:Half", cwd=tmp_path)
     assert done.returncode == 1
     assert message in done.stderr and "1 violation" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(set(BROKEN) - {"dice", "memory"}))
+def test_a_broken_estimator_is_named_wherever_it_is_asked(name: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(MINE.replace("return (len(text) + 1) // 2 + self.extra", BROKEN[name][1]))
+    label, sample = f"{tmp_path}/bad.py:Half", conversation("word " * 90)
+    told = rf"estimator {label}(: `text` of '.*' (returned|raised) .*;| has no method `text`;) it must return a whole"
+    for asked in (lambda: estimates(sample, [label]), lambda: replay(sample, "fifo:budget=9", estimator=label)):
+        with pytest.raises(CtxsimError, match=told):
+            asked()
 
 
 MOMENTS = {
