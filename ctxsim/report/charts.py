@@ -24,8 +24,8 @@ CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output
 
 
 OF_COMMAND = {
-    "bench": ("token-growth", "estimates", "survival-dollars", "survival-tokens"),
-    "sweep": ("sweep-curves", "sweep-heatmap", "survival-dollars", "survival-tokens"),
+    "bench": ("token-growth", "estimates", "survival-tokens", "survival-dollars"),
+    "sweep": ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars"),
 }
 """What the two commands draw, in this order; survival against tokens where no price is known."""
 
