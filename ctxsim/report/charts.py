@@ -27,7 +27,7 @@ OF_COMMAND = {
     "bench": ("token-growth", "estimates", "survival-tokens", "survival-dollars"),
     "sweep": ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars"),
 }
-"""What the two commands draw, in this order."""
+"""What the two commands draw, in this order; survival against tokens where no price is known."""
 
 
 BY_COLOR = ("estimates", "cache")
@@ -37,6 +37,8 @@ BY_COLOR = ("estimates", "cache")
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
     """Write those of the named charts that this run has data for into its folder, and return their paths."""
     charts = charts_of(one)
+    if "survival-dollars" in charts:
+        del charts["survival-tokens"]
     return [charts[name](one, one.run.folder / f"{name}.png") for name in names if name in charts]
 
 

@@ -38,7 +38,7 @@ def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, 
         assert files == {
             "run.json", "calls.parquet", "calls.csv", "events.parquet", "items.parquet", "needs.parquet",
             "losses.parquet", "frontier.csv", "frontier.parquet", "needles.csv", "needles.parquet", "summary.csv",
-            "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
+            "summary.parquet", "token-growth.png", "estimates.png", "survival-dollars.png",
         }  # fmt: skip
         assert all(file.read_bytes().startswith(b"\x89PNG") for file in (results / name).glob("*.png"))
     assert re.search(r"keep-all \(bound\) [^\n]* call 7: rate limit", printed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 import pandas
 import pytest
-from invented import write_logs
+from invented import openai_chat, write_logs
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -71,6 +72,16 @@ def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -
     total = run.of("keep-all").cost_usd.sum()
     assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
     assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
+
+
+def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+    def names(one: Run) -> list[str]:
+        return [path.stem for path in charts.plot(picture(one), charts.OF_COMMAND["bench"])]
+
+    assert names(run) == ["token-growth", "estimates", "survival-dollars"]
+    (tmp_path / "chat.json").write_text(json.dumps(openai_chat(1)))  # names no model, so no price is known
+    conduct(Setting("drawn", "Drawn", ("keep-all", "drop-all")), tmp_path / "out", paths=[str(tmp_path / "chat.json")])
+    assert names(read_run(tmp_path / "out")) == ["token-growth", "estimates", "survival-tokens"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])

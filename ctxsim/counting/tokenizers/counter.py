@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import takewhile
+from weakref import proxy
 
 from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.transcript import Head, Item, Sizes, Transcript
@@ -21,7 +23,8 @@ class Counter:
         self.factor = factor
         self._plain: dict[str, int] = known._plain if known and known.tokenizer is tokenizer else {"": 0}
         self._counts = self._plain if factor == 1.0 else {"": 0}
-        self.item = Sizes(self._item)
+        # Without a way back to itself a counter goes with its transcript, and not when the garbage collector comes.
+        self.item = Sizes(partial(Counter._item, proxy(self)))
         """Tokens of an item: its texts, plus its non-text content by the vendor's rule. Framing is not in it."""
 
     def _scaled(self, tokens: int) -> int:
