@@ -18,11 +18,10 @@ class Rule(msgspec.Struct, frozen=True):
     value: float
     percent: bool
 
-    def broken_by(self, figure: str, difference: float | None) -> bool:
-        """Whether a figure's difference goes beyond it; one that isn't known doesn't."""
-        if figure != self.figure or difference is None:
-            return False
-        return difference > self.value if self.above else difference < self.value
+    def broken_by(self, figure: str, difference: float, whole: float = 100.0) -> bool:
+        """Whether a figure's difference goes beyond it. `whole` is what 100 % is: any difference is over 1 % of 0."""
+        limit = self.value * whole / 100 if self.percent else self.value
+        return figure == self.figure and (difference > limit if self.above else difference < limit)
 
 
 def parse_rules(texts: Iterable[str], kind: str, known: Iterable[str], examples: str) -> list[Rule]:

@@ -303,11 +303,14 @@ def compare(
     left = [] if policies else unpaired(first, second, pairs)
     if rules and left and all(one in first.info.bounds for one, _ in pairs):
         raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
+    if lacking := {rule.figure for rule in rules} - {one.column for one in changes}:
+        raise CtxsimError(
+            f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
+        )
     # Noise breaks no rule; of one session every difference counts.
     broken = [
         one
         for one in changes
-        if one.verdict == "changed"
-        and any(rule.broken_by(one.column, one.percent if rule.percent else one.difference) for rule in rules)
+        if one.verdict == "changed" and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
     ]
     return Comparison(tuple(changes), tuple(left), tuple(broken))

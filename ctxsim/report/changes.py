@@ -88,7 +88,8 @@ COLUMNS = (
     Column("percent", "%", "B - A as a share of A", rank=2),
     Column("interval", "95 % interval", "of B - A, paired, by session"),
     Column("transcripts", "n", "transcripts with both A and B known", rank=3),
-    Column("chance", "p", "of a sign-flip permutation test by session"), Column("verdict", "", left=True),
+    Column("chance", "p", "of a sign-flip permutation test by session; none where fewer than 6 sessions differ"),
+    Column("verdict", "", left=True),
 )  # fmt: skip
 
 WIDEST = max(map(len, FIGURES_OF_RUNS))

@@ -28,4 +28,10 @@ def test_a_rule_is_a_figure_a_side_and_a_value() -> None:
 def test_what_goes_beyond_it_breaks_it() -> None:
     assert rule("cost > 10").broken_by("cost", 10.1) and not rule("cost > 10").broken_by("cost", 10.0)
     assert rule("cost < -1").broken_by("cost", -1.1) and not rule("cost < -1").broken_by("cost", -1.0)
-    assert not rule("cost > 10").broken_by("survival", 11.0) and not rule("cost > 10").broken_by("cost", None)
+    assert not rule("cost > 10").broken_by("survival", 11.0)
+
+
+def test_a_share_is_of_what_was_before_even_if_that_is_nothing() -> None:
+    assert rule("cost > 10%").broken_by("cost", 0.6, 5.0) and not rule("cost > 10%").broken_by("cost", 0.4, 5.0)
+    assert rule("cost > 10%").broken_by("cost", 0.6, 0.0) and not rule("cost > 10%").broken_by("cost", 0.0, 0.0)
+    assert rule("cost < -10%").broken_by("cost", -0.6, 5.0) and not rule("cost < -10%").broken_by("cost", 0.6, 0.0)

@@ -27,7 +27,7 @@ from ctxsim.runs.check import Checked
         (["replay", "fifty", "--policy", "keep-all"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
         (["replay", "documented-53k", "--policy", "mask", "--format", "openai"], "say which by --request K"),
         (["check", "policy", "mask", "--scenario", "fifty"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
-        (["validate", ".", "--threshold", "3000"], "--estimator, --threshold, --tokenizer and --out go with --estimates"),
+        (["validate", ".", "--threshold", "3000"], "--threshold, --tokenizer and --out go with --estimates"),
         (["check", "estimator", "chrs"], "did you mean chars"),
         (["check", "agent", "codx"], "did you mean codex?"),
         (["check", "vendor", "antropic"], "did you mean anthropic?"),

@@ -14,12 +14,15 @@ COLUMNS = (
     "compactions", "refused",
 )  # fmt: skip
 
+CHANCE = 0.05
+"""A difference whose p-value is larger is noise."""
+
 
 class Change(msgspec.Struct, frozen=True):
     """One column of one policy: means over the transcripts that both runs have, and the difference B - A.
 
     `interval` is the 95 % bootstrap interval of the paired difference, None for one session. `transcripts` is n, and
-    `chance` the p-value of a sign-flip permutation test by session, None for one session.
+    `chance` the p-value of a sign-flip permutation test by session, None where too few sessions differ for one.
     """
 
     pair: tuple[str, str]
@@ -47,12 +50,14 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """`same`, `changed`, or `noise`: the interval has 0 in it. A call that is refused is a fact: never noise."""
+        """`same`, `changed`, or `noise`: the interval has 0 in it, or p is above .05. A call that is refused is a fact:
+        never noise.
+        """
         if self.difference == 0 and (self.interval is None or self.interval == (0.0, 0.0)):
             return "same"
-        if self.column != "refused" and self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
-            return "noise"
-        return "changed"
+        around = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
+        likely = self.chance is not None and self.chance > CHANCE
+        return "noise" if self.column != "refused" and (around or likely) else "changed"
 
 
 def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:

@@ -100,6 +100,9 @@ def resampled(sessions: int, times: int) -> Iterator[npt.NDArray[np.int64]]:
         yield rng.multinomial(sessions, np.full(sessions, 1 / sessions), size=size)
 
 
+FEWEST = 6
+"""Sessions that must differ for a p-value of at most .05: of five the smallest is 2 / 2^5 = .06."""
+
 EXACT = 14
 """Up to so many sessions that differ every assignment of signs is looked at; of more, some are drawn."""
 
@@ -117,14 +120,14 @@ def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Seq
     Design of Experiments, 1935, section 21).
 
     It is the share of assignments of signs whose sum is at least as far from 0 as that of what was seen; of drawn ones
-    what was seen counts as one more. None for fewer than two sessions.
+    what was seen counts as one more. None where fewer than FEWEST sessions differ.
     """
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     sums = np.bincount(session, weights=np.asarray(differences, dtype=float))
-    if len(sums) < 2:
-        return None
     # What doesn't differ has no sign to swap.
     sums = sums[sums != 0]
+    if len(sums) < FEWEST:
+        return None
     # Sums of the same numbers in another order may differ in their last digits.
     seen = abs(sums.sum()) - 1e-9 * np.abs(sums).sum()
     if len(sums) <= EXACT:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from bench_runs import SOURCES
 from made_runs import made_run
 
-from ctxsim.answers.advice.comparison import compared, pairs_of, unpaired
+from ctxsim.answers.advice.comparison import Change, compared, pairs_of, unpaired
 from ctxsim.api.runs import compare
+from ctxsim.errors import CtxsimError
 from ctxsim.results import Run, read_run
 
 
@@ -54,3 +56,27 @@ def test_policies_are_paired_by_label_then_without_their_estimator_and_the_other
     pairs = [("keep-all",) * 2, ("mask:keep=1",) * 2, ("fifo:budget=9", "fifo:budget=9,estimator=chars-4")]
     assert pairs_of(one, other) == pairs
     assert unpaired(one, other, pairs) == ["only in A: drop-all"]
+
+
+def test_a_share_of_nothing_fails_and_a_figure_that_nobody_has_is_no_pass(tmp_path: Path) -> None:
+    before = made_run(tmp_path / "before", {"keep-all": [{"cost_usd": None}] * 3})
+    after = made_run(tmp_path / "after", {"keep-all": [{"cost_usd": None, "overflows": 1}] * 3})
+    assert [one.column for one in compare(before, after, fail_if=["refused > 1%"]).broken] == ["refused"]
+    with pytest.raises(CtxsimError, match="nothing for --fail-if to judge: no transcript has cost_usd in both runs"):
+        compare(before, after, fail_if=["cost_usd > 1%"])
+
+
+def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_path: Path) -> None:
+
+    def change(*usd: float) -> Change:
+        before = made_run(tmp_path / f"before{usd}", {"keep-all": [{"cost_usd": 10.0}] * len(usd)})
+        after = made_run(tmp_path / f"after{usd}", {"keep-all": [{"cost_usd": 10 + more} for more in usd]})
+        found = {one.column: one for one in compared(before, after)}["cost_usd"]
+        assert found.interval is not None and found.interval[0] > 0
+        return found
+
+    # The sum is 19. As far of 2^6 are 19, 21 and their negatives: 4 / 64 = .06.
+    six, five = change(4, 4, 4, 4, 4, -1), change(4, 4, 4, 4, 4)
+    assert (six.chance, six.verdict) == (4 / 64, "noise")
+    # No five could have a smaller p than .06: it isn't asked.
+    assert (five.chance, five.verdict) == (None, "changed")

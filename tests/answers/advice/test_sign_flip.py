@@ -10,25 +10,24 @@ from ctxsim.answers.advice.intervals import sign_flip
 @pytest.mark.parametrize(
     ("differences", "roots", "chance"),
     [
-        # 1 + 2 + 3 = 6. Of 2^3 sums of signs only 6 and -6 are as far from 0: 2 / 8.
-        ([1, 2, 3], "abc", 2 / 8),
-        # -1 + 2 + 3 = 4. As far: 6, 4 and their negatives; 1 + 2 - 3 = 0 and 1 - 2 + 3 = 2 are not: 4 / 8.
-        ([-1, 2, 3], "abc", 4 / 8),
-        # Two of one session swap together: sums 2 and 2, so 4, 0, 0, -4: 2 / 4. Apart it would be 1, 1, 2: 2 / 8.
-        ([1, 1, 2], "aab", 2 / 4),
-        # What doesn't differ has no sign: 5 or -5, both as far.
-        ([0, 5], "ab", 1.0),
-        ([0, 0], "ab", 1.0),
-        # Sums of floats: 0.1 + 0.2 + 0.3 either way round is as far: 2 / 8.
-        ([0.1, 0.2, 0.3], "abc", 2 / 8),
+        # The sum is 21. Of 2^6 sums of signs only 21 and -21 are as far from 0: 2 / 64.
+        ([1, 2, 3, 4, 5, 6], "abcdef", 2 / 64),
+        # 19. As far: 21, 19 and their negatives; another sign of 2 gives 17 or 15: 4 / 64.
+        ([-1, 2, 3, 4, 5, 6], "abcdef", 4 / 64),
+        # Two of one session swap together: 2, 1, 1, 1, 1, 1, of which all or none: 2 / 64. Apart it would be 2 / 128.
+        ([1, 1, 1, 1, 1, 1, 1], "aabcdef", 2 / 64),
+        # What doesn't differ has no sign: 2 / 64 again.
+        ([0, 1, 2, 3, 4, 5, 6], "abcdefg", 2 / 64),
+        # Sums of floats: 0.1 + 0.2 + ... either way round is as far: 2 / 64.
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "abcdef", 2 / 64),
     ],
 )
 def test_by_hand(differences: list[float], roots: str, chance: float) -> None:
     assert sign_flip(differences, list(roots)) == chance
 
 
-def test_one_session_says_nothing() -> None:
-    assert sign_flip([1, 2], ["a", "a"]) is None
+def test_fewer_than_six_sessions_that_differ_can_give_no_small_p_and_have_none() -> None:
+    assert sign_flip([1, 2, 3, 4, 5, 0, 0], list("abcdefg")) is None and sign_flip([1] * 6, ["a"] * 6) is None
 
 
 def test_many_sessions_are_drawn_and_agree_with_what_is_exact() -> None:
