@@ -188,7 +188,9 @@ def test_classes_reach_other_processes(tmp_path: Path) -> None:
     policies = ["keep-all", FirstLines, cell(7), "max-result-chars:chars=50+first-lines:chars=5"]
     for estimator in (Half, Half(extra=3)):
         runs = [
-            ctxsim.bench(tmp_path / "logs", policies, estimator=estimator, jobs=jobs, out=tmp_path / f"out{jobs}")
+            ctxsim.bench(
+                tmp_path / "logs", policies, estimator=estimator, jobs=jobs, out=tmp_path / f"out{jobs}", overwrite=True
+            )
             for jobs in (1, 2)
         ]
         assert content(runs[0].folder) == content(runs[1].folder)
@@ -382,7 +384,7 @@ def test_parts_of_ones_own_are_checked(logs: Path, tmp_path: Path, monkeypatch: 
         "    def text(self, text): return len(text)\n    def head(self, head): return -1\n"
     )
     told = ctxsim.check("estimator", "mine.py:Headless").violations
-    assert told == ("documented-53k, the head: -1 is not a whole number of at least 0",)
+    assert told == ("estimator mine.py:Headless: `head` returned -1; it must return a whole number of at least 0",)
     with pytest.raises(UnknownName, match="did you mean policy"):
         ctxsim.check("polcy", "mask")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="did you mean mask"):

@@ -29,8 +29,8 @@ class Diagnoses(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether no policy has any defect."""
-        return not any(one.has_it for one in self.found)
+        """Whether no policy has any defect, and all could be replayed."""
+        return not any(one.has_it or one.broken for one in self.found)
 
     def by_policy(self) -> dict[str, list[Diagnosis]]:
         """Return them by the policies' labels."""

@@ -137,6 +137,8 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
     elif isinstance(policy, Policy):
         register(type(policy))
         policy = policy.label
+    if not isinstance(policy, str):
+        raise CtxsimError(f"{policy!r} is no policy: give a label, or a class of ctxsim.Policy or an object of one")
     return open_policy(policy, estimator_of(estimator))
 
 

@@ -98,7 +98,7 @@ def read_run(folder: str | PathLike[str]) -> Run:
 
 def bench(
     what: What | Sequence[str | PathLike[str]],
-    policies: Sequence[AnyPolicy] | None = None,
+    policies: str | Sequence[AnyPolicy] | None = None,
     *,
     out: str | PathLike[str] | None = None,
     estimator: AnyEstimator | None = None,
@@ -106,7 +106,7 @@ def bench(
     cluster: str | None = None,
     text: Text = "redacted",
     resume: bool = False,
-    overwrite: bool = True,
+    overwrite: bool = False,
     models: str | PathLike[str] | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
@@ -157,7 +157,8 @@ def bench(
     made = inputs.scenario
     decides = estimator_of(estimator)
     by = estimator if isinstance(estimator, str) else estimator_label(decides) if decides else None
-    labels = [policy if isinstance(policy, str) else opened(policy, decides).label for policy in policies or ()]
+    asked = [policies] if isinstance(policies, str) else policies or ()
+    labels = [policy if isinstance(policy, str) else opened(policy, decides).label for policy in asked]
     given = given_of(settings, project)
     usual = [] if policies or made else [*DEFAULT_POLICIES, *of_agents(formats_of(sources(*inputs.paths)), given)]
     labels = [as_given(label, given) for label in labels] or list(made.policies if made else usual)

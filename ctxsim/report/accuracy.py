@@ -25,7 +25,7 @@ SCORES = (
     ),
     Column("trivial", "trivial", "agree, if each call is assumed to read the whole previous request", rank=7),
     Column("reads", "reads", "modelled / recorded cache reads", rank=3),
-    Column("usd", "USD", "modelled / recorded", rank=2),
+    Column("usd", "USD", "modelled / recorded, without first calls", rank=2),
 )
 
 

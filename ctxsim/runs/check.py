@@ -10,20 +10,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, told
-from ctxsim.policies import open_policy
+from ctxsim.errors import CtxsimError, nearest, told
+from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.policies.trial import refuse
 from ctxsim.safety.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
-from ctxsim.simulator.replay.guard import VARIABLE
+from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 
 WHOLE_S = 600.0
@@ -55,7 +55,8 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
         first, second = (
             _answer(label, process, answer, until) for process, answer in zip(running, answers, strict=True)
         )
-    broken = [*first.violations, *second.violations]
+    # The second only tells what the first can't see.
+    broken = first.violations or second.violations
     if not broken and first.done != second.done:
         broken.append(f"{label}: another PYTHONHASHSEED gave another result; does it go by the order of a set?")
     return Checked(list(dict.fromkeys(broken)), first.findings, first.done, first.append_only)
@@ -114,21 +115,31 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
                 split += sent.status == "invalid_pairs"
                 edited += sent.changed_from < held
                 held = len(sent.view)
-    findings = (
-        [f"{split} of {calls} requests split a tool call from its result: a provider refuses them"] if split else []
-    )
+    findings = [*_nearly_moments(spec)]
+    if split:
+        findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")
     return Checked(broken, findings, digest.hexdigest(), _append_only(spec.server_side, edited, calls))
+
+
+def _nearly_moments(spec: Spec) -> Iterator[str]:
+    """What a policy calls almost as a moment is called: nobody calls that."""
+    for cls, _, _ in spec.links:
+        for name in vars(cls):
+            if not hasattr(Policy, name) and (meant := nearest(name, MOMENTS)):
+                yield f"{cls.__name__}.{name} is no moment, and never called; {meant}"
 
 
 def _append_only(server_side: bool, edited: int, calls: int) -> str:
     """Whether what was sent is only ever added to: today's models bind thinking to it."""
     if server_side:
         return "append-only: yes, the provider itself edits"
+    if not calls:
+        return ""
     if not edited:
         return "append-only: yes, in every scenario tried"
     return (
-        f"append-only: no, {edited} of {calls} requests change what stood before: a model that binds thinking refuses "
-        "them, or drops the thinking behind each edit"
+        f"append-only: no, {edited} of {calls} requests, with the whole window and with a quarter of it, change what "
+        "stood before: a model that binds thinking refuses them, or drops the thinking behind each edit"
     )
 
 

@@ -37,8 +37,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def has_it(self) -> bool:
-        """Whether the policy has the defect."""
-        return bool(self.broken) or self.value > self.defect.expectation.at_most
+        """Whether the policy has the defect; one that could not be replayed shows none."""
+        return self.value > self.defect.expectation.at_most
 
 
 def defect_names() -> list[str]:

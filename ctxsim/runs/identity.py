@@ -55,6 +55,8 @@ def _file_of(cls: type[object]) -> str | None:
 REFERENCE = "REFERENCE"
 """The file that marks a run which others are compared with."""
 
+REPLACE = "give another --out, or --force to replace it (in Python: out, overwrite=True)"
+
 
 class _Asked(msgspec.Struct):
     title: str = ""
@@ -73,7 +75,7 @@ def refuse_another(folder: Path, question: str) -> None:
     Raises InputError for the documented reference, for another run, and for what is no run.
     """
     if is_reference(folder):
-        raise InputError(folder, "is a documented reference; give another --out, or --force to replace it")
+        raise InputError(folder, f"is a documented reference; {REPLACE}")
     try:
         found = msgspec.json.decode((folder / "run.json").read_bytes(), type=_Asked)
     except FileNotFoundError:
@@ -82,7 +84,7 @@ def refuse_another(folder: Path, question: str) -> None:
         found = _Asked()
     if found.question != question:
         held = f" ({found.title}; {len(found.policies)} policies)" if found.title else ""
-        raise InputError(folder, f"holds another run{held}; give another --out, or --force to replace it")
+        raise InputError(folder, f"holds another run{held}; {REPLACE}")
 
 
 def question(setting: Setting, sources: Iterable[str]) -> str:

@@ -27,6 +27,7 @@ BREAKING = {
     "        os.fork()\n        return view": r"starts another process \(os.fork\)",
     "        subprocess.run(['true'])\n        return view": r"starts another process \(subprocess.Popen\)",
     "        return Stop(None)": "must give Stop a reason",
+    "        return view.rewrite({view[0].place: chr(0xd800)}, 'x')": "a text with half a surrogate pair",
     "        names = {str(item.place) for item in view if item.kind == 'tool_result'}\n"
     "        return view.drop([int(next(iter(names)))], 'any') if len(names) > 3 else view": "another PYTHONHASHSEED",
 }
@@ -39,8 +40,17 @@ def test_what_a_policy_does_to_its_process_is_a_violation(
     monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
     (tmp_path / "mine.py").write_text(BEGINNING + body + "\n")
     found = check(f"{tmp_path}/mine.py:Mine", scenarios=["documented-53k"])
-    assert found.violations
+    # Told once, and not whether what nobody could replay is only added to.
+    assert len({line.rpartition(": mine: ")[2] for line in found.violations}) == len(found.violations) > 0
+    assert found.append_only == ""
     assert all(re.search(BREAKING[body], line) and "\n" not in line for line in found.violations), found.violations
+
+
+def test_what_is_almost_called_as_a_moment_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(BEGINNING.replace("before_call", "befor_call") + "        return view\n")
+    found = check(f"{tmp_path}/mine.py:Mine", scenarios=["documented-53k"])
+    assert found.findings == ["Mine.befor_call is no moment, and never called; did you mean before_call?"]
+    assert not found.violations and found.append_only == "append-only: yes, in every scenario tried"
 
 
 def test_split_pairs_are_told(tmp_path: Path) -> None:

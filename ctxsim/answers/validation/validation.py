@@ -90,9 +90,9 @@ class Score(msgspec.Struct, frozen=True):
     """How well a group of calls was modelled; shares are of calls, errors relative. None: nothing to compare.
 
     `median_error`, `p95_error`, `within_5` are of the modelled size, with what was fitted to the same recording;
-    `held_out_*` of the calls in the later half of each segment, predicted from the earlier one. Cache figures leave out
-    first calls, which another session may have warmed: `agreement` of the vendor's rules, `trivial_agreement` of the
-    guess that all is read.
+    `held_out_*` of the calls in the later half of each segment, predicted from the earlier one. Figures of cache and
+    dollars leave out first calls, for which another session may have warmed the cache: `agreement` of the vendor's
+    rules, `trivial_agreement` of the guess that all is read.
     """
 
     format: str
@@ -124,7 +124,7 @@ def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:
     unseen = sorted(map(abs, later))
     cached = [call for call in calls if call.read_recorded is not None and call.call > 1]
     recorded = sum(call.read_recorded or 0 for call in cached)
-    paid = [call for call in calls if call.cost_recorded_usd and call.cost_modelled_usd is not None]
+    paid = [call for call in calls if call.cost_recorded_usd and call.cost_modelled_usd is not None and call.call > 1]
     stated = sum(call.cost_recorded_usd or 0 for call in paid)
     return Score(
         format=calls[0].format,

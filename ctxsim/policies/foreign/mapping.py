@@ -21,6 +21,9 @@ SUMMARY = "{summary}"
 MAX_TOKENS = 500
 """Of a summary, where a message that asks for one doesn't say."""
 
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+"""Of a message that a function or program makes."""
+
 Summarize = Callable[[Iterable[Item], int], str | None]
 
 
@@ -113,6 +116,8 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
         if number is None and not message.get("summarize"):
             same = tables.by_text.get((str(role), content_of(message)), ())
             number = next((one for one in same if one > newest and one not in taken), None)
+            if number is None and role not in ROLES:
+                raise ContractError(f"message {len(found) + 1} came back with role {role!r}; known: {', '.join(ROLES)}")
         if number is not None and role is not None and role != role_of(groups[number]):
             number = None  # another role is another message
         if number is not None:

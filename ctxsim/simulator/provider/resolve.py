@@ -202,6 +202,8 @@ def resolve(
     tokenizer. Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
     """
     given = said(overrides)
+    if strange := given.keys() - Provider.__struct_fields__:
+        raise unknown("provider field", min(strange), Provider.__struct_fields__)
     origins = []
     values: dict[str, Any] = {}
     if scenario is not None:

@@ -120,6 +120,7 @@ class Moments:
                 what = type(limited.text).__name__
                 raise ContractError(f"{link.label}: on_tool_result must give a text, not {what}")
             if limited.text != item.text:
+                _check_text(link, "on_tool_result", limited.text)
                 self.touched = True
                 self.tally.edits.append(Made("on_tool_result", Edit(item, limited, position, link.label)))
                 item = limited
@@ -211,6 +212,10 @@ class Moments:
         grown = sum((edit.after is not None) - (edit.before is not None) for edit in returned.edits)
         if not returned.edits or len(returned) != len(view) + grown:
             raise ContractError(f"{link.label}: {moment} returned a view from an earlier moment")
+        for edit in returned.edits:
+            _check_text(link, moment, edit.reason)
+            if edit.after is not None:
+                _check_text(link, moment, edit.after.text)
         self.touched = True
         self.tally.edits += [Made(moment, edit, lasting) for edit in returned.edits]
         self.tally.compactions += 1
@@ -221,6 +226,15 @@ class Moments:
 def _has(link: Policy, moment: str) -> bool:
     """Whether a policy says anything at a moment."""
     return getattr(type(link), moment) is not getattr(Policy, moment) or moment in vars(link)
+
+
+def _check_text(link: Policy, moment: str, text: str) -> None:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        raise ContractError(
+            f"{link.label}: {moment} gave a text with half a surrogate pair, which is no text"
+        ) from None
 
 
 def _threshold(link: Policy) -> float | None:

@@ -21,7 +21,7 @@ def test_a_score_by_hand() -> None:
     calls = [
         compared(
             "a", n, 100 * n, recorded, 100 * n, read_predicted=read, read_recorded=stated, read_trivial=trivial,
-            cost_recorded_usd=0.5, cost_modelled_usd=0.6,
+            cost_recorded_usd=0.5, cost_modelled_usd=0.6 * n,
         )
         for n, recorded, read, stated, trivial in (
             (1, 100, 0, 0, 0), (2, 208, 90, 100, 100), (3, 330, 100, 200, 200), (4, 500, 0, 0, 300),
@@ -33,7 +33,8 @@ def test_a_score_by_hand() -> None:
     # Within 5 % of the modelled 200, 300, 400: only call 2 (10 off) and call 4; the guess hits 2 and 3.
     assert (found.cache_calls, found.agreement, found.trivial_agreement) == (3, 0.6667, 0.6667)
     assert found.reads_ratio == pytest.approx(190 / 300, abs=1e-4)
-    assert (found.paid_calls, found.cost_ratio) == (4, 1.2)
+    # Without the first call, whose cache another session may have warmed: .6 * (2 + 3 + 4) / 1.5.
+    assert (found.paid_calls, found.cost_ratio) == (3, 3.6)
 
 
 def test_what_was_not_seen_is_told_in_four_digits() -> None:

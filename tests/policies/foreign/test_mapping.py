@@ -154,6 +154,7 @@ def test_a_summary_is_written_of_what_left_or_of_what_is_named() -> None:
         (lambda m: m[2]["tool_calls"][0]["function"].update(name="write"), "calls write, the model called read"),
         (lambda m: m[1].update(content=7), "content is int"),
         (lambda m: [{"role": "user", "content": "", "summarize": ["m77"]}], "message m77"),
+        (lambda m: [m[1], {"foo": 1}], "message 2 came back with role None; known: system"),
     ],
 )
 def test_what_breaks_the_contract_is_said(change: Callable[[list[Message]], Any], said: str) -> None:
