@@ -79,22 +79,12 @@ def command(
     say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
-FORMS = "dropped: the request holds nothing of the result, at most a placeholder; truncated: it holds one of its ends"
-
-
 def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
     from ctxsim.report.losses import basis, breakdown, pooled
-    from ctxsim.report.sheet import sheet
     from ctxsim.report.tables import needle_sheets
 
-    sheets = [] if chosen else needle_sheets(found)
     something = len(pooled(found, "needs", "detector")) > 0
-    for one in by if something else ():
-        title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"
-        lines = breakdown(found, one)
-        values = [tuple(line.values()) for line in lines]
-        notes = (FORMS,) if one == "form" else ()
-        sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values, notes=notes))
+    sheets = [*([] if chosen else needle_sheets(found)), *(breakdown(found, one) for one in by if something)]
     show("report", sheets, form, basis=basis(found))
     if form == "table":
         for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):

@@ -4,10 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results import Run
 
 AGES = ((1, "1-2"), (3, "3-9"), (10, "10-29"), (30, "30+"))
 TOOLS_SHOWN = 4
+
+POOLED = "(pooled over all calls)"
+
+FORMS = "dropped: the request holds nothing of the result, at most a placeholder; truncated: it holds one of its ends"
 
 
 def share(values: Any) -> str:
@@ -45,31 +50,31 @@ def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
     return sizes.groupby(level=list(range(len(by)))).sum() if len(sizes) else sizes
 
 
-def breakdown(run: Run, by: str) -> list[dict[str, str]]:
+def breakdown(run: Run, by: str) -> Sheet:
     """Return the share of aged strict needs that each policy kept, pooled, by `age`, `depth`, `kind` or `tool`.
 
-    By `form` it is how each policy's lost ones went.
+    By `form` it is how many of each policy's lost ones went how.
     """
     name = "group" if by == "age" else by
     lost = pooled(run, "losses", "policy", name)
     if by == "form":
-        columns = ["truncated", "dropped", "summarised"]
-        totals = None
-    else:
-        totals = pooled(run, "needs", name)
-        order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
-        columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
+        forms = ("truncated", "dropped", "summarised")
+        rows = [[run.shown(label), *(int(lost.get((label, form), 0)) for form in forms)] for label in run.labels]
+        return sheet(by, f"Lost identifiers by form of loss {POOLED}", ("policy", *forms), rows, notes=(FORMS,))
+    totals = pooled(run, "needs", name)
+    order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
+    listed = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
+    groups = {one: [one] for one in listed}
+    if rest := [one for one in totals.index if one not in groups]:
+        groups["others"] = rest
+    needs = {group: int(totals[members].sum()) for group, members in groups.items()}
     rows = []
     for label in run.labels:
-        row = {"policy": run.shown(label)}
-        for column in columns:
-            missing = int(lost.get((label, column), 0))
-            if totals is None:
-                row[column] = str(missing)
-            else:
-                row[f"{column} (n={totals[column]})"] = f"{1 - missing / totals[column]:.0%}"
-        rows.append(row)
-    return rows
+        missing = {group: sum(int(lost.get((label, one), 0)) for one in members) for group, members in groups.items()}
+        kept = (1 - missing[group] / needs[group] for group in groups)
+        rows.append([run.shown(label), *(Cell(round(one, 4), f"{one:.0%}") for one in kept)])
+    columns = [Column("policy", "policy", left=True), *(Column(one, f"{one} (n={n})") for one, n in needs.items())]
+    return sheet(by, f"Kept identifiers by {by} {POOLED}", columns, rows)
 
 
 def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:

@@ -11,9 +11,10 @@ from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report import losses
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import breakdown, needle_rows
-from ctxsim.report.sheet import text_rows
+from ctxsim.report.sheet import text_rows, value_rows
 from ctxsim.report.tables import needle_sheets
 from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
@@ -56,14 +57,19 @@ def test_ranks_say_what_cannot_be_told_apart(ranked: Run) -> None:
     assert rows["keep-all (bound)"]["rank"] == "-"
 
 
-def test_breakdowns_add_up(ranked: Run) -> None:
-    by_form = {row["policy"]: row for row in breakdown(ranked, "form")}
+def test_breakdowns_add_up(ranked: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_form = {row["policy"]: row for row in text_rows(breakdown(ranked, "form"))}
     cut, _, masked = ranked.info.policies[1:]
     assert by_form[cut] == {"policy": cut, "truncated": "6", "dropped": "0", "summarised": "0"}
     assert by_form[masked] == {"policy": masked, "truncated": "0", "dropped": "12", "summarised": "0"}
-    by_depth = {row["policy"]: row for row in breakdown(ranked, "depth")}
+    by_depth = {row["policy"]: row for row in text_rows(breakdown(ranked, "depth"))}
     assert by_depth[cut] == {"policy": cut, "head (n=6)": "100%", "middle (n=6)": "0%"}
-    assert {len(breakdown(ranked, by)) for by in ("age", "kind", "tool")} == {4}
+    assert {len(breakdown(ranked, by).rows) for by in ("age", "kind", "tool")} == {4}
+    # Of 12 needs one cut lost 6: whatever has no column of its own is in the last one.
+    monkeypatch.setattr(losses, "TOOLS_SHOWN", 0)
+    by_tool = {row["policy"]: row for row in text_rows(breakdown(ranked, "tool"))}
+    assert by_tool[cut] == {"policy": cut, "others (n=12)": "50%"}
+    assert [row["others"] for row in value_rows(breakdown(ranked, "tool"))] == [1.0, 0.5, 0.5, 0.0]
     assert needle_rows(ranked) == []
 
 
