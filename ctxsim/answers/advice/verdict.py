@@ -141,8 +141,20 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
 
 
 def _beside(advice: Advice, names: Mapping[str, str]) -> str:
-    ends = (("Losing less", advice.losing_less), ("Cheaper", advice.cheaper))
-    return " ".join(f"{word}: {_brief(advice, figures, names)}." for word, figures in ends if figures is not None)
+    less, cheaper = advice.losing_less, advice.cheaper
+    said = [f"Losing less: {_brief(advice, less, names)}."] if less else []
+    said += [f"Cheaper: {_brief(advice, cheaper, names)}{_unsure(advice, cheaper)}."] if cheaper else []
+    return " ".join(said)
+
+
+def _unsure(advice: Advice, cheaper: Figures) -> str:
+    """What keeps a cheaper policy from being the answer where that is to change nothing; '' where it is no range."""
+    share, kept = cheaper.share(advice.amount), cheaper.kept
+    if not _is_nothing(advice, advice.take) or share is None or share.low is None or share.high is None:
+        return ""
+    if share.high >= 1:
+        return f", with a range of {percent(share.low - 1)} to {percent(share.high - 1)} %"
+    return f", but may keep only {kept_percent(kept.low)} %" if kept and kept.low is not None else ""
 
 
 def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:

@@ -153,6 +153,16 @@ def test_a_saving_that_may_be_chance_is_no_answer(tmp_path: Path) -> None:
     assert found.cheaper is not None and found.cheaper.policy == "a"
 
 
+def test_beside_change_nothing_a_cheaper_policy_says_what_is_unsure_of_it(tmp_path: Path) -> None:
+    chance = {"keep-all": rows(10, 10, 10, 10), "a": rows(2, 11, 12, 2)}
+    lines = verdict(advised(tmp_path / "chance", chance))
+    # 27 of 40 dollars.
+    assert re.fullmatch(r"Cheaper: a \(-32 %, keeps 100 %\), with a range of -\d+ to \d+ %\.", lines[1]), lines
+    loses = {"keep-all": rows(*[10] * 8), "a": [*rows(*[5] * 4, kept=0.5), *rows(*[5] * 4)]}
+    lines = verdict(advised(tmp_path / "loses", loses))
+    assert re.fullmatch(r"Cheaper: a \(-50 %, keeps 75 %\), but may keep only \d+ %\.", lines[1]), lines
+
+
 def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> None:
     # a saves in each of twelve sessions: it always wins. Nothing has to be said of others.
     found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
