@@ -82,7 +82,7 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
         say(f"{name}: " + (f"{error:.1%}" if error is not None else "needs 5 transcripts"))
     at_risk = ""
     if found.risk is not None:
-        at_risk = f" (underestimates at most {found.risk:.1%} of transcripts near the window)"
+        at_risk = f" (fitted to underestimate at most {found.risk:.1%} of transcripts near the window)"
     say(f"formula: tokens = {'head + ' if found.heads else ''}ceil(characters / {found.divisor:.2f}){at_risk}")
     say(f"valid for: {found.holds_for}")
     if not found.heads and found.risk is not None and any("recorded" in name for name in found.errors):

@@ -61,7 +61,8 @@ def _model(context: click.Context, option: click.Parameter, said: str | None) ->
 
 model = click.option(
     "--model", metavar="ID|FILE[:ID]", shell_complete=completion.models, callback=_model,
-    help="Use the window, prices, cache rules and tokenizer of this model. FILE.toml holds your own models and prices.",
+    help="Use the window, prices, cache rules and tokenizer of this model. FILE.toml holds your own models: [[model]] "
+    "tables with id, vendor, window, prices. Recordings use those that they name; FILE.toml:ID makes all use one.",
 )  # fmt: skip
 MOST_TOKENS = 10**12
 """Of any number of tokens that is typed."""

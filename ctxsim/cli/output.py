@@ -52,12 +52,8 @@ def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
 
 
 def tell_written(files: Sequence[Path]) -> None:
-    """Tell which files were written: each path once, names of the same folder after it."""
-    folders: dict[Path, list[str]] = {}
-    for file in files:
-        folders.setdefault(file.parent, []).append(file.name)
-    told = (os.fspath(folder / ", ".join(names)) for folder, names in folders.items())
-    note(f"written: {', '.join(told)}")
+    """Tell which files were written."""
+    note(f"written: {', '.join(map(os.fspath, files))}")
 
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:

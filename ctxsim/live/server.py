@@ -1,5 +1,6 @@
 """The endpoint as a running server, in a thread of its own."""
 
+import errno
 import socket
 import threading
 import time
@@ -50,7 +51,8 @@ def listen(host: str, port: int) -> socket.socket:
         made.listen()
     except OSError as error:
         made.close()
-        raise CtxsimError(f"can't listen on {host} port {port}: {error.strerror}; choose another --port") from None
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise CtxsimError(f"can't listen on {host} port {port}: {error.strerror}; choose another {other}") from None
     return made
 
 

@@ -58,7 +58,8 @@ def read_overrides(path: Path) -> tuple[Entry, ...]:
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise InputError(path, str(error)) from None
+        fields = ", ".join(Entry.__struct_fields__)
+        raise InputError(path, f"{error}; a file of models holds [[model]] tables with {fields}") from None
 
 
 @cache
