@@ -181,6 +181,7 @@ def _sessions(
         except InputError as error:
             errors.append(str(error))
         yield from found
+        left_out += [f"{one.name}: {line}" for one in found for line in one.skipped]
         if tell:
             tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
 

@@ -8,12 +8,12 @@ from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import console, tell, tell_written
+from ctxsim.cli.output import tell, tell_written
 from ctxsim.cli.progress import progress
-from ctxsim.cli.show import escaped, show
+from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
+from ctxsim.errors import many
 from ctxsim.report import bill as told
-from ctxsim.report.sheet import Sheet, rich_table
 from ctxsim.results import InputInfo
 
 
@@ -69,9 +69,7 @@ def command(
         show("bill", [one for one in sheets if one.rows], form)
     else:
         _say(found, total)
-        _table(rows)
-        if by != "part":
-            note(told.SHARES)
+        show("bill", [rows], form)
         for line in told.pauses(misses(found.lines), total):
             note(line)
         if not alone:
@@ -85,27 +83,12 @@ def command(
     _finish(found)
 
 
-def _table(one: Sheet) -> None:
-    out = console()
-    out.print(rich_table(escaped(one), out.width))
-
-
 def _say(found: Bill, total: Sum) -> None:
     lines = found.lines
-    formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
-    say()
-    beside = unfinished(lines), summaries(lines)
-    for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
+    for line in (*told.opening(lines, total, unfinished(lines), summaries(lines)), *told.older(lines)):
         note(safe(line))
-    if lines.older:
-        note(safe(told.older(lines)))
     if lines.repeated:
-        those = (
-            "response is in several files and is" if lines.repeated == 1 else "responses are in several files and are"
-        )
-        note(f"{lines.repeated:,} {those} counted once.")
-    if lines.unrecorded:
-        note(f"Not included: {lines.unrecorded:,} response{'s' * (lines.unrecorded != 1)} without recorded usage.")
+        note(f"Counted once: {many(lines.repeated, 'response(s)')} that several files hold.")
     for file, tokens in found.memory.items():
         note(f"{file}: {tokens:,} tokens, in every request.")
 
@@ -113,7 +96,7 @@ def _say(found: Bill, total: Sum) -> None:
 def _say_smaller(found: Bill) -> None:
     less = found.smaller()
     if less.savings:
-        _table(told.smaller_sheet(less, False))
+        show("bill", [told.smaller_sheet(less, False)], "table")
     for line in told.closing(less) if found.total().usd else ("No change is billed: no price is known.",):
         note(safe(line))
     if (ahead := found.ahead()) is not None:

@@ -1,5 +1,6 @@
 """`ctxsim forecast`: what the next sessions will come to."""
 
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
 
@@ -88,7 +89,8 @@ def command(
             written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
         if form == "table":
             tell_written([written])
-    tell_what_was_left_out(found.run.info, stored=False)
+    if tell_what_was_left_out(found.run.info, stored=False):
+        sys.exit(1)
 
 
 def _lines(found: Forecasts) -> list[str]:
@@ -107,14 +109,14 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if today.basis == "priors":
         lines.append(
-            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: "
-            "the range comes from how sessions of other projects differ."
+            f"Too few sessions, {today.seen:,}, for an interval this far ahead: the range comes from how sessions of "
+            "other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
         share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
                 "(--backtest shows them)" if held else ""  # fmt: skip
-        lines.append(f"From {today.seen:,} session{'s' * (today.seen != 1)}{share}.")
+        lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"

@@ -67,7 +67,7 @@ def _leads_out(path: Path, root: Path) -> bool:
     return path.is_symlink() and path.exists() and not path.resolve().is_relative_to(root)
 
 
-def _left_out(path: Path, why: str) -> Source:
+def _left_out(path: Path | str, why: str) -> Source:
     return Source(str(path), refused=NotATranscript(path, why))
 
 
@@ -93,15 +93,32 @@ def sources(*paths: str) -> Iterator[Source]:
     `git:repository@ref:folder` are files of a commit, `s3://bucket/folder/` objects of a store, `@found` what agents
     keep here. `column:NAME:path` names the column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it.
     `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
-    of them mean comes once. Raises InputError if one means nothing, UnknownName or LabelError for no reader.
+    of them mean comes once, and so does what a folder holds in two files. Raises InputError if one means nothing,
+    UnknownName or LabelError for no reader.
     """
     seen = set()
+    sizes: dict[int, list[Path]] = {}
     for path in paths:
         for source in _sources(path):
             key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
-                yield source
+                same = _same(source, sizes)
+                yield source if same is None else _left_out(source.name, f"holds the same as {same}, and counts once")
+
+
+def _same(source: Source, sizes: dict[int, list[Path]]) -> Path | None:
+    """The file before it that holds the same as a file that a folder holds; it is remembered by its size."""
+    if source.path is None or source.named or source.member is not None or not source.path.is_file():
+        return None
+    alike = sizes.setdefault(source.path.stat().st_size, [])
+    if alike:
+        from filecmp import cmp
+
+        if same := next((one for one in alike if cmp(one, source.path, shallow=False)), None):
+            return same
+    alike.append(source.path)
+    return None
 
 
 def _sources(path: str) -> Iterator[Source]:

@@ -18,7 +18,7 @@ def sessions_of(bill: Bill) -> Sessions:
     first: dict[str, tuple[str, str, str]] = {}
     unpriced: set[str] = set()
     for line in (*bill.earlier, *bill.lines):
-        root, one = line.session.parent or line.session.name, line.response
+        root, one = line.session.root, line.response
         usd[root] = usd.get(root, 0.0) + line.paid.usd
         tokens[root] = tokens.get(root, 0.0) + one.read + one.write + one.plain
         calls[root] = calls.get(root, 0.0) + 1

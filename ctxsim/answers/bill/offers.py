@@ -69,7 +69,7 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
                           if part.startswith(SERVER)}):  # fmt: skip
         yield [Offer(f'MCP server "{server}" off', 1, partial(changes.without_server, server),
                      f"take {server} out of the agent's MCP settings",
-                     told="you used it in {times:,} of {chances:,} sessions")]  # fmt: skip
+                     told="used in {times:,} of {chances:,} transcripts")]  # fmt: skip
     for format, agent in AGENT_OF.items():
         own = [one for one in bill.sessions if one.format == format]
         if own:

@@ -102,12 +102,11 @@ class _Paid:
     def __init__(self, bill: Bill, prices: PriceList) -> None:
         self.prices = prices
         within = {id(line.response) for line in bill.lines}
-        names = {session.name for session in bill.sessions}
         # A response that stands in two files is changed in the one that is billed.
         self.sessions = [
             (one, [id(response) in within for response in one.responses]) for one in bill.sessions if one.responses
         ]
-        roots = [one.parent if one.parent in names else one.name for one, _ in self.sessions]
+        roots = [one.root for one, _ in self.sessions]
         numbers = {root: n for n, root in enumerate(dict.fromkeys(roots))}
         self.root = np.array([numbers[root] for root in roots], dtype=int)
         self.usd = sum(line.paid.usd for line in bill.lines)
