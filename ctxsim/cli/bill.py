@@ -1,9 +1,11 @@
 """`ctxsim bill`: what did my sessions cost, on what, and what would have made it less?"""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
 from ctxsim.cli import options
@@ -64,16 +66,16 @@ def command(
     if not total.responses:
         _finish(found, f"{', '.join(paths or (FOUND,))}: no response with recorded usage")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
+    opening, after = list(_opening(found, total)), list(told.pauses(misses(found.lines), total))
+    less = None if alone else found.smaller()
+    closing = list(_closing(found, less)) if less else []
+    sheets = [rows, *([told.smaller_sheet(less, whole)] if less and less.savings else [])]
     if whole:
-        sheets = [rows, *([] if alone else [told.smaller_sheet(found.smaller(), True)])]
-        show("bill", [one for one in sheets if one.rows], form)
-    else:
-        _say(found, total)
-        show("bill", [rows], form)
-        for line in told.pauses(misses(found.lines), total):
-            note(line)
-        if not alone:
-            _say_smaller(found)
+        show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
+    for lines, shown in ([(opening, sheets[:1]), (after, sheets[1:]), (closing, [])]) if not whole else ():
+        for line in lines:
+            note(safe(line))
+        show("bill", shown, form)
     if out:
         from ctxsim.report.bill_plots import plot_bill
 
@@ -83,24 +85,20 @@ def command(
     _finish(found)
 
 
-def _say(found: Bill, total: Sum) -> None:
+def _opening(found: Bill, total: Sum) -> Iterator[str]:
     lines = found.lines
-    for line in (*told.opening(lines, total, unfinished(lines), summaries(lines)), *told.older(lines)):
-        note(safe(line))
+    yield from told.opening(lines, total, unfinished(lines), summaries(lines))
+    yield from told.older(lines)
     if lines.repeated:
-        note(f"Counted once: {many(lines.repeated, 'response(s)')} that several files hold.")
+        yield f"Counted once: {many(lines.repeated, 'response(s)')} that several files hold."
     for file, tokens in found.memory.items():
-        note(f"{file}: {tokens:,} tokens, in every request.")
+        yield f"{file}: {tokens:,} tokens, in every request."
 
 
-def _say_smaller(found: Bill) -> None:
-    less = found.smaller()
-    if less.savings:
-        show("bill", [told.smaller_sheet(less, False)], "table")
-    for line in told.closing(less) if found.total().usd else ("No change is billed: no price is known.",):
-        note(safe(line))
+def _closing(found: Bill, less: Smaller) -> Iterator[str]:
+    yield from told.closing(less) if found.total().usd else ("No change is billed: no price is known.",)
     if (ahead := found.ahead()) is not None:
-        note(told.pace(ahead))
+        yield told.pace(ahead)
 
 
 def _finish(found: Bill, why: str = "") -> None:

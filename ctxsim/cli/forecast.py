@@ -172,7 +172,8 @@ def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
     amount = one.amounts[main]
 
     def span(of: Amount, level: str, what: str) -> Cell:
-        return Cell(list(of.ranges[level]), _range(of, level).replace(" to ", "-") if not what else
+        ends = dict(zip(("low", "high"), of.ranges[level], strict=True))
+        return Cell(ends, _range(of, level).replace(" to ", "-") if not what else
                     "-".join(_number(value, what) for value in of.ranges[level]))  # fmt: skip
 
     return (

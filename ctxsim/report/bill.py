@@ -260,6 +260,8 @@ def closing(found: Smaller) -> Iterator[str]:
     for one in found.savings:
         if one.how:
             yield f"{one.name}: {one.how}"
+    if any(one.kept is not None for one in found.savings):
+        yield "For settings, ctxsim advise is more exact: it replays these sessions."
 
 
 def pace(ahead: Forecast) -> str:

@@ -12,7 +12,9 @@ from ctxsim.answers.bill.changes import Effect, Requests
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
-from ctxsim.policies.agents.settings import settings_of, values_for
+from ctxsim.policies.agents.given import Given
+from ctxsim.policies.agents.lines import ENV, lines
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.simulator.provider.priors import tokens_per_counted
 
 ASSUMED_SUMMARY = 5_000
@@ -91,9 +93,8 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         key = "autoCompactWindow"
         limits = [(size, size - int(known.get("reserve", 0)) - int(known.get("buffer", 0))) for size in WINDOWS]
     yield [
-        Offer(f"{key} {size // 1000}K", 5, partial(changes.compacted_at, limit, summary),
-              _written(agent, key, size), format, True)
-        for size, limit in limits
+        Offer(name, 5, partial(changes.compacted_at, limit, summary), how, format, True)
+        for size, limit in limits for name, how in [_written(agent, key, size)]
     ]  # fmt: skip
     if agent == "codex":
         cuts = [("", "tool_output_token_limit", size, size) for size in CUTS]
@@ -104,28 +105,25 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         yield [_cut(agent, format, *one) for one in bash]
     yield [_cut(agent, format, *one) for one in cuts]
     if agent == "claude-code":
+        keys = ("ENABLE_PROMPT_CACHING_1H", "FORCE_PROMPT_CACHING_5M")
+        (_, long), (_, short) = (_written(agent, key, 1) for key in keys)
         yield [
-            Offer("one-hour cache", 7, changes.hour_long_cache, _written(agent, "ENABLE_PROMPT_CACHING_1H", 1), format,
+            Offer("one-hour cache", 7, changes.hour_long_cache, long, format,
                   told="nothing; {times:,} pauses keep the cache"),
-            Offer("five-minute cache", 7, changes.five_minute_cache, _written(agent, "FORCE_PROMPT_CACHING_5M", 1),
-                  format, told="{times:,} pauses lose the cache"),
+            Offer("five-minute cache", 7, changes.five_minute_cache, short, format,
+                  told="{times:,} pauses lose the cache"),
         ]  # fmt: skip
 
 
 def _cut(agent: str, format: str, tool: str, key: str, size: int, tokens: int) -> Offer:
-    how = _written(agent, key, size)
-    return Offer(f"{key} {size:,}", 3, partial(changes.results_cut, tokens, tool), how, format, True)
+    name, how = _written(agent, key, size)
+    return Offer(name, 3, partial(changes.results_cut, tokens, tool), how, format, True)
 
 
-def _written(agent: str, key: str, value: int) -> str:
-    """What to write, and where."""
-    known = settings_of(agent)
-    entry = next(one for one in known.entries if one.key == key)
-    if env := getattr(entry, "env", ""):
-        return f"export {env}={value}"
-    name = getattr(entry, "file", "")
-    path = next((one.path for one in known.files if one.path.endswith(name)), name)
-    return f'"{key}": {value} in {path}' if path.endswith("json") else f"{key} = {value} in {path}"
+def _written(agent: str, key: str, value: int) -> tuple[str, str]:
+    """A setting as `advise` names it, and what to write where."""
+    ((file, wanted),) = lines([Given(agent, key, value)]).items()
+    return f"{key} = {value}", " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import msgspec
+import numpy as np
 import pytest
 from made_runs import made_run
 

@@ -34,7 +34,7 @@ def test_a_horizon_is_a_number_of_sessions_or_of_days() -> None:
     assert parse_next("20") == Next(20) and str(Next(20)) == "20 sessions"
     assert parse_next("7d") == Next(7, days=True) and str(Next(1, days=True)) == "1 day"
     for text in ("0", "d", "7w", "-3", "1.5", "", "1000000"):
-        with pytest.raises(CtxsimError, match="no horizon: a number of sessions, .* up to 999,999"):
+        with pytest.raises(CtxsimError, match=r"no horizon: a number of sessions, .* up to 999,999"):
             parse_next(text)
 
 
