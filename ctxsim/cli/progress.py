@@ -56,7 +56,7 @@ class _Course:
         # A copy: processes of this machine tell from a thread of their own.
         under_way = dict(self._inside)
         name = max(under_way, key=lambda name: under_way[name], default="")
-        return f"{name.rpartition('/')[2]} {under_way[name]:.0%}" if under_way.get(name) else ""
+        return f"{name.rpartition('/')[2]} {under_way[name]:.0%}" if name else ""
 
     def __str__(self) -> str:
         sources = f"{self._done:,} of {self._total:,} sources, {self._calls:,} calls" if self._total else "first source"

@@ -3,6 +3,7 @@
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from ctxsim.readers.source import Source, standard_input
 from ctxsim.readers.source.limits import MOST_FILES, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
+
+LOGS = (".json", ".jsonl", ".gz", ".zst")
+"""Of these, files that hold the same are one log twice. A database has a log beside it, and an archive members."""
 
 FOUND = "@found"
 """The sessions that agents keep on this machine."""
@@ -108,16 +112,18 @@ def sources(*paths: str) -> Iterator[Source]:
 
 
 def _same(source: Source, sizes: dict[int, list[Path]]) -> Path | None:
-    """The file before it that holds the same as a file that a folder holds; it is remembered by its size."""
-    if source.path is None or source.named or source.member is not None or not source.path.is_file():
+    """The log before it that holds the same as one that a folder holds; it is remembered by its size."""
+    if source.path is None or source.named or source.member is not None or source.path.suffix not in LOGS:
         return None
-    alike = sizes.setdefault(source.path.stat().st_size, [])
-    if alike:
-        from filecmp import cmp
+    # What is gone by now, or can't be opened, is told by whoever reads it.
+    with suppress(OSError):
+        alike = sizes.setdefault(source.path.stat().st_size, [])
+        if alike:
+            from filecmp import cmp
 
-        if same := next((one for one in alike if cmp(one, source.path, shallow=False)), None):
-            return same
-    alike.append(source.path)
+            if same := next((one for one in alike if cmp(one, source.path, shallow=False)), None):
+                return same
+        alike.append(source.path)
     return None
 
 
