@@ -101,30 +101,32 @@ def sources(*paths: str) -> Iterator[Source]:
     UnknownName or LabelError for no reader.
     """
     seen = set()
-    sizes: dict[int, list[Path]] = {}
+    logs: dict[int | bytes, Path] = {}
     for path in paths:
         for source in _sources(path):
             key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
-                same = _same(source, sizes)
+                same = _same(source, logs)
                 yield source if same is None else _left_out(source.name, f"holds the same as {same}, and counts once")
 
 
-def _same(source: Source, sizes: dict[int, list[Path]]) -> Path | None:
-    """The log before it that holds the same as one that a folder holds; it is remembered by its size."""
-    if source.path is None or source.named or source.member is not None or source.path.suffix not in LOGS:
+def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
+    """The log before it that holds the same as one that a folder holds; `seen` are logs by size and by digest."""
+    path = source.path
+    if path is None or source.named or source.member is not None or path.suffix not in LOGS:
         return None
+    same = path
     # What is gone by now, or can't be opened, is told by whoever reads it.
     with suppress(OSError):
-        alike = sizes.setdefault(source.path.stat().st_size, [])
-        if alike:
-            from filecmp import cmp
+        first = seen.setdefault(path.stat().st_size, path)
+        if first is not path:
+            from hashlib import file_digest
 
-            if same := next((one for one in alike if cmp(one, source.path, shallow=False)), None):
-                return same
-        alike.append(source.path)
-    return None
+            for one in (first, path):
+                with one.open("rb") as stream:
+                    same = seen.setdefault(file_digest(stream, "blake2b").digest(), one)
+    return None if same is path else same
 
 
 def _sources(path: str) -> Iterator[Source]:

@@ -40,8 +40,7 @@ def of_places(project: Path | None = None, environment: Mapping[str, str] | None
         scopes = ("user", "project") if project else ("user",)
         for scope in scopes:
             for file in settings_of(agent).files:
-                base = Path.home() if scope == "user" else project or Path()
-                place = base / file.path.removeprefix("~/")
+                place = file.place(project)
                 if file.scope == scope and (scope == "project" or file.path.startswith("~/")) and place.is_file():
                     found += _given(agent, _data(place, file))
         found += _of_variables(agent, environment or {})

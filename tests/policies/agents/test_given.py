@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.config import of_file, of_places
@@ -135,6 +136,18 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
     # What is only this machine's goes before what the project shares.
     (tmp_path / "project/.claude/settings.local.json").write_text('{"autoCompactWindow": 275000}')
     assert [one.value for one in of_places(tmp_path / "project")] == [150_000, 250_000, 275_000]
+
+
+def test_the_folder_that_an_agents_variable_names_is_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "own"))
+    for place, window in (("home/.claude", 250_000), ("own", 150_000)):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
+    assert of_places() == [WINDOW]
+    assert change("claude-code", "autoCompactWindow", 200_000).path == tmp_path / "own" / "settings.json"
 
 
 @pytest.mark.parametrize(
