@@ -21,11 +21,11 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError, many
+from ctxsim.errors import CtxsimError, agreed, many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
 
-UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
+UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "compaction(s)"}
 
 
 @click.command("forecast")
@@ -97,7 +97,7 @@ def _lines(found: Forecasts) -> list[str]:
     """The answer: how much, how many, how sure, and from when on sessions count."""
     today = found.today
     main = "usd" if "usd" in today.amounts else "tokens"
-    sessions = f", {_range(today.come, '90')} sessions at your pace" if today.ahead.days else ""
+    sessions = agreed(f", {_range(today.come, '90')} session(s) at your pace") if today.ahead.days else ""
     kind = "90 %" if today.basis == "sessions" else "a range from other projects"
     lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
@@ -109,8 +109,8 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if today.basis == "priors":
         lines.append(
-            f"Too few sessions, {today.seen:,}, for an interval this far ahead: the range comes from how sessions of "
-            "other projects differ."
+            f"{many(today.seen, 'session(s)')} so far, too few for an interval this far ahead: the range comes from how "
+            "sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
@@ -137,7 +137,7 @@ def _range(amount: Amount, level: str, name: str = "") -> str:
     low, high = amount.ranges[level]
     unit = f" {UNITS[name]}" if name else ""
     ends = [_number(value, name) for value in (low, high)]
-    return f"{ends[0]}{unit}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}{unit}"
+    return agreed(f"{ends[0]}{unit}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}{unit}")
 
 
 def _number(value: float, name: str) -> str:
