@@ -109,8 +109,8 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if today.basis == "priors":
         lines.append(
-            f"{many(today.seen, 'session(s)')} so far, too few for an interval this far ahead: the range comes from how "
-            "sessions of other projects differ."
+            f"{many(today.seen, 'session(s)')} so far, too few for an interval this far ahead: the range comes from "
+            "how sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
