@@ -116,7 +116,7 @@ def test_advice_comes_though_it_cant_be_verified(wasteful: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("given", "two"),
     [
-        (["--undo", "--score"], "--undo and --score"), (["--undo", "logs"], "--undo and PATHS"),
+        (["--undo", "--score"], "--undo and --score"), (["--undo", "logs"], "--undo and paths"),
         (["--score", "--window", "9"], "--score and --window"), (["--apply", "--undo"], "--undo and --apply"),
     ],
 )  # fmt: skip

@@ -72,7 +72,7 @@ def command(
     restores it byte for byte.
     """
     if back:
-        _alone("--undo", ())
+        _alone("--undo")
         say(f"restored: {undo().path}")
         return
     if scoring:
@@ -129,14 +129,13 @@ def command(
         sys.exit(1)
 
 
-def _alone(option: str, beside: Sequence[str]) -> None:
-    """Raise click.UsageError where an option is given beside another one that has nothing to do with it."""
+def _alone(option: str, beside: Sequence[str] = ()) -> None:
+    """Raise click.UsageError where an option is given with another one that it would ignore."""
     context = click.get_current_context()
     for one in context.command.params:
-        told = context.get_parameter_source(one.name or "") == ParameterSource.COMMANDLINE
-        if told and option not in one.opts and one.name not in beside:
-            name = one.opts[0] if isinstance(one, click.Option) else one.human_readable_name
-            raise click.UsageError(f"{option} and {name} can't go together")
+        given = context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+        if given and option not in one.opts and one.name not in beside:
+            raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
 
 
 def _tell(written: Path, form: str) -> None:

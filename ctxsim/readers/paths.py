@@ -14,9 +14,6 @@ from ctxsim.readers.source.limits import MOST_FILES, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
-LOGS = (".json", ".jsonl", ".gz", ".zst")
-"""Of these, files that hold the same are one log twice. A database has a log beside it, and an archive members."""
-
 FOUND = "@found"
 """The sessions that agents keep on this machine."""
 
@@ -112,9 +109,9 @@ def sources(*paths: str) -> Iterator[Source]:
 
 
 def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
-    """The log before it that holds the same as one that a folder holds; `seen` are logs by size and by digest."""
+    """The log before it that holds the same as one in a folder; `seen` has logs by size and digest, no databases."""
     path = source.path
-    if path is None or source.named or source.member is not None or path.suffix not in LOGS:
+    if path is None or source.named or source.member is not None or path.suffix not in SUFFIXES[:4]:
         return None
     same = path
     # What is gone by now, or can't be opened, is told by whoever reads it.

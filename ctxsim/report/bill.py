@@ -152,13 +152,9 @@ def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
 
 
 PROGRAM = tuple(
-    Column(name, name, about)
-    for name, about in (
-        ("sessions", "with their sub-agents"), ("responses", "with recorded usage"),
-        ("tokens_read", "input read from the cache"), ("tokens_written", "input written to the cache"),
-        ("tokens_uncached", "the other input"), ("tokens_output", "output as far as logs state it"),
-        ("usd_recorded", "stated by logs"), ("usd_listed", "at list prices"), ("unpriced", "responses without a price"),
-    )
+    Column(name, name)
+    for name in ("sessions", "responses", "tokens_read", "tokens_written", "tokens_uncached", "tokens_output",
+                 "usd_recorded", "usd_listed", "unpriced")
 )  # fmt: skip
 
 
@@ -220,21 +216,14 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
     """Return what would have made it smaller; `whole` with its interval and how to do it."""
     month = any(one.month for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
-    about = "dollars of these sessions" if whole else ""
-    columns = [Column("change", "change", left=True),
-               Column("usd", "saves, USD a month" if month else "saves, USD", about),
-               Column("costs", "what it costs you", "in words" if whole else "", left=True, rank=1)]  # fmt: skip
+    columns = [Column("change", "change", left=True), Column("usd", "saves, USD a month" if month else "saves, USD"),
+               Column("costs", "what it costs you", "what is lost" if whole else "", True, 1)]  # fmt: skip
     if whole:
         lines = [(*line, one.share, one.low, one.high, one.month and one.month[0], one.month and one.month[1], one.kept,
                   one.how) for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
-        columns += [
-            Column(name, name, about)
-            for name, about in (
-                ("share", "of the bill"), ("low", "5th percentile of usd"), ("high", "95th percentile of usd"),
-                ("month_low", "dollars of a month, 5th percentile"), ("month_high", "the same, 95th percentile"),
-                ("kept", "least share of the uses of older results that it keeps"), ("how", "what to do"),
-            )
-        ]  # fmt: skip
+        about = {"low": "5th percentile", "high": "95th", "kept": "of the uses of older results", "how": "to do it"}
+        columns += [Column(name, name, about.get(name.removeprefix("month_"), ""))
+                    for name in ("share", "low", "high", "month_low", "month_high", "kept", "how")]  # fmt: skip
     return sheet("smaller", "", columns, lines)
 
 

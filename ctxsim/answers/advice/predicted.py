@@ -106,12 +106,11 @@ def mark(paths: Sequence[str]) -> str:
 
 
 def not_scored(paths: Sequence[str]) -> Iterator[str]:
-    """Yield how many predictions aren't known to be from the sessions under some paths, a line for each reason."""
+    """Yield how many predictions are from other paths than these, or from nobody knows which."""
     others = [one.over for one in kept() if one.over != mark(paths)]
-    if old := others.count(""):
-        yield f"Not scored: {many(old, 'prediction(s)')} by an earlier version, which didn't store what it read."
-    if rest := len(others) - old:
-        yield f"Not scored: {many(rest, 'prediction(s)')} from other sessions; name them: ctxsim advise PATHS --score"
+    if others:
+        old = f"; an earlier version didn't store the paths of {old:,}" if (old := others.count("")) else ""
+        yield f"Not scored: {many(len(others), 'prediction(s)')} from other paths{old}."
 
 
 def keep(one: Prediction, made: float, paths: Sequence[str]) -> None:

@@ -56,8 +56,7 @@ def test_a_prediction_is_of_what_it_was_made_from(tmp_path: Path, monkeypatch: p
         stream.write(msgspec.json.encode(SAID) + b"\n")
     assert [one.over for one in kept()] == [mark(["@found"]), mark([str(tmp_path / "theirs")]), ""]
     assert list(not_scored([])) == [
-        "Not scored: 1 prediction by an earlier version, which didn't store what it read.",
-        "Not scored: 1 prediction from other sessions; name them: ctxsim advise PATHS --score",
+        "Not scored: 2 predictions from other paths; an earlier version didn't store the paths of 1."
     ]
     with pytest.raises(CtxsimError, match="nothing was predicted from these sessions yet"):
         score("elsewhere")

@@ -9,7 +9,7 @@ import pytest
 from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import agent_of
-from ctxsim.policies.agents.config import of_file, of_places
+from ctxsim.policies.agents.config import _of_variables, of_file, of_places
 from ctxsim.policies.agents.given import Given, effect, hindrances, parameters_of, parsed, setting_of, written
 from ctxsim.policies.agents.lines import ENV, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
@@ -130,7 +130,7 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
         (tmp_path / place / ".claude/settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
     assert of_places() == [WINDOW]
     variables = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "300000", "PATH": "/bin"}
-    found = of_places(tmp_path / "project", variables)
+    found = [*of_places(tmp_path / "project"), *_of_variables("claude-code", variables)]
     assert [one.value for one in found] == [150_000, 250_000, 300_000]
     assert parameters_of("claude-code", found)["auto_compact_window"] == "300000"
     # What is only this machine's goes before what the project shares.
