@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -15,7 +15,7 @@ from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.advice.predicted import Came, kept, mark, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
-from ctxsim.api.runs import ReplayFields, Run, Text, bench
+from ctxsim.api.runs import ReplayFields, Run, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import agent_of, open_policy
 from ctxsim.policies.agents.config import of_places
@@ -73,7 +73,6 @@ def advise(
     goal: str = "dollars",
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
-    text: Text = "redacted",
     **options: Unpack[ReplayFields],
 ) -> Advised:
     """Return the settings to recommend to users of the agents that recorded these sessions.
@@ -97,16 +96,14 @@ def advise(
     look = some_of_each(found) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
-    def replayed(
-        over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
-    ) -> Run:
+    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], **how: Any) -> Run:
         labels = dict.fromkeys([NOTHING, label_of(given), *(label_of(given, one) for one in tried)])
-        return bench(over, list(labels), text=text, brackets=False, refetch=refetch, **options)
+        return bench(over, list(labels), brackets=False, **how, **options)
 
     singly = [one for agent in agents for one in alone(agent)]
-    looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
+    looked = replayed(look, [(one,) for one in singly], text="none", refetch=0)
     last = [one for agent in agents for one in finalists(looked, agent, goal)]
-    whole = replayed(paths, last, text)
+    whole = replayed(paths, last)
     there = {one.agent for one in whole.info.recorders or ()}
     each = (of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
     advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in each)

@@ -1,7 +1,7 @@
 """`ctxsim forecast`: what the next sessions will come to."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -134,10 +134,12 @@ def _agents_before(found: Forecasts, at: int) -> list[str]:
 
 
 def _range(amount: Amount, level: str, name: str = "") -> str:
-    low, high = amount.ranges[level]
-    unit = f" {UNITS[name]}" if name else ""
-    ends = [_number(value, name) for value in (low, high)]
-    return agreed(f"{ends[0]}{unit}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}{unit}")
+    return agreed(f"{' to '.join(_ends(amount, level, name))} {UNITS.get(name, '')}".strip())
+
+
+def _ends(amount: Amount, level: str, name: str) -> Iterable[str]:
+    """Both ends of a range, one where they are written alike."""
+    return dict.fromkeys(_number(value, name) for value in amount.ranges[level])
 
 
 def _number(value: float, name: str) -> str:
@@ -171,15 +173,13 @@ def _table(found: Forecasts) -> Sheet:
 def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
     amount = one.amounts[main]
 
-    def span(of: Amount, level: str, what: str) -> Cell:
-        ends = dict(zip(("low", "high"), of.ranges[level], strict=True))
-        return Cell(ends, _range(of, level).replace(" to ", "-") if not what else
-                    "-".join(_number(value, what) for value in of.ranges[level]))  # fmt: skip
+    def span(name: str, level: float = 0.9) -> Cell:
+        of, at = one.amounts[name], f"{100 * level:.0f}"
+        return Cell(dict(zip(("low", "high"), of.ranges[at], strict=True)), "-".join(_ends(of, at, name)))
 
     return (
-        name, Cell(amount.middle, _number(amount.middle, main)),
-        *(span(amount, f"{100 * level:.0f}", main) for level in LEVELS),
-        span(one.amounts["compactions"], "90", ""), span(one.amounts["refused"], "90", ""),
+        name, Cell(amount.middle, _number(amount.middle, main)), *(span(main, level) for level in LEVELS),
+        span("compactions"), span("refused"),
     )  # fmt: skip
 
 
