@@ -1,6 +1,7 @@
 """`ctxsim bill`: what did my sessions cost, on what, and what would have made it less?"""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -14,7 +15,9 @@ from ctxsim.cli.output import tell, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
-from ctxsim.errors import many
+from ctxsim.errors import InputError, many
+from ctxsim.policies.agents.config import of_places
+from ctxsim.policies.agents.given import hindrances
 from ctxsim.report import bill as told
 from ctxsim.results import InputInfo
 
@@ -68,7 +71,7 @@ def command(
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     opening, after = list(_opening(found, total)), list(told.pauses(misses(found.lines), total))
     less = None if alone else found.smaller()
-    closing = list(_closing(found, less)) if less else []
+    closing = list(_closing(found, less, not paths)) if less else []
     sheets = [rows, *([told.smaller_sheet(less, whole)] if less and less.savings else [])]
     if whole:
         show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
@@ -95,8 +98,11 @@ def _opening(found: Bill, total: Sum) -> Iterator[str]:
         yield f"{file}: {tokens:,} tokens, in every request."
 
 
-def _closing(found: Bill, less: Smaller) -> Iterator[str]:
+def _closing(found: Bill, less: Smaller, own: bool) -> Iterator[str]:
     yield from told.closing(less) if found.total().usd else ("No change is billed: no price is known.",)
+    if own and (settings := [one.given for one in less.savings if one.given]):
+        with suppress(InputError):
+            yield from hindrances(of_places(), settings)
     if (ahead := found.ahead()) is not None:
         yield told.pace(ahead)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Done, ctxsim
@@ -56,6 +57,22 @@ def test_narrow_columns_leave_and_are_named(folder: Path, monkeypatch: pytest.Mo
     lines = run(folder, "logs", "--by", "model", "--no-smaller", "-q").stdout.splitlines()
     assert any(line.startswith(" claude-sonnet-4-5") for line in lines) and "…" not in "".join(lines)
     assert "Left out at this width: read, new," in lines
+
+
+def test_a_setting_that_your_own_ones_hinder_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    own = folder / ".claude"
+    (own / "projects").mkdir(parents=True)
+    lines: list[Any] = claude_code(1)
+    # Nothing uses this result later; it is written once and read once.
+    lines[8]["message"]["content"][0]["content"] += "".join(f"noise {n * 7919:09} " for n in range(2_000))
+    for line, name in ((lines[9], "cache_creation_input_tokens"), (lines[11], "cache_read_input_tokens")):
+        line["message"]["usage"][name] += 10_000
+    (own / "projects" / "session-1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (own / "settings.json").write_text('{"env": {"BASH_MAX_OUTPUT_LENGTH": "9000"}}')
+    told = "BASH_MAX_OUTPUT_LENGTH in your settings overrides what was tried."
+    yours, theirs = (run(folder, *paths).stdout for paths in ((), (".claude/projects",)))
+    assert "bashOutputMaxChars = " in yours and told in " ".join(yours.split()) and told not in " ".join(theirs.split())
 
 
 def test_memory_files_are_counted_where_a_project_is_named(folder: Path) -> None:

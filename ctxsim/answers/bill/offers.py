@@ -36,19 +36,23 @@ DATE = re.compile(r"-20\d{6}$")
 """What the names of dated models end with."""
 
 
+Change = Callable[[Session, Requests, Effect], Requests]
+
+
 class Offer(msgspec.Struct, frozen=True):
     """A change with its name, for the sessions of one format, '' for all. Changes are made in their `order`.
 
-    `keeps`: it may lose what later calls used.
+    `keeps`: it may lose what later calls used. `given` is the setting that it is.
     """
 
     name: str
     order: int
-    change: Callable[[Session, Requests, Effect], Requests]
+    change: Change
     how: str
     format: str = ""
     keeps: bool = False
     told: str = ""
+    given: Given | None = None
 
     def loses(self, effect: Effect) -> str:
         """Return what it costs, in words."""
@@ -93,9 +97,9 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         key = "autoCompactWindow"
         limits = [(size, size - int(known.get("reserve", 0)) - int(known.get("buffer", 0))) for size in WINDOWS]
     yield [
-        Offer(name, 5, partial(changes.compacted_at, limit, summary), how, format, True)
-        for size, limit in limits for name, how in [_written(agent, key, size)]
-    ]  # fmt: skip
+        _setting(Given(agent, key, size), 5, partial(changes.compacted_at, limit, summary), format)
+        for size, limit in limits
+    ]
     if agent == "codex":
         cuts = [("", "tool_output_token_limit", size, size) for size in CUTS]
     else:
@@ -105,25 +109,28 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         yield [_cut(agent, format, *one) for one in bash]
     yield [_cut(agent, format, *one) for one in cuts]
     if agent == "claude-code":
-        keys = ("ENABLE_PROMPT_CACHING_1H", "FORCE_PROMPT_CACHING_5M")
-        (_, long), (_, short) = (_written(agent, key, 1) for key in keys)
         yield [
-            Offer("one-hour cache", 7, changes.hour_long_cache, long, format,
-                  told="nothing; {times:,} pauses keep the cache"),
-            Offer("five-minute cache", 7, changes.five_minute_cache, short, format,
+            Offer("one-hour cache", 7, changes.hour_long_cache, _written(Given(agent, "ENABLE_PROMPT_CACHING_1H", 1)),
+                  format, told="nothing; {times:,} pauses keep the cache"),
+            Offer("five-minute cache", 7, changes.five_minute_cache,
+                  _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), format,
                   told="{times:,} pauses lose the cache"),
         ]  # fmt: skip
 
 
 def _cut(agent: str, format: str, tool: str, key: str, size: int, tokens: int) -> Offer:
-    name, how = _written(agent, key, size)
-    return Offer(name, 3, partial(changes.results_cut, tokens, tool), how, format, True)
+    return _setting(Given(agent, key, size), 3, partial(changes.results_cut, tokens, tool), format)
 
 
-def _written(agent: str, key: str, value: int) -> tuple[str, str]:
-    """A setting as `advise` names it, and what to write where."""
-    ((file, wanted),) = lines([Given(agent, key, value)]).items()
-    return f"{key} = {value}", " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
+def _setting(given: Given, order: int, change: Change, format: str) -> Offer:
+    """A setting under the name that `advise` gives it."""
+    return Offer(f"{given.key} = {given.value}", order, change, _written(given), format, True, given=given)
+
+
+def _written(given: Given) -> str:
+    """What to write, and where."""
+    ((file, wanted),) = lines([given]).items()
+    return " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
 
 
 def _number(version: str) -> tuple[int, ...]:

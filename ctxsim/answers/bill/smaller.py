@@ -18,6 +18,7 @@ from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
+from ctxsim.policies.agents.given import Given
 
 Array = npt.NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class Saving(msgspec.Struct, frozen=True):
     the 5th and 95th percentile of its interval.
 
     `share` is of the bill. `loses` says what it costs, `how` how to do it. `kept` is the least share of the uses of
-    older results that it keeps, None where it touches none.
+    older results that it keeps, None where it touches none. `given` is the setting that it is.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Saving(msgspec.Struct, frozen=True):
     how: str
     kept: float | None
     times: int
+    given: Given | None = None
 
     @property
     def month(self) -> tuple[float, float] | None:
@@ -161,6 +163,7 @@ class _Paid:
         return Saving(
             " + ".join(offer.name for offer in chosen), usd, low, high, usd / self.usd if self.usd else 0.0,
             self.months, chosen[0].loses(effect), chosen[0].how, None if kept is None else max(0.0, kept), effect.times,
+            chosen[0].given,
         )  # fmt: skip
 
 
