@@ -80,7 +80,7 @@ def command(
             note(safe(line))
         show("bill", shown, form)
     if out:
-        from ctxsim.report.bill_plots import plot_bill
+        from ctxsim.report.usd_plots import plot_bill
 
         written = plot_bill(found.by("project" if by == "part" else by), out)  # type: ignore[arg-type]
         if not whole:

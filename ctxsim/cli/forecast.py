@@ -77,7 +77,7 @@ def command(
         say("No forecast could be tested: these sessions are too few.")
     show("forecast", sheets, form, forecasts=found.values())
     if out is not None:
-        from ctxsim.report.forecast_plots import plot_calibration, plot_forecast
+        from ctxsim.report.usd_plots import plot_calibration, plot_forecast
 
         said = _lines(found)
         if tried and not found.tried:
