@@ -10,6 +10,7 @@ CtxsimError
 """
 
 import difflib
+import re
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +23,16 @@ def one_line(text: str, longest: int = LONGEST) -> str:
     """Return a text as one line of at most `longest` characters, and how many more it had."""
     text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest:,} characters more)"
+
+
+def agreed(text: str) -> str:
+    """Return a text in which each `(s)` agrees with the number before it: `1 note(s)` is 1 note."""
+    return re.sub(r"\b(\d[\d,]*)( [^()\d]*)\(s\)", lambda one: one[1] + one[2] + "s" * (one[1] != "1"), text)
+
+
+def many(number: int, what: str) -> str:
+    """Return a number of things, as `many(2, "session(s)")`."""
+    return agreed(f"{number:,} {what}")
 
 
 class CtxsimError(Exception):
@@ -99,7 +110,6 @@ def how_to_install(extra: str) -> str:
     could register there. Rule: direct_url.json of PEP 610.
     """
     import json
-    import re
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit
 

@@ -16,7 +16,6 @@ import ctxsim
 from ctxsim.answers.advice.predicted import kept
 from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of, some_of_each
 from ctxsim.cli import cli
-from ctxsim.errors import CtxsimError
 from ctxsim.readers import sources
 from ctxsim.report.page import page_data
 
@@ -25,7 +24,7 @@ def sized(folder: Path, sizes: list[int]) -> list[str]:
     """Sources of these sizes, in this order, and the paths of some of them."""
     folder.mkdir()
     for number, size in enumerate(sizes):
-        (folder / f"{number:03}.jsonl").write_text(" " * size)
+        (folder / f"{number:03}.jsonl").write_text(f"{number:0{size}}")
     return [Path(one).name for one in some_of(list(sources(str(folder))))]
 
 
@@ -104,12 +103,30 @@ def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_
     assert "noise" not in repr(said) and said.settings == {"bashOutputMaxChars": said.settings["bashOutputMaxChars"]}
 
 
-def test_verify_looks_for_the_agent_before_it_searches(wasteful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def searched(*given: object, **said: object) -> None:
-        raise AssertionError("searched")
+def test_advice_comes_though_it_cant_be_verified(wasteful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PATH", "CTXSIM_AGENTS"):
+        monkeypatch.setenv(name, str(wasteful))
+    done = CliRunner().invoke(cli, ["advise", str(wasteful), "--verify"])
+    assert done.exit_code == 1 and '    "bashOutputMaxChars": ' in done.stdout
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("ctxsim: ")]
+    assert "not verified: claude-code: no 'claude' on the path; install " in line
+    assert "run: ctxsim check setting claude-code bashOutputMaxChars=" in line and line.endswith(" --install")
 
-    monkeypatch.setattr("ctxsim.cli.advise.advise", searched)
-    monkeypatch.setenv("PATH", str(wasteful))
-    monkeypatch.setenv("CTXSIM_AGENTS", str(wasteful))
-    with pytest.raises(CtxsimError, match="no 'claude' on the path"):
-        CliRunner().invoke(cli, ["advise", str(wasteful), "--verify"], catch_exceptions=False)
+
+@pytest.mark.parametrize(
+    ("given", "two"),
+    [
+        (["--undo", "--score"], "--undo and --score"), (["--undo", "logs"], "--undo and paths"),
+        (["--score", "--window", "9"], "--score and --window"), (["--apply", "--undo"], "--undo and --apply"),
+    ],
+)  # fmt: skip
+def test_what_an_option_would_ignore_is_refused(given: list[str], two: str) -> None:
+    done = CliRunner().invoke(cli, ["advise", *given])
+    assert done.exit_code == 2 and f"{two} can't go together" in done.stderr
+
+
+def test_models_without_a_price_are_named(wasteful: Path) -> None:
+    for log in wasteful.iterdir():
+        log.write_text(log.read_text().replace("claude-sonnet-4-5", "nobodys-model"))
+    done = CliRunner().invoke(cli, ["advise", str(wasteful)], catch_exceptions=False)
+    assert done.stdout.startswith("Claude Code 2.0.0, nobodys-model: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -12,10 +12,10 @@ from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
-from ctxsim.answers.advice.predicted import Came, kept, scored
+from ctxsim.answers.advice.predicted import Came, kept, mark, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
-from ctxsim.api.runs import ReplayFields, Run, Text, bench
+from ctxsim.api.runs import ReplayFields, Run, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import agent_of, open_policy
 from ctxsim.policies.agents.config import of_places
@@ -44,14 +44,12 @@ class Advised(msgspec.Struct, frozen=True):
     """What to set, by agent.
 
     - `replays`: the settings that were replayed, with today's settings among them.
-    - `unreadable`: number of sources that couldn't be read.
     - `run`: the run of all sessions under the best settings.
     """
 
     agents: tuple[AgentAdvice, ...]
     replays: int
     run: Run
-    unreadable: int = 0
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
@@ -75,7 +73,6 @@ def advise(
     goal: str = "dollars",
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
-    text: Text = "none",
     **options: Unpack[ReplayFields],
 ) -> Advised:
     """Return the settings to recommend to users of the agents that recorded these sessions.
@@ -99,21 +96,19 @@ def advise(
     look = some_of_each(found) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
-    def replayed(
-        over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
-    ) -> Run:
+    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], **how: Any) -> Run:
         labels = dict.fromkeys([NOTHING, label_of(given), *(label_of(given, one) for one in tried)])
-        return bench(over, list(labels), text=text, brackets=False, refetch=refetch, **options)
+        return bench(over, list(labels), brackets=False, **how, **options)
 
     singly = [one for agent in agents for one in alone(agent)]
-    looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
+    looked = replayed(look, [(one,) for one in singly], text="none", refetch=0)
     last = [one for agent in agents for one in finalists(looked, agent, goal)]
-    whole = replayed(paths, last, text)
+    whole = replayed(paths, last)
     there = {one.agent for one in whole.info.recorders or ()}
     each = (of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
     advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in each)
     tried = {*((one,) for one in singly), *last}
-    return Advised(advised, len(tried) + 1, whole, sum(bool(one.error) for one in whole.info.inputs))
+    return Advised(advised, len(tried) + 1, whole)
 
 
 def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
@@ -126,25 +121,12 @@ def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
     return agents
 
 
-def must_be_there(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> None:
-    """Raise CtxsimError where no agent that recorded these sessions is installed: nothing could be verified."""
-    from ctxsim.api.probing import place_of
-
-    paths = paths_of(what) or [FOUND]
-    first: CtxsimError | None = None
-    for agent in agents_of(list(sources(*paths)), paths):
-        try:
-            place_of(agent)
-            return
-        except CtxsimError as error:
-            first = first or error
-    assert first is not None  # there is an agent
-    raise first
-
-
 def _are_files(found: Sequence[Source]) -> bool:
-    """Whether each source is a file of its own."""
-    return all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found)
+    """Whether each source that is read is a file of its own."""
+    return all(
+        one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))
+        for one in found
+    )
 
 
 def some_of(found: Sequence[Source]) -> list[str]:
@@ -172,16 +154,16 @@ def some_of_each(found: Sequence[Source]) -> list[str]:
 
 
 def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:
-    """Compare each prediction that `ctxsim advise` stored with the sessions that came after it.
+    """Compare each prediction that `ctxsim advise` made from these paths with the sessions that came after it.
 
     - `what`: paths. Default: the agents' own folders.
 
     Raises CtxsimError if nothing was predicted, and as `bench` does.
     """
-    predictions = kept()
-    if not predictions:
-        raise CtxsimError("nothing was predicted on this machine yet: ctxsim advise predicts")
     paths = paths_of(what)
+    predictions = [one for one in kept() if one.over == mark(paths)]
+    if not predictions:
+        raise CtxsimError("nothing was predicted from these sessions yet: ctxsim advise predicts")
     run = bench(paths or [FOUND], [NOTHING], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
     return scored(predictions, {agent: sessions_of(AsSetRun(run, NOTHING, agent), NOTHING) for agent in agents})

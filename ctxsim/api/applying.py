@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, write
@@ -32,8 +31,7 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
     if one.file == CODE:
         raise CtxsimError(f"{agent}: {key} is an argument in your code; write it there")
     file = _file(agent, one, "user" if project is None else "project")
-    path = Path(file.path).expanduser() if project is None else Path(project, file.path)
-    return planned(path, file.format, keys, value)
+    return planned(file.place(project), file.format, keys, value)
 
 
 def apply(

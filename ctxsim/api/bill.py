@@ -14,7 +14,7 @@ from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Facts, Session
 from ctxsim.answers.bill.sums import Bill as Lines
-from ctxsim.answers.bill.sums import By, Sum, billed, key_of
+from ctxsim.answers.bill.sums import By, Sum, billed, key_of, sessions_of
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.source import Source
@@ -75,7 +75,6 @@ class Bill(msgspec.Struct, frozen=True):
 
     def ahead(self, days: int = DAYS) -> Forecast | None:
         """Return a forecast for the next days. Return None without sessions, or if one has no time."""
-        from ctxsim.answers.bill.ahead import sessions_of
         from ctxsim.answers.forecast.forecast import forecast
         from ctxsim.answers.forecast.horizon import Next
 
@@ -181,6 +180,7 @@ def _sessions(
         except InputError as error:
             errors.append(str(error))
         yield from found
+        left_out += [f"{one.name}: {line}" for one in found for line in one.skipped]
         if tell:
             tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
 

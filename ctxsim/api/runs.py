@@ -19,7 +19,7 @@ from ctxsim.answers.advice.settings import label_in
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
 from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, many
 from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
@@ -79,7 +79,7 @@ class Run(results.Run):
         return growth_of(picture(self))
 
     def __repr__(self) -> str:
-        return f"<run {self.info.name}: {self.transcripts} transcript(s), {len(self.labels)} policies>"
+        return f"<run {self.info.name}: {many(self.transcripts, 'transcript(s)')}, {len(self.labels)} policies>"
 
     def _repr_html_(self) -> str:
         """The table that `ctxsim bench` prints."""

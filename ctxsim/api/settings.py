@@ -64,7 +64,7 @@ def settings(pattern: str = "*") -> Settings:
     `*` and `?` in the pattern are wild. Raises CtxsimError if nothing matches, and InputError for a file that can't be
     used.
     """
-    agents = [name for name in settings_names() if fnmatchcase(name, pattern)]
+    agents = [name for name in settings_names() if fnmatchcase(name, pattern.lower())]
     rows = [_row(name, one) for name in agents or settings_names() for one in settings_of(name).entries]
     found = rows if agents else [row for row in rows if fnmatchcase(row.key.lower(), pattern.lower())]
     if not found:

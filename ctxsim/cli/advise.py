@@ -1,24 +1,28 @@
 """`ctxsim advise`: what to set in the agent that recorded your sessions."""
 
+import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from ctxsim.answers.advice.found import AgentAdvice
-from ctxsim.answers.advice.predicted import HORIZONS, keep
-from ctxsim.api.advising import Advised, advise, construct, must_be_there, score
+from ctxsim.answers.advice.predicted import HORIZONS, keep, not_scored
+from ctxsim.api.advising import Advised, advise, construct, score
 from ctxsim.api.applying import apply, undo
 from ctxsim.api.probing import check_setting
 from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell_newer, tell_written
+from ctxsim.cli.output import tell, tell_newer, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
+from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.runs.conduct import Watch
@@ -68,13 +72,15 @@ def command(
     restores it byte for byte.
     """
     if back:
-        if write:
-            raise click.UsageError("--apply and --undo can't go together")
+        _alone("--undo")
         say(f"restored: {undo().path}")
         return
     if scoring:
+        _alone("--score", ("paths", "form", "out"))
         if form not in ("table", "json"):
             raise click.UsageError("--score prints lines, or --format json")
+        for line in not_scored(paths):
+            note(line, err=True)
         came = score(paths)
         if form == "json":
             show("advise", (), form, came=msgspec.to_builtins(came))
@@ -90,8 +96,6 @@ def command(
         raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
-    if verify:
-        must_be_there(paths)
     rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
     if framework is not None:
         said = {name: value for name, value in said.items() if name not in ("settings", "project")}
@@ -100,7 +104,7 @@ def command(
         if framework is not None:
             framed = construct(framework, paths, watch=watch, **said, **rules)
         else:
-            found = advise(paths, watch=watch, text="none" if out is None else "redacted", **said, **rules)
+            found = advise(paths, watch=watch, **said, **rules)
     if framework is not None:
         if form == "json":
             show("advise", (), form, advice=msgspec.to_builtins(framed))
@@ -115,13 +119,23 @@ def command(
         _tell(write_page(found.run, out, said["goal"], said=tuple(answer(found))), form)
     for agent in found:
         if agent.prediction is not None:
-            keep(agent.prediction, time.time())
-        if verify:
-            _verify(agent)
+            keep(agent.prediction, time.time(), paths)
         if write:
             _apply(agent, said["project"])
-    if found.unreadable:
-        note(f"{found.unreadable} source(s) can't be replayed; ctxsim transcripts check says why", err=True)
+    unverified = [line for agent in found if verify for line in _verify(agent)]
+    for line in unverified:
+        tell(line)
+    if tell_what_was_left_out(found.run.info, stored=False) or unverified:
+        sys.exit(1)
+
+
+def _alone(option: str, beside: Sequence[str] = ()) -> None:
+    """Raise click.UsageError where an option is given with another one that it would ignore."""
+    context = click.get_current_context()
+    for one in context.command.params:
+        given = context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+        if given and option not in one.opts and one.name not in beside:
+            raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
 
 
 def _tell(written: Path, form: str) -> None:
@@ -130,14 +144,17 @@ def _tell(written: Path, form: str) -> None:
         tell_written([written])
 
 
-def _verify(one: AgentAdvice) -> None:
-    """Run the installed agent with each setting that is advised, in the newest model that recorded."""
+def _verify(one: AgentAdvice) -> Iterator[str]:
+    """Run the installed agent with each setting that is advised, and its main model; yield why that couldn't be."""
     for given in one.settings:
         others = {other.key: other.value for other in one.settings if other != given}
-        model = one.models[-1] if one.models else ""
-        say()
-        for line in lines(check_setting(one.agent, {given.key: given.value, **others}, model=model)):
-            say(line)
+        try:
+            seen = check_setting(one.agent, {given.key: given.value, **others}, model=next(iter(one.models), ""))
+        except CtxsimError as error:
+            why = str(error).removesuffix(", or add --install")
+            yield f"not verified: {why}, or run: ctxsim check setting {one.agent} {given.key}={given.value} --install"
+            continue
+        say("\n".join(("", *lines(seen))))
 
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:

@@ -1,19 +1,24 @@
 """`ctxsim bill`: what did my sessions cost, on what, and what would have made it less?"""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import console, tell, tell_written
+from ctxsim.cli.output import tell, tell_written
 from ctxsim.cli.progress import progress
-from ctxsim.cli.show import escaped, show
+from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
+from ctxsim.errors import InputError, many
+from ctxsim.policies.agents.config import of_places
+from ctxsim.policies.agents.given import hindrances
 from ctxsim.report import bill as told
-from ctxsim.report.sheet import Sheet, rich_table
 from ctxsim.results import InputInfo
 
 
@@ -64,20 +69,18 @@ def command(
     if not total.responses:
         _finish(found, f"{', '.join(paths or (FOUND,))}: no response with recorded usage")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
+    opening, after = list(_opening(found, total)), list(told.pauses(misses(found.lines), total))
+    less = None if alone else found.smaller()
+    closing = list(_closing(found, less, not paths)) if less else []
+    sheets = [rows, *([told.smaller_sheet(less, whole)] if less and less.savings else [])]
     if whole:
-        sheets = [rows, *([] if alone else [told.smaller_sheet(found.smaller(), True)])]
-        show("bill", [one for one in sheets if one.rows], form)
-    else:
-        _say(found, total)
-        _table(rows)
-        if by != "part":
-            note(told.SHARES)
-        for line in told.pauses(misses(found.lines), total):
-            note(line)
-        if not alone:
-            _say_smaller(found)
+        show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
+    for lines, shown in ([(opening, sheets[:1]), (after, sheets[1:]), (closing, [])]) if not whole else ():
+        for line in lines:
+            note(safe(line))
+        show("bill", shown, form)
     if out:
-        from ctxsim.report.bill_plots import plot_bill
+        from ctxsim.report.usd_plots import plot_bill
 
         written = plot_bill(found.by("project" if by == "part" else by), out)  # type: ignore[arg-type]
         if not whole:
@@ -85,39 +88,23 @@ def command(
     _finish(found)
 
 
-def _table(one: Sheet) -> None:
-    out = console()
-    out.print(rich_table(escaped(one), out.width))
-
-
-def _say(found: Bill, total: Sum) -> None:
+def _opening(found: Bill, total: Sum) -> Iterator[str]:
     lines = found.lines
-    formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
-    say()
-    beside = unfinished(lines), summaries(lines)
-    for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
-        note(safe(line))
-    if lines.older:
-        note(safe(told.older(lines)))
+    yield from told.opening(lines, total, unfinished(lines), summaries(lines))
+    yield from told.older(lines)
     if lines.repeated:
-        those = (
-            "response is in several files and is" if lines.repeated == 1 else "responses are in several files and are"
-        )
-        note(f"{lines.repeated:,} {those} counted once.")
-    if lines.unrecorded:
-        note(f"Not included: {lines.unrecorded:,} response{'s' * (lines.unrecorded != 1)} without recorded usage.")
+        yield f"Counted once: {many(lines.repeated, 'response(s)')} that several files hold."
     for file, tokens in found.memory.items():
-        note(f"{file}: {tokens:,} tokens, in every request.")
+        yield f"{file}: {tokens:,} tokens, in every request."
 
 
-def _say_smaller(found: Bill) -> None:
-    less = found.smaller()
-    if less.savings:
-        _table(told.smaller_sheet(less, False))
-    for line in told.closing(less) if found.total().usd else ("No change is billed: no price is known.",):
-        note(safe(line))
+def _closing(found: Bill, less: Smaller, own: bool) -> Iterator[str]:
+    yield from told.closing(less) if found.total().usd else ("No change is billed: no price is known.",)
+    if own and (settings := [one.given for one in less.savings if one.given]):
+        with suppress(InputError):
+            yield from hindrances(of_places(), settings)
     if (ahead := found.ahead()) is not None:
-        note(told.pace(ahead))
+        yield told.pace(ahead)
 
 
 def _finish(found: Bill, why: str = "") -> None:

@@ -12,7 +12,7 @@ from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, many
 from ctxsim.readers import read
 from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
@@ -62,7 +62,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     rows = scored.compactions
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
     summaries = f"{unreadable} of them without a readable summary"
-    found = f"{present} recorded compaction{'s' * (present != 1)} in {transcripts} transcript{'s' * (transcripts != 1)}"
+    found = f"{many(present, 'recorded compaction(s)')} in {many(transcripts, 'transcript(s)')}"
     say(f"{found}; {summaries}{without}\n")
     if rows:
         show("compactions", [compaction_sheet(rows)], "table")

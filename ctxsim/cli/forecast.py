@@ -1,6 +1,7 @@
 """`ctxsim forecast`: what the next sessions will come to."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, agreed, many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
 
-UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
+UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "compaction(s)"}
 
 
 @click.command("forecast")
@@ -76,7 +77,7 @@ def command(
         say("No forecast could be tested: these sessions are too few.")
     show("forecast", sheets, form, forecasts=found.values())
     if out is not None:
-        from ctxsim.report.forecast_plots import plot_calibration, plot_forecast
+        from ctxsim.report.usd_plots import plot_calibration, plot_forecast
 
         said = _lines(found)
         if tried and not found.tried:
@@ -88,14 +89,15 @@ def command(
             written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
         if form == "table":
             tell_written([written])
-    tell_what_was_left_out(found.run.info, stored=False)
+    if tell_what_was_left_out(found.run.info, stored=False):
+        sys.exit(1)
 
 
 def _lines(found: Forecasts) -> list[str]:
     """The answer: how much, how many, how sure, and from when on sessions count."""
     today = found.today
     main = "usd" if "usd" in today.amounts else "tokens"
-    sessions = f", {_range(today.come, '90')} sessions at your pace" if today.ahead.days else ""
+    sessions = agreed(f", {_range(today.come, '90')} session(s) at your pace") if today.ahead.days else ""
     kind = "90 %" if today.basis == "sessions" else "a range from other projects"
     lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
@@ -107,14 +109,14 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if today.basis == "priors":
         lines.append(
-            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: "
-            "the range comes from how sessions of other projects differ."
+            f"{many(today.seen, 'session(s)')} so far, too few for an interval this far ahead: the range comes from "
+            "how sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
         share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
                 "(--backtest shows them)" if held else ""  # fmt: skip
-        lines.append(f"From {today.seen:,} session{'s' * (today.seen != 1)}{share}.")
+        lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"
@@ -132,10 +134,12 @@ def _agents_before(found: Forecasts, at: int) -> list[str]:
 
 
 def _range(amount: Amount, level: str, name: str = "") -> str:
-    low, high = amount.ranges[level]
-    unit = f" {UNITS[name]}" if name else ""
-    ends = [_number(value, name) for value in (low, high)]
-    return f"{ends[0]}{unit}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}{unit}"
+    return agreed(f"{' to '.join(_ends(amount, level, name))} {UNITS.get(name, '')}".strip())
+
+
+def _ends(amount: Amount, level: str, name: str) -> Iterable[str]:
+    """Both ends of a range, one where they are written alike."""
+    return dict.fromkeys(_number(value, name) for value in amount.ranges[level])
 
 
 def _number(value: float, name: str) -> str:
@@ -169,14 +173,13 @@ def _table(found: Forecasts) -> Sheet:
 def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
     amount = one.amounts[main]
 
-    def span(of: Amount, level: str, what: str) -> Cell:
-        return Cell(list(of.ranges[level]), _range(of, level).replace(" to ", "-") if not what else
-                    "-".join(_number(value, what) for value in of.ranges[level]))  # fmt: skip
+    def span(name: str, level: float = 0.9) -> Cell:
+        of, at = one.amounts[name], f"{100 * level:.0f}"
+        return Cell(dict(zip(("low", "high"), of.ranges[at], strict=True)), "-".join(_ends(of, at, name)))
 
     return (
-        name, Cell(amount.middle, _number(amount.middle, main)),
-        *(span(amount, f"{100 * level:.0f}", main) for level in LEVELS),
-        span(one.amounts["compactions"], "90", ""), span(one.amounts["refused"], "90", ""),
+        name, Cell(amount.middle, _number(amount.middle, main)), *(span(main, level) for level in LEVELS),
+        span("compactions"), span("refused"),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import click
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
-from ctxsim.errors import one_line
+from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
 
@@ -147,7 +147,8 @@ def tell_keys(info: RunInfo) -> None:
         whose = ", ".join(f"{count} {issuer}" for issuer, count in sorted(keys.items()))
         done = "left in the results by --text kept" if info.secrets_kept else "redacted in the results"
         left = f"; not looked for: {NOT_LOOKED_FOR}"
-        click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}{left}", err=True)
+        found = many(keys.total(), "likely key(s)")
+        click.echo(f"warning: {found} in the transcripts ({whose}): {done}{left}", err=True)
 
 
 def tell_what_was_left_out(info: RunInfo, stored: bool = True) -> int:
@@ -156,10 +157,12 @@ def tell_what_was_left_out(info: RunInfo, stored: bool = True) -> int:
     errors = [source.error for source in info.inputs if source.error]
     if notes:
         shown = None if loudness() == "verbose" else NOTES_SHOWN
-        note(f"{len(notes)} note(s) on what was left out or mended{'; the first' if shown else ''}:", err=True)
+        more = shown is not None and len(notes) > shown
+        about = many(len(notes), "note(s) on what was left out or mended")
+        note(f"{about}{'; the first' if more else ''}:", err=True)
         for one in notes[:shown]:
-            note(f"  {one_line(one)}", err=True)
-        if shown and len(notes) > shown:
+            note(f"  {agreed(one_line(one))}", err=True)
+        if more:
             note(f"  ... -v shows all of them{', as does run.json under inputs[].notes' if stored else ''}", err=True)
     for error in errors:
         tell(error)

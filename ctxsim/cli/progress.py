@@ -10,9 +10,10 @@ import click
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness
 from ctxsim.cli.terminal import safe
+from ctxsim.errors import agreed
 from ctxsim.results import InputInfo
 
-TOLD_S = 5.0
+TOLD_S = 30.0
 """Seconds between two lines."""
 
 
@@ -83,8 +84,10 @@ class _EachFile(_Course):
         if finished is not None:
             now, before = perf_counter(), self._told or self._began
             self._told = now
-            calls = f"{finished.transcripts:,} transcripts, {finished.calls:,} calls" if finished.calls else "no call"
-            detail(f"{finished.name}: {calls}, {now - before:.2f} s")
+            calls = (
+                f"{finished.transcripts:,} transcript(s), {finished.calls:,} call(s)" if finished.calls else "no call"
+            )
+            detail(f"{finished.name}: {agreed(calls)}, {now - before:.2f} s")
 
 
 class _Lines(_Course):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from ctxsim.cli.loudness import Clock, detail, note, timed
 from ctxsim.cli.output import tell
-from ctxsim.errors import InputError, NotATranscript
+from ctxsim.errors import InputError, NotATranscript, agreed
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.source import Source
 from ctxsim.transcript import Transcript
@@ -39,9 +39,10 @@ class Reading:
             transcripts, calls = transcripts + 1, calls + len(transcript.calls)
             yield transcript
             for one in transcript.notes:
-                detail(f"{transcript.name}: {one}")
+                detail(f"{transcript.name}: {agreed(one)}")
         self._all.seconds += clock.seconds
-        detail(f"{source.name}: {transcripts:,} transcripts, {calls:,} calls, read in {clock.seconds:.2f} s")
+        found = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
+        detail(f"{source.name}: {found}, read in {clock.seconds:.2f} s")
 
     def finish(self) -> None:
         """Tell each once and exit: with status 1 if there was an error."""

@@ -27,7 +27,7 @@ from ctxsim.cli.output import (
 )
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show_run
-from ctxsim.errors import Stopped
+from ctxsim.errors import Stopped, many
 from ctxsim.report.sheet import Sheet
 from ctxsim.results.folder import RunFolder
 from ctxsim.runs.conduct import Watch
@@ -102,7 +102,8 @@ class Runs:
                 raise
         tell_keys(made.info)
         if not made.info.complete:
-            click.echo(f"Stopped: {len(made.info.inputs)} source(s) done and written; go on with --resume", err=True)
+            done = many(len(made.info.inputs), "source(s)")
+            click.echo(f"Stopped: {done} done and written; go on with --resume", err=True)
         tell_fits(made)
         if told:
             tell_recorders(made.info)

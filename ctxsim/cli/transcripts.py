@@ -16,6 +16,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.errors import agreed, many
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
 from ctxsim.report.sheet import Cell, Column, sheet
@@ -71,16 +72,18 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
             continue
         usage = f"usage in {found.calls_with_usage}" if found.calls_with_usage else "no usage"
         parent = f", sub-agent of {one.parent}" if one.parent else ""
+        held = f"{many(found.messages, 'message(s)')}, {many(found.results, 'tool result(s)')}"
         say(
-            f"{one.name}: {one.format}{f' ({one.model})' if one.model else ''}, {calls} calls "
-            f"({usage}), {found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
+            f"{one.name}: {one.format}{f' ({one.model})' if one.model else ''}, {many(calls, 'call(s)')} "
+            f"({usage}), {held}, {many(found.tokens, 'token(s)')}{parent}"
         )
         for note in one.notes:
-            say(f"    {note}")
+            say(f"    {agreed(note)}")
     if form != "table":
         show("transcripts check", [sheet("transcripts", "", CHECKED, rows)], form)
     elif formats:
-        say(f"{formats.total()} transcripts: " + ", ".join(f"{n} {name}" for name, n in formats.most_common()))
+        each = ", ".join(f"{n} {name}" for name, n in formats.most_common())
+        say(f"{many(formats.total(), 'transcript(s)')}: {each}")
     reading.finish()
 
 
@@ -161,11 +164,12 @@ def find_command(list_paths: bool) -> None:
             for path in one.paths:
                 click.echo(safe(str(path)))
         return
+    widest = max((len(one.place.format) for one in found), default=0)
     for one in found:
         span = " to ".join(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (one.first_s, one.last_s))
         say(
-            f"{one.place.agent:<12} {len(one.paths):>6,} paths {one.bytes / 1e6:>9,.1f} MB  {span}  "
-            f"{one.place.format:<12} {one.folder!s}"
+            f"{one.place.agent:<12} {many(len(one.paths), 'path(s)'):>12} {one.bytes / 1e6:>9,.1f} MB  {span}  "
+            f"{one.place.format:<{widest}} {one.folder!s}"
         )
     if not found:
         agents = ", ".join(dict.fromkeys(place.agent for place in PLACES))

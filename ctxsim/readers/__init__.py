@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxsim.errors import CtxsimError, ReaderFailed, told
+from ctxsim.errors import CtxsimError, NotATranscript, ReaderFailed, told
 from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
 from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
@@ -33,6 +33,13 @@ def _read(source: Source) -> Iterator[Transcript]:
 
 
 def read(path: str) -> Iterator[Transcript]:
-    """Return the transcripts of a file, a folder or standard input, in order. Raises InputError."""
+    """Return the transcripts of a file, a folder or standard input, in order; what else a folder holds is left out.
+
+    Raises InputError.
+    """
     for source in sources(path):
-        yield from read_source(source)
+        try:
+            yield from read_source(source)
+        except NotATranscript:
+            if source.named:
+                raise

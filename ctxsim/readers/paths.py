@@ -3,6 +3,7 @@
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def _leads_out(path: Path, root: Path) -> bool:
     return path.is_symlink() and path.exists() and not path.resolve().is_relative_to(root)
 
 
-def _left_out(path: Path, why: str) -> Source:
+def _left_out(path: Path | str, why: str) -> Source:
     return Source(str(path), refused=NotATranscript(path, why))
 
 
@@ -93,15 +94,36 @@ def sources(*paths: str) -> Iterator[Source]:
     `git:repository@ref:folder` are files of a commit, `s3://bucket/folder/` objects of a store, `@found` what agents
     keep here. `column:NAME:path` names the column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it.
     `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
-    of them mean comes once. Raises InputError if one means nothing, UnknownName or LabelError for no reader.
+    of them mean comes once, and so does what a folder holds in two files. Raises InputError if one means nothing,
+    UnknownName or LabelError for no reader.
     """
     seen = set()
+    logs: dict[int | bytes, Path] = {}
     for path in paths:
         for source in _sources(path):
             key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
-                yield source
+                same = _same(source, logs)
+                yield source if same is None else _left_out(source.name, f"holds the same as {same}, and counts once")
+
+
+def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
+    """The log before it that holds the same as one in a folder; `seen` has logs by size and digest, no databases."""
+    path = source.path
+    if path is None or source.named or source.member is not None or path.suffix not in SUFFIXES[:4]:
+        return None
+    same = path
+    # What is gone by now, or can't be opened, is told by whoever reads it.
+    with suppress(OSError):
+        first = seen.setdefault(path.stat().st_size, path)
+        if first is not path:
+            from hashlib import file_digest
+
+            for one in (first, path):
+                with one.open("rb") as stream:
+                    same = seen.setdefault(file_digest(stream, "blake2b").digest(), one)
+    return None if same is path else same
 
 
 def _sources(path: str) -> Iterator[Source]:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
-from ctxsim.errors import InputError, LabelError, NotATranscript, unknown
+from ctxsim.errors import LabelError, NotATranscript, unknown
 from ctxsim.plugins import forgotten_by, installed
 from ctxsim.plugins.files import load_file
 from ctxsim.readers import formats
@@ -156,7 +156,7 @@ def detect(sample: Sample) -> Reader:
     if sample.folder and (found := owner(sample.folder)):
         return found
     if not sample.start.strip():
-        raise InputError(sample.source.name, "is empty")
+        raise NotATranscript(sample.source.name, "is empty")
     marked = [file for file in _files().values() if file.name not in ORDER and not sample.marks.isdisjoint(file.marks)]
     general = [_files()[name] for name in ORDER]
     rest = [file for file in _files().values() if file not in (*marked, *general)]

@@ -11,6 +11,7 @@ from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
 from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, ranges_of, size, usd, weak
+from ctxsim.errors import agreed, many
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 WIDTH = 80
@@ -44,8 +45,8 @@ def _figures(one: AgentAdvice) -> list[str]:
 def constructor_screen(one: Framed) -> list[str]:
     """Return the lines of advice for those who build with a framework."""
     take = one.take
-    many = f"{take.transcripts:,} transcript{'s' * (take.transcripts != 1)}"
-    head = f"{one.framework}: {many}, {size(one.now, one.amount)} without compaction."
+    found = many(take.transcripts, "transcript(s)")
+    head = f"{one.framework}: {found}, {size(one.now, one.amount)} without compaction."
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
@@ -91,9 +92,9 @@ def _spaced(paragraphs: Sequence[Sequence[str]]) -> list[str]:
 def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
-    many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
     where = " (--settings reads yours)" if one.defaults else ""
-    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} {_as_set(one)}{where}."
+    found = many(one.sessions, "session(s)")
+    return f"{one.title}{models}: {found}, {size(one.now, one.amount)} {_as_set(one)}{where}."
 
 
 def _as_set(one: AgentAdvice) -> str:
@@ -165,20 +166,20 @@ def _month(one: AgentAdvice) -> str:
 def came_answer(found: Sequence[Came]) -> str:
     """Return in a sentence how often what came lay within what was predicted, as advised and as it was set before."""
     advised, as_set = sum(one.advised for one in found), sum(one.as_set for one in found)
-    many = f"{len(found)} prediction{'s' if len(found) > 1 else ''}"
-    return f"{advised} of {many} held for the advised settings, {as_set} for the earlier ones; nine in ten should."
+    of = many(len(found), "prediction(s)")
+    return f"{advised} of {of} held for the advised settings, {as_set} for the earlier ones; nine in ten should."
 
 
 def came_lines(found: Sequence[Came]) -> list[str]:
     """Return how often predictions held, and what came after each."""
     lines = [came_answer(found)] * bool(found)
     for one in found:
-        said, many = one.prediction, one.sessions
+        said, ahead = one.prediction, one.sessions
         lines += [
             "",
-            f"{title_of(said.agent)}, advised on {day(said.made)}: {usd(one.usd)} USD in the first {many} sessions.",
-            f"    Predicted with the advised settings: {_held(said.advised[many], one.advised)}.",
-            f"    Predicted with the earlier settings: {_held(said.as_set[many], one.as_set)}.",
+            f"{title_of(said.agent)}, advised on {day(said.made)}: {usd(one.usd)} USD in the first {ahead} sessions.",
+            f"    Predicted with the advised settings: {_held(said.advised[ahead], one.advised)}.",
+            f"    Predicted with the earlier settings: {_held(said.as_set[ahead], one.as_set)}.",
         ]  # fmt: skip
     return lines
 
@@ -225,22 +226,21 @@ def _nothing(one: AgentAdvice) -> str:
     part = [each for each in one.tried if each.sessions < one.sessions]
     some = f" ({len(part)} on {_some(one, part)})" if part else ""
     return (
-        f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''}{some} {surely}saves more than {least} "
+        f"Change nothing. None of {_settings(len(one.tried))} tried over {many(one.sessions, 'session(s)')}{some} "
+        f"{surely}saves more than {least} "
         f"See what you pay for: {BILL}"
     )
 
 
 def _doubts(one: AgentAdvice) -> list[str]:
     found = []
+    parts = f"{one.take.priced:,} of {many(one.take.transcripts, 'transcript(s)')}"
+    if one.take.transcripts != one.sessions:
+        parts += " (sub-agents and compactions begin new ones)"
     if one.amount == "tokens" and one.goal == "dollars":
-        found.append(
-            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens are compared."
-        )
+        found.append(f"Prices are known for {parts}, so tokens are compared.")
     elif one.amount == "usd" and one.take.priced < one.take.transcripts:
-        found.append(
-            f"Dollars cover only the {one.take.priced:,} of {one.take.transcripts:,} transcripts with known prices."
-        )
+        found.append(f"Dollars cover only {parts}: those with known prices.")
     if one.sessions == 1:
         found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
@@ -299,7 +299,7 @@ def _change(share: Share | None) -> str:
 
 
 def _settings(count: int, more: str = "") -> str:
-    return f"{count}{more} setting{'s' if count != 1 else ''}"
+    return agreed(f"{count}{more} setting(s)")
 
 
 def _were(count: int) -> str:

@@ -9,6 +9,7 @@ from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Bill, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
+from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
 
@@ -22,17 +23,17 @@ HEAD, RESULTS, ANSWERS = "head", "results", "assistant"
 GROUPS = {facts.ASSISTANT: ANSWERS, facts.THINKING: ANSWERS, facts.ASKED: ANSWERS, facts.OUTPUT: ANSWERS}
 
 CAUSE = {
-    "pause": "pause{s} longer than the cache lasts", "model": "change{s} of model",
-    "other": "cache miss{es} without a logged cause",
-}  # fmt: skip
+    "pause": "pause(s) longer than the cache lasts",
+    "model": "change(s) of model",
+    "other": "request(s) that missed the cache without a logged cause",
+}
 
 COLUMNS = (
-    Column("usd", "USD"), Column("head", "head"), Column("results", "results"), Column("assistant", "assistant"),
-    Column("read_again", "read"), Column("new", "new"),
+    Column("usd", "USD"), Column("head", "head", "share of USD for system prompt and tools", rank=1),
+    Column("results", "results", "for tool results", rank=2),
+    Column("assistant", "assistant", "for the model's texts and calls", rank=3),
+    Column("read_again", "read", "from the cache", rank=5), Column("new", "new", "the other input", rank=4),
 )  # fmt: skip
-
-
-SHARES = "Shares of USD. head: system prompt and tools; results: of tools; read: from the cache; new: the other input."
 
 
 def usd(value: float) -> str:
@@ -56,13 +57,14 @@ def group(part: str) -> str:
     return RESULTS if part.startswith(facts.RESULTS) else GROUPS.get(part, "")
 
 
-def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[float, float] | None,
-            begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:  # fmt: skip
+def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:
     """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
-    agents = ", ".join(dict.fromkeys(name_of(one) for one in formats))
-    when = f", {_dates(*span_s)}" if span_s else ""
+    found = sorted(bill.sessions, key=lambda one: -len(one.responses))
+    agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
+    when = f", {_dates(*span_s)}" if (span_s := bill.span_s()) else ""
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
-    yield f"{agents}: {sessions:,} session{'s' * (sessions != 1)}{when}, {cost}."
+    sessions = _roots(bill)
+    yield f"{agents}: {many(len(sessions), 'session(s)')}{when}, {cost}."
     if total.usd_recorded and total.usd_listed:
         yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from tokens at list prices."
     elif total.usd:
@@ -72,23 +74,30 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
             else "Dollars are computed from recorded tokens at that day's list prices."
         )
     if total.unpriced:
-        have = "has" if total.unpriced == 1 else "have"
-        yield f"{total.unpriced:,} of {total.responses:,} responses {have} no known price: their dollars are missing."
+        yield f"Dollars are missing for {total.unpriced:,} of {total.responses:,} responses: their price is unknown."
     if begun[0] >= 1_000:
         yield (f"Not included: about {usd(begun[1])} USD for {tokens(begun[0])} output tokens "
                "that the logs don't count.")  # fmt: skip
     if compactions[0]:
         about = f"about {usd(compactions[1])} USD for " if compactions[1] else ""
-        yield (f"Not included: {about}the requests of {compactions[0]:,} "
-               f"compaction{'s' * (compactions[0] != 1)}, which the logs leave out.")  # fmt: skip
+        yield f"Not included: {about}the requests of {many(compactions[0], 'compaction(s)')}, which the logs leave out."
+    if bill.unrecorded:
+        silent = len(sessions - total.sessions)
+        those = f", among them all of {many(silent, 'session(s)')}" if silent else ""
+        yield f"Not included: {many(bill.unrecorded, 'response(s)')} without recorded usage{those}."
 
 
-def older(bill: Bill) -> str:
-    """Return how many sessions are left out as older, and which agents are with them."""
-    count, there = len(bill.older), {one.format for one in bill.sessions}
+def _roots(bill: Bill) -> set[str]:
+    return {one.root for one in bill.sessions}
+
+
+def older(bill: Bill) -> Iterator[str]:
+    """Yield how many sessions are left out as older, and which agents are with them."""
+    count, there = len({one.root for one in bill.older} - _roots(bill)), {one.format for one in bill.sessions}
     gone = " and ".join(dict.fromkeys(name_of(one.format) for one in bill.older if one.format not in there))
     alone = f", all sessions of {gone} among them" if gone else ""
-    return f"{count:,} older session{'s are' if count > 1 else ' is'} left out{alone}; --days 0 takes all."
+    if count:
+        yield f"Left out: {many(count, 'older session(s)')}{alone}; --days 0 takes all."
 
 
 def _dates(first_s: float, last_s: float) -> str:
@@ -103,8 +112,7 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
     """Yield a line for each cause of misses that cost a hundredth of the bill."""
     for cause, one in found.items():
         if one.usd >= 0.01 * total.usd > 0:
-            what = CAUSE[cause].format(s="s" * (one.times != 1), es="es" * (one.times != 1))
-            yield (f"{one.times:,} {what} made the agent pay again for {tokens(one.tokens)} tokens: "
+            yield (f"{many(one.times, CAUSE[cause])} made the agent pay again for {tokens(one.tokens)} tokens: "
                    f"{usd(one.usd)} USD.")  # fmt: skip
 
 
@@ -189,9 +197,11 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
         lines.append((f"{len(ordered) - len(shown)} more", Cell(rest[3], usd(rest[3]) if total.usd else "-"),
                       _share(rest[3], total.usd), *_classes("", rest)))  # fmt: skip
     columns = [
-        Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all"),
-        Column("tokens_read", "read again"), Column("tokens_written", "written"), Column("tokens_new", "uncached"),
-        Column("tokens_output", "output"),
+        Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all", "share of USD", rank=1),
+        Column("tokens_read", "read again", "tokens from the cache", rank=4),
+        Column("tokens_written", "written", "tokens to the cache", rank=3),
+        Column("tokens_new", "uncached", "tokens of the other input", rank=2),
+        Column("tokens_output", "output", "tokens of responses", rank=5),
     ]  # fmt: skip
     return sheet("parts", "", columns, lines)
 
@@ -207,11 +217,13 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
     month = any(one.month for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
     columns = [Column("change", "change", left=True), Column("usd", "saves, USD a month" if month else "saves, USD"),
-               Column("costs", "what it costs you", left=True)]  # fmt: skip
+               Column("costs", "what it costs you", "what is lost" if whole else "", True, 1)]  # fmt: skip
     if whole:
         lines = [(*line, one.share, one.low, one.high, one.month and one.month[0], one.month and one.month[1], one.kept,
                   one.how) for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
-        columns += [Column(name, name) for name in ("share", "low", "high", "month_low", "month_high", "kept", "how")]
+        about = {"low": "5th percentile", "high": "95th", "kept": "of the uses of older results", "how": "to do it"}
+        columns += [Column(name, name, about.get(name.removeprefix("month_"), ""))
+                    for name in ("share", "low", "high", "month_low", "month_high", "kept", "how")]  # fmt: skip
     return sheet("smaller", "", columns, lines)
 
 
@@ -233,10 +245,12 @@ def closing(found: Smaller) -> Iterator[str]:
         month = " a month" if found.together.month else ""
         yield f"These changes overlap. The best of them together save {_range(found.together)} USD{month}:"
         yield f"  {found.together.name}"
-    yield ""
+        yield ""
     for one in found.savings:
         if one.how:
             yield f"{one.name}: {one.how}"
+    if any(one.kept is not None for one in found.savings):
+        yield "For settings, ctxsim advise is more exact: it replays these sessions."
 
 
 def pace(ahead: Forecast) -> str:

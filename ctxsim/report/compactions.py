@@ -5,6 +5,7 @@ from itertools import groupby
 
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
 from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
+from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
@@ -74,7 +75,7 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     for agent, group in groupby(sorted(rows, key=lambda row: row.agent), key=lambda row: row.agent):
         members = list(group)
         sessions = len({row.root for row in members})
-        yield f"{agent}: {_number(len(members), 'compaction')} in {_number(sessions, 'session')}"
+        yield f"{agent}: {many(len(members), 'compaction(s)')} in {many(sessions, 'session(s)')}"
         for name, kept, needed in SHARES:
             found = shares(members, kept, needed)
             if found:
@@ -101,13 +102,13 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     if len(known) < FEWEST:
         yield (
             f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again by "
-            f"then. Your own {_number(len(known), 'compaction')} can't tell: it takes {FEWEST}."
+            f"then. Your own {many(len(known), 'compaction(s)')} can't tell: it takes {FEWEST}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}
     roots = [row.root for row in known]
     used = ", ".join(f"{sum(counts[kind][0]):,} {kind}" for kind in KINDS)
-    yield f"Identifiers used after {_number(len(known), 'compaction')}: {used}."
+    yield f"Identifiers used after {many(len(known), 'compaction(s)')}: {used}."
     yield "Share of these that had come again before they were used (90 % intervals, by session):"
     yield f"{'':<31} {'lost':>14} {'kept: control':>14} {'excess':>17}"
     for at, name in enumerate(("same call or file fetched again", "any later result shows it"), 1):
@@ -187,10 +188,6 @@ def _mean(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]
 def _told(interval: Interval, percent: bool) -> str:
     mean, low, high = (f"{value:.1%}" if percent else f"{value:.2f}" for value in interval)
     return f"{mean} ({low}..{high})"
-
-
-def _number(count: int, name: str) -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _tokens(value: int | None) -> str:

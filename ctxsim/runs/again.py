@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.errors import CtxsimError, InputError
+from ctxsim.errors import CtxsimError, InputError, many
 from ctxsim.readers import sources
 from ctxsim.readers.source import Source
 from ctxsim.results import TABLES, InputInfo, Run, RunInfo
@@ -121,7 +121,7 @@ def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Ite
     for what, names in told.items():
         if names:
             more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-            yield f"{len(names):,} input(s) {what}: {', '.join(names[:SHOWN])}{more}"
+            yield f"{many(len(names), 'input(s)')} {what}: {', '.join(names[:SHOWN])}{more}"
 
 
 def _differences(run: Run, now: Run) -> Iterator[str]:

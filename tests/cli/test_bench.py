@@ -136,9 +136,7 @@ def test_a_stranger_among_transcripts_is_left_out_but_a_named_one_is_a_mistake(t
     inputs = json.loads((tmp_path / "results" / "logs" / "run.json").read_text())["inputs"]
     assert {one["name"]: one["transcripts"] for one in inputs} == {"logs/b.json": 1, "logs/package.json": 0}
     checked = ctxsim("transcripts", "check", "logs", cwd=tmp_path)
-    assert (
-        checked.returncode == 0 and "left out:" in checked.stderr and "1 transcripts: 1 openai-chat" in checked.stdout
-    )
+    assert checked.returncode == 0 and "left out:" in checked.stderr and "1 transcript: 1 openai-chat" in checked.stdout
     assert ctxsim("bench", "logs/package.json", cwd=tmp_path).returncode == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Done, ctxsim
@@ -26,10 +27,13 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     done = run(folder, "logs")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[1] == "Claude Code, Codex: 2 sessions, 5 January 2026, 0.02 USD."
-    assert lines[2] == "Dollars are computed from recorded tokens at that day's list prices."
-    assert "project" in lines[5] and "read" in lines[5] and "new" in lines[5]
-    assert "Not included: 6 responses without recorded usage." in lines
+    assert lines[:3] == [
+        "Claude Code, Codex, openai-chat: 3 sessions, 5 January 2026, 0.02 USD.",
+        "Dollars are computed from recorded tokens at that day's list prices.",
+        "Not included: 6 responses without recorded usage, among them all of 1 session.",
+    ]
+    assert "project" in lines[4] and "read" in lines[4] and "new" in lines[4]
+    assert "\n\n\n" not in done.stdout
     assert "what it costs you" in done.stdout or "would have made the bill 2 % smaller" in done.stdout
     assert all(len(line) <= 80 for line in lines), "it fits the terminal"
 
@@ -46,6 +50,29 @@ def test_rows_are_by_what_was_asked_and_programs_get_all(folder: Path) -> None:
         and "results of Bash," in parts
     )
     assert run(folder, "logs", "--by", "year").returncode == 2
+
+
+def test_narrow_columns_leave_and_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = run(folder, "logs", "--by", "model", "--no-smaller", "-q").stdout.splitlines()
+    assert any(line.startswith(" claude-sonnet-4-5") for line in lines) and "…" not in "".join(lines)
+    assert "Left out at this width: read, new," in lines
+
+
+def test_a_setting_that_your_own_ones_hinder_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    own = folder / ".claude"
+    (own / "projects").mkdir(parents=True)
+    lines: list[Any] = claude_code(1)
+    # Nothing uses this result later; it is written once and read once.
+    lines[8]["message"]["content"][0]["content"] += "".join(f"noise {n * 7919:09} " for n in range(2_000))
+    for line, name in ((lines[9], "cache_creation_input_tokens"), (lines[11], "cache_read_input_tokens")):
+        line["message"]["usage"][name] += 10_000
+    (own / "projects" / "session-1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (own / "settings.json").write_text('{"env": {"BASH_MAX_OUTPUT_LENGTH": "9000"}}')
+    told = "BASH_MAX_OUTPUT_LENGTH in your settings overrides what was tried."
+    yours, theirs = (run(folder, *paths).stdout for paths in ((), (".claude/projects",)))
+    assert "bashOutputMaxChars = " in yours and told in " ".join(yours.split()) and told not in " ".join(theirs.split())
 
 
 def test_memory_files_are_counted_where_a_project_is_named(folder: Path) -> None:
@@ -67,7 +94,7 @@ def test_what_is_remembered_is_removed_by_one_command(folder: Path) -> None:
 def test_what_cant_be_read_is_told_and_the_rest_is_billed(folder: Path) -> None:
     (folder / "logs" / "broken.jsonl").write_text('{"cut": ')
     done = run(folder, "logs", "--no-smaller")
-    assert "2 sessions" in done.stdout and "broken.jsonl" in done.stderr
+    assert "3 sessions" in done.stdout and "broken.jsonl" in done.stderr
     (folder / "other").mkdir()
     (folder / "other" / "chat.json").write_text((folder / "logs" / "chat-1.json").read_text())
     none = run(folder, "other")
@@ -80,7 +107,9 @@ def test_what_has_no_price_is_not_free(folder: Path) -> None:
         (folder / "logs" / f"unpriced-{seed}.jsonl").write_text(text.replace("thread-1", f"thread-{seed + 5}"))
     alone = ("logs/unpriced-1.jsonl", "--days", "0")
     done = run(folder, *alone)
-    assert "6 of 6 responses have no known price" in done.stdout and "0.00" not in done.stdout
+    assert (
+        "Dollars are missing for 6 of 6 responses: their price is unknown." in done.stdout and "0.00" not in done.stdout
+    )
     assert "No change is billed: no price is known." in done.stdout
     assert "At this pace the next 30 days: " in done.stdout and " tokens (too few sessions" in done.stdout
     (table,) = (

@@ -90,7 +90,7 @@ def test_errors_are_told_to_the_quiet(folder: Path) -> None:
 def test_verbose_says_what_each_file_gave_what_was_fitted_and_times(folder: Path) -> None:
     done = ctxsim(*BENCH.split(), "-v", cwd=folder)
     told = done.stderr
-    assert "logs/chat-1.json: 1 transcripts, 6 calls, " in told and "logs/package.json: no call, " in told
+    assert "logs/chat-1.json: 1 transcript, 6 calls, " in told and "logs/package.json: no call, " in told
     assert "logs/package.json: left out: is no transcript format" in told
     # The hidden head of an invented rollout is 1,000 tokens, less what its first text counts.
     assert re.search(
@@ -105,7 +105,7 @@ def test_verbose_says_what_each_file_gave_what_was_fitted_and_times(folder: Path
 
 def test_verbose_of_a_command_that_reads(folder: Path) -> None:
     told = ctxsim("transcripts", "stats", "logs", "-v", cwd=folder).stderr
-    assert re.search(r"^logs/claude-1\.jsonl: 1 transcripts, 6 calls, read in \d\.\d\d s$", told, re.M)
+    assert re.search(r"^logs/claude-1\.jsonl: 1 transcript, 6 calls, read in \d\.\d\d s$", told, re.M)
     assert "left out: logs/package.json: is no transcript format" in told
     assert re.search(r"^read: \d\.\d\d s$", told, re.M)
 

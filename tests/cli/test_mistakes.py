@@ -216,7 +216,7 @@ SLIPS = {
     "advise nowhere": "nowhere: does not exist",
     "advise log": "log: does not exist; did you mean logs?",
     "advise logs --out nowhere/x.html": "nowhere/x.html: No such file or directory; is the path right?",
-    "advise logs --apply --undo": "--apply and --undo can't go together; see: ctxsim advise --help",
+    "advise --apply --undo": "--undo and --apply can't go together; see: ctxsim advise --help",
     "bench mask": "mask: no file or folder; it is named by --policy mask",
     "bench documented-53k": "documented-53k: no file or folder; it is named by --scenario documented-53k",
     "bench run": "run: is a finished run, which ctxsim report shows; name the recordings",

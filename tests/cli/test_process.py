@@ -118,4 +118,4 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
         [sys.executable, "-m", "ctxsim", "transcripts", "check", "-"], cwd=tmp_path, input=json.dumps(CHAT),
         capture_output=True, text=True,
     )  # fmt: skip
-    assert done.returncode == 0 and "1 transcripts: 1 openai-chat" in done.stdout, done.stderr
+    assert done.returncode == 0 and "1 transcript: 1 openai-chat" in done.stdout, done.stderr

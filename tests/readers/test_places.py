@@ -22,9 +22,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def put(path: Path, text: str = "not read") -> Path:
+def put(path: Path, text: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_text(text or f"not read: {path.name}")
     return path
 
 
@@ -42,7 +42,7 @@ def test_what_lies_in_the_places_is_listed_and_nothing_else(home: Path, monkeypa
     found = {one.place.agent: one for one in kept()}
     assert set(found) == {"Claude Code", "Codex", "OpenCode"}
     assert found["Claude Code"].paths == (claude,)
-    assert found["Claude Code"].bytes == len("not read")
+    assert found["Claude Code"].bytes == len("not read: s.jsonl")
     assert found["Codex"].paths == (codex,)
     assert [path.name for path in found["OpenCode"].paths] == ["storage"]
     assert [source.path for source in sources("@found")][:2] == [claude, codex]
@@ -61,7 +61,7 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
     assert {agent: one.paths for agent, one in found.items()} == {
         "OpenCode": (opencode,), "Goose": (goose,), "Cursor": (cursor,),
     }  # fmt: skip
-    assert found["OpenCode"].bytes == len("not readlog")
+    assert found["OpenCode"].bytes == len("not read: opencode.dblog")
     assert {source.path for source in sources("@found")} == {opencode, goose, cursor}
 
 

@@ -125,7 +125,9 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
     assert "Prices are known for 1 of 3 transcripts, so tokens are compared." in " ".join(screen(unpriced))
     partly = msgspec.structs.replace(unpriced, amount="usd")
-    assert "Dollars cover only the 1 of 3 transcripts with known prices." in " ".join(screen(partly))
+    assert "Dollars cover only 1 of 3 transcripts: those with known prices." in " ".join(screen(partly))
+    cut = msgspec.structs.replace(partly, sessions=2)
+    assert "1 of 3 transcripts (sub-agents and compactions begin new ones): those" in " ".join(screen(cut))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_inputs_that_are_missing_new_or_changed_are_named(run: Path) -> None:
     with Path("logs/b.jsonl").open("a") as log:
         log.write("\n")
     assert told(run) == [
-        "1 input(s) missing: logs/a.jsonl", "1 input(s) changed: logs/b.jsonl", "1 input(s) new: logs/c.jsonl",
+        "1 input missing: logs/a.jsonl", "1 input changed: logs/b.jsonl", "1 input new: logs/c.jsonl",
     ]  # fmt: skip
     shutil.rmtree("logs")
     assert told(run)[0].startswith("an input is missing: logs")
@@ -94,7 +94,7 @@ def test_recordings_that_have_moved_are_known_by_what_they_hold(text: str, run: 
     assert told(Path("moved"), "elsewhere") == []
     Path("elsewhere/x.jsonl").unlink()
     (line,) = told(Path("moved"), "elsewhere")
-    assert line.startswith("1 input(s) missing: ") and line.endswith("source 3" if text == "none" else "logs/c.jsonl")
+    assert line.startswith("1 input missing: ") and line.endswith("source 3" if text == "none" else "logs/c.jsonl")
 
 
 def test_another_version_is_told_and_nothing_replayed(run: Path) -> None:

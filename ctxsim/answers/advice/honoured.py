@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
+from ctxsim.errors import many
 from ctxsim.results.run_info import Recorder
 
 OFF = 0.05
@@ -24,7 +25,7 @@ def _line(limit: int | None, ones: Sequence[Recorder]) -> str:
             return ""
         return (
             f"Not as set: no compaction expected before a refusal, but it came at {_k(median(seen))} tokens in "
-            f"{len(seen)} transcript{'s' * (len(seen) != 1)}."
+            f"{many(len(seen), 'transcript(s)')}."
         )
     off = [at for at in seen if abs(at - limit) > OFF * limit]
     never = [one for one in ones if one.compacted_at is None and (one.peak or 0) > (1 + OFF) * limit]

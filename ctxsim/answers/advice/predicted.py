@@ -1,8 +1,9 @@
 """What advice predicted, kept without any text, and what came after."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 
@@ -10,6 +11,8 @@ from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.forecast.forecast import Amount, forecast, saving
 from ctxsim.answers.forecast.horizon import Next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
+from ctxsim.errors import many
+from ctxsim.readers.paths import FOUND
 from ctxsim.results import Run
 
 HORIZONS = (5, 10, 20)
@@ -22,7 +25,8 @@ class Prediction(msgspec.Struct, frozen=True):
     """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
     many sessions. `days` are those of the next 30 days, None where sessions have no times; `saves` is the share that
     the settings save of these, draw by draw. `made` is when, in seconds, UTC, and `seen` the sessions it is told from:
-    those since `since`, in seconds too, where something changed then.
+    those since `since`, in seconds too, where something changed then. `over` marks the paths of these sessions; it is
+    '' in what earlier versions kept.
     """
 
     agent: str
@@ -34,6 +38,7 @@ class Prediction(msgspec.Struct, frozen=True):
     seen: int = 0
     since: float | None = None
     saves: Amount | None = None
+    over: str = ""
 
 
 class Came(msgspec.Struct, frozen=True):
@@ -94,12 +99,26 @@ def place() -> Path:
     return Path(root, "ctxsim", "advised.jsonl")
 
 
-def keep(one: Prediction, made: float) -> None:
-    """Add a prediction to the file, with the time when it was made."""
+def mark(paths: Sequence[str]) -> str:
+    """Return eight characters that stand for some paths; for none, and for FOUND, for the user's home."""
+    places = {str(Path.home() if path == FOUND else Path(path).resolve()) for path in paths or [FOUND]}
+    return f"{crc32(os.fsencode(chr(0).join(sorted(places)))):08x}"
+
+
+def not_scored(paths: Sequence[str]) -> Iterator[str]:
+    """Yield how many predictions are from other paths than these, or from nobody knows which."""
+    others = [one.over for one in kept() if one.over != mark(paths)]
+    if others:
+        old = f"; an earlier version didn't store the paths of {old:,}" if (old := others.count("")) else ""
+        yield f"Not scored: {many(len(others), 'prediction(s)')} from other paths{old}."
+
+
+def keep(one: Prediction, made: float, paths: Sequence[str]) -> None:
+    """Add a prediction to the file, with the time when it was made and a mark of what it was made from."""
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab") as stream:
-        stream.write(msgspec.json.encode(msgspec.structs.replace(one, made=made)) + b"\n")
+        stream.write(msgspec.json.encode(msgspec.structs.replace(one, made=made, over=mark(paths))) + b"\n")
 
 
 def kept() -> list[Prediction]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.facts import Facts, Large, Response, Session, server_of
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
@@ -65,7 +66,8 @@ def _session(transcript: Transcript) -> Session:
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(_beside(call.usage, call, outside) for call in transcript.beside if call.usage),
         tuple(names), tuple(large), dict(Frequencies(_tools(transcript.items))), float(np.median(ratios or [USUAL])),
-        None if stated else transcript.cost_usd, sum(call.usage is None for call in transcript.calls),
+        None if stated else transcript.cost_usd, tuple(call.time_s for call in transcript.calls if call.usage is None),
+        tuple(line for line in transcript.notes if SKIPPED in line),
     )  # fmt: skip
 
 

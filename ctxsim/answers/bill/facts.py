@@ -68,7 +68,8 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
     """A recorded conversation: whose, its responses in order, those outside it, and the names of its parts.
 
     `chars_per_token` is fitted to its recorded usage, or a prior. `uses` has by tool how often it was called. `usd` is
-    what the log states of the session where it states nothing of its responses. `unrecorded` responses have no usage.
+    what the log states of the session where it states nothing of its responses. `unrecorded` are the times of responses
+    without usage. `skipped` says which lines couldn't be read.
     """
 
     name: str
@@ -83,7 +84,13 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
     uses: dict[str, int] = {}
     chars_per_token: float = 4.0
     usd: float | None = None
-    unrecorded: int = 0
+    unrecorded: tuple[float | None, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """The session that it belongs to: a sub-agent's is its parent's."""
+        return self.parent or self.name
 
 
 class Facts(msgspec.Struct, frozen=True, array_like=True):

@@ -14,7 +14,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Facts, Session
 from ctxsim.readers.source import Source
 
-VERSION = 1
+VERSION = 2
 """Of the facts and of how they are told from a recording: whoever changes either counts it up."""
 
 Extract = Callable[[Source], Facts]

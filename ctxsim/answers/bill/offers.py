@@ -12,7 +12,9 @@ from ctxsim.answers.bill.changes import Effect, Requests
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
-from ctxsim.policies.agents.settings import settings_of, values_for
+from ctxsim.policies.agents.given import Given
+from ctxsim.policies.agents.lines import ENV, lines
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.simulator.provider.priors import tokens_per_counted
 
 ASSUMED_SUMMARY = 5_000
@@ -34,19 +36,23 @@ DATE = re.compile(r"-20\d{6}$")
 """What the names of dated models end with."""
 
 
+Change = Callable[[Session, Requests, Effect], Requests]
+
+
 class Offer(msgspec.Struct, frozen=True):
     """A change with its name, for the sessions of one format, '' for all. Changes are made in their `order`.
 
-    `keeps`: it may lose what later calls used.
+    `keeps`: it may lose what later calls used. `given` is the setting that it is.
     """
 
     name: str
     order: int
-    change: Callable[[Session, Requests, Effect], Requests]
+    change: Change
     how: str
     format: str = ""
     keeps: bool = False
     told: str = ""
+    given: Given | None = None
 
     def loses(self, effect: Effect) -> str:
         """Return what it costs, in words."""
@@ -69,7 +75,7 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
                           if part.startswith(SERVER)}):  # fmt: skip
         yield [Offer(f'MCP server "{server}" off', 1, partial(changes.without_server, server),
                      f"take {server} out of the agent's MCP settings",
-                     told="you used it in {times:,} of {chances:,} sessions")]  # fmt: skip
+                     told="used in {times:,} of {chances:,} transcripts")]  # fmt: skip
     for format, agent in AGENT_OF.items():
         own = [one for one in bill.sessions if one.format == format]
         if own:
@@ -91,10 +97,9 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         key = "autoCompactWindow"
         limits = [(size, size - int(known.get("reserve", 0)) - int(known.get("buffer", 0))) for size in WINDOWS]
     yield [
-        Offer(f"{key} {size // 1000}K", 5, partial(changes.compacted_at, limit, summary),
-              _written(agent, key, size), format, True)
+        _setting(Given(agent, key, size), 5, partial(changes.compacted_at, limit, summary), format)
         for size, limit in limits
-    ]  # fmt: skip
+    ]
     if agent == "codex":
         cuts = [("", "tool_output_token_limit", size, size) for size in CUTS]
     else:
@@ -105,27 +110,27 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
     yield [_cut(agent, format, *one) for one in cuts]
     if agent == "claude-code":
         yield [
-            Offer("one-hour cache", 7, changes.hour_long_cache, _written(agent, "ENABLE_PROMPT_CACHING_1H", 1), format,
-                  told="nothing; {times:,} pauses keep the cache"),
-            Offer("five-minute cache", 7, changes.five_minute_cache, _written(agent, "FORCE_PROMPT_CACHING_5M", 1),
-                  format, told="{times:,} pauses lose the cache"),
+            Offer("one-hour cache", 7, changes.hour_long_cache, _written(Given(agent, "ENABLE_PROMPT_CACHING_1H", 1)),
+                  format, told="nothing; {times:,} pauses keep the cache"),
+            Offer("five-minute cache", 7, changes.five_minute_cache,
+                  _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), format,
+                  told="{times:,} pauses lose the cache"),
         ]  # fmt: skip
 
 
 def _cut(agent: str, format: str, tool: str, key: str, size: int, tokens: int) -> Offer:
-    how = _written(agent, key, size)
-    return Offer(f"{key} {size:,}", 3, partial(changes.results_cut, tokens, tool), how, format, True)
+    return _setting(Given(agent, key, size), 3, partial(changes.results_cut, tokens, tool), format)
 
 
-def _written(agent: str, key: str, value: int) -> str:
+def _setting(given: Given, order: int, change: Change, format: str) -> Offer:
+    """A setting under the name that `advise` gives it."""
+    return Offer(f"{given.key} = {given.value}", order, change, _written(given), format, True, given=given)
+
+
+def _written(given: Given) -> str:
     """What to write, and where."""
-    known = settings_of(agent)
-    entry = next(one for one in known.entries if one.key == key)
-    if env := getattr(entry, "env", ""):
-        return f"export {env}={value}"
-    name = getattr(entry, "file", "")
-    path = next((one.path for one in known.files if one.path.endswith(name)), name)
-    return f'"{key}": {value} in {path}' if path.endswith("json") else f"{key} = {value} in {path}"
+    ((file, wanted),) = lines([given]).items()
+    return " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
 
 
 def _number(version: str) -> tuple[int, ...]:

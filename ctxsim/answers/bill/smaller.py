@@ -18,6 +18,7 @@ from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
+from ctxsim.policies.agents.given import Given
 
 Array = npt.NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class Saving(msgspec.Struct, frozen=True):
     the 5th and 95th percentile of its interval.
 
     `share` is of the bill. `loses` says what it costs, `how` how to do it. `kept` is the least share of the uses of
-    older results that it keeps, None where it touches none.
+    older results that it keeps, None where it touches none. `given` is the setting that it is.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Saving(msgspec.Struct, frozen=True):
     how: str
     kept: float | None
     times: int
+    given: Given | None = None
 
     @property
     def month(self) -> tuple[float, float] | None:
@@ -102,12 +104,11 @@ class _Paid:
     def __init__(self, bill: Bill, prices: PriceList) -> None:
         self.prices = prices
         within = {id(line.response) for line in bill.lines}
-        names = {session.name for session in bill.sessions}
         # A response that stands in two files is changed in the one that is billed.
         self.sessions = [
             (one, [id(response) in within for response in one.responses]) for one in bill.sessions if one.responses
         ]
-        roots = [one.parent if one.parent in names else one.name for one, _ in self.sessions]
+        roots = [one.root for one, _ in self.sessions]
         numbers = {root: n for n, root in enumerate(dict.fromkeys(roots))}
         self.root = np.array([numbers[root] for root in roots], dtype=int)
         self.usd = sum(line.paid.usd for line in bill.lines)
@@ -162,6 +163,7 @@ class _Paid:
         return Saving(
             " + ".join(offer.name for offer in chosen), usd, low, high, usd / self.usd if self.usd else 0.0,
             self.months, chosen[0].loses(effect), chosen[0].how, None if kept is None else max(0.0, kept), effect.times,
+            chosen[0].given,
         )  # fmt: skip
 
 

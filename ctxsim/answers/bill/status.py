@@ -30,6 +30,9 @@ LATE_SINCE, LATE = [2, 1, 153], ("claude-sonnet-4-5", "claude-haiku-4-5")
 SMALLEST, LARGEST = 100_000, 1_000_000
 """Of `autoCompactWindow`; another value is ignored, that of its variable is moved to the nearer end."""
 
+FILES = ("settings.local.json", "settings.json")
+"""Of a project, the one that goes first before the other; a user has the last one."""
+
 MOST_GROWTHS = 400
 """Of one session: what came before says little of what comes next."""
 
@@ -69,7 +72,8 @@ def line(said: Any, home: Path, cache: Path) -> str:
     if (usd := _of(said, "cost").get("total_cost_usd")) is not None:
         parts.append(f"{_number(usd):,.2f} USD")
     project = Path(str(_of(said, "workspace").get("project_dir") or "."))
-    limit = _limit(size, [project / ".claude", home], dict(os.environ), _proactive(said))
+    files = [*(project / ".claude" / name for name in FILES), home / FILES[-1]]
+    limit = _limit(size, files, dict(os.environ), _proactive(said))
     if used and limit:
         parts.append(_ahead(limit - used, [one.get("growths", []) for one in known.values()]))
     shown = " · ".join(filter(None, parts))
@@ -98,15 +102,15 @@ def _proactive(said: State) -> bool:
     return version < LATE_SINCE or not any(name in str(_of(said, "model").get("id")) for name in LATE)
 
 
-def _limit(size: float, folders: list[Path], environment: State, proactive: bool = True) -> float:
+def _limit(size: float, files: list[Path], environment: State, proactive: bool = True) -> float:
     """Tokens at which Claude Code compacts, by the rules of its settings.toml; 0 where it doesn't before a refusal.
 
-    The first folder's settings go first, variables before keys.
+    The first file's settings go first, variables before keys.
     """
     keys: State = {}
     variables = dict(environment)
-    for folder in reversed(folders):
-        found = _settings(folder / "settings.json")
+    for file in reversed(files):
+        found = _settings(file)
         keys |= found
         variables |= {name: str(value) for name, value in _of(found, "env").items()}
     off = (variables.get(name, "").lower() in ("1", "true") for name in ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"))

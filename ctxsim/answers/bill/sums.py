@@ -6,10 +6,12 @@ from pathlib import PurePath
 from typing import Literal, get_args
 
 import msgspec
+import numpy as np
 
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.dollars import Paid, PriceList, Rates, paid
 from ctxsim.answers.bill.facts import CAUSES, Response, Session
+from ctxsim.answers.forecast.sessions import Sessions, enough
 
 By = Literal["day", "week", "project", "session", "model", "agent", "part"]
 BYS: tuple[str, ...] = get_args(By)
@@ -60,7 +62,7 @@ class Sum(msgspec.Struct):
     def add(self, line: Line) -> None:
         """Add a line."""
         one, cost = line.response, line.paid
-        self.sessions.add(line.session.name)
+        self.sessions.add(line.session.root)
         self.responses += 1
         self.read += one.read
         self.write += one.write
@@ -96,7 +98,7 @@ class Bill(msgspec.Struct, frozen=True):
     """All lines of some sessions, each response once: one that stands in several files is in `repeated`.
 
     `unrecorded` are responses without usage, which no bill can have; `older` are sessions before the days it is of, and
-    `earlier` the lines before them.
+    `earlier` the lines before them. A sub-agent's conversation is one of `sessions`, with its session as the parent.
     """
 
     sessions: list[Session]
@@ -125,7 +127,7 @@ class Bill(msgspec.Struct, frozen=True):
 
 def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> Bill:
     """Return the bill of sessions: of the last `days` that they hold, None for all. A response without a time stays."""
-    found = list(sessions)
+    found = _of_roots(sessions)
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY_S if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
@@ -133,8 +135,9 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
     for session in found:
-        unrecorded += session.unrecorded
-        before, late = len(lines), 0
+        silent = sum(since is None or time_s is None or time_s >= since for time_s in session.unrecorded)
+        unrecorded += silent
+        before, late, again = len(lines), 0, repeated
         for response, cost in paid(session, prices):
             early = since is not None and response.time_s is not None and response.time_s < since
             late += early
@@ -146,18 +149,28 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
                 seen.add(mark)
             line = Line(session, response, cost, prices.of(response.model, response.time_s))
             (earlier if early else lines).append(line)
-        if len(lines) > before:
+        if len(lines) > before or (silent and repeated == again):
             kept.append(session)
-        elif late:
+        elif late or session.unrecorded:
             older.append(session)
     return Bill(kept, lines, repeated, unrecorded, older, earlier)
+
+
+def _of_roots(sessions: Iterable[Session]) -> list[Session]:
+    """Sessions whose parent, if they have one, is nobody's sub-agent."""
+    roots: dict[str, str] = {}
+    found = []
+    for one in sessions:
+        roots[one.name] = root = roots.get(one.parent, one.root)
+        found.append(msgspec.structs.replace(one, parent=root) if root not in (one.parent, one.name) else one)
+    return found
 
 
 def key_of(by: By) -> Callable[[Line], str]:
     """Return what a line is counted under; parts are no property of a line."""
     return {
         "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
-        "session": lambda line: line.session.name, "model": lambda line: line.response.model or "unknown",
+        "session": lambda line: line.session.root, "model": lambda line: line.response.model or "unknown",
         "agent": lambda line: line.session.format,
     }[by]  # fmt: skip
 
@@ -226,3 +239,35 @@ def summaries(bill: Bill) -> tuple[int, float]:
                 usd += before.response.input * read + (line.response.input - line.response.head) * output
         last[line.session.name] = line
     return times, usd
+
+
+def sessions_of(bill: Bill) -> Sessions:
+    """Return the root sessions that a bill knows, the oldest first: dollars, input tokens and responses of each.
+
+    Those before its days count too. Where fewer than half of the sessions have prices there are no dollars.
+    """
+    usd: dict[str, float] = {}
+    tokens: dict[str, float] = {}
+    calls: dict[str, float] = {}
+    began: dict[str, float | None] = {}
+    first: dict[str, tuple[str, str, str]] = {}
+    unpriced: set[str] = set()
+    for line in (*bill.earlier, *bill.lines):
+        root, one = line.session.root, line.response
+        usd[root] = usd.get(root, 0.0) + line.paid.usd
+        tokens[root] = tokens.get(root, 0.0) + one.read + one.write + one.plain
+        calls[root] = calls.get(root, 0.0) + 1
+        if line.paid.how not in ("recorded", "listed"):
+            unpriced.add(root)
+        before = began.get(root)
+        began[root] = one.time_s if before is None else min(before, one.time_s if one.time_s is not None else before)
+        first.setdefault(root, (project_of(line), one.model, line.session.version))
+    order = sorted(began, key=lambda root: began[root] or 0.0)
+    projects, models, versions = (tuple(first[root][n] for root in order) for n in range(3))
+    priced = len(order) - len(unpriced)
+    amounts = {"usd": usd} if enough(priced, len(order)) else {}
+    amounts |= {"tokens": tokens, "calls": calls}
+    return Sessions(
+        tuple(order), tuple(began[root] for root in order), projects, models, versions,
+        {name: np.array([values[root] for root in order]) for name, values in amounts.items()}, priced,
+    )  # fmt: skip

@@ -70,11 +70,10 @@ class Case(msgspec.Struct, frozen=True):
 
 def cases(bill: Bill) -> list[Case]:
     """Return the sessions of a bill."""
-    names = {session.name for session in bill.sessions}
     by: dict[str, list[Line]] = {}
-    for line in bill.lines:
-        session = line.session
-        by.setdefault(session.parent if session.parent in names else session.name, []).append(line)
+    # A sub-agent's file may lie before its session's.
+    for line in sorted(bill.lines, key=lambda line: line.session.parent != ""):
+        by.setdefault(line.session.root, []).append(line)
     return [_case(lines) for lines in by.values()]
 
 

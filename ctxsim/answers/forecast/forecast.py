@@ -88,6 +88,10 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
     many = come(sessions, ahead, rng)
     basis: Literal["sessions", "priors"] = "sessions" if _enough(later, many) else "priors"
     draws = drawn_totals(later, many, rng) if basis == "sessions" else by_priors(later, many, rng)
+    if basis == "priors" and len(later) >= LEAST:
+        # More sessions don't come to less than the fewer that have an interval.
+        least = drawn_totals(later, np.minimum(many, int(FARTHEST * len(later))), np.random.default_rng(0))
+        draws = {name: np.maximum(np.sort(values), np.sort(least[name])) for name, values in draws.items()}
     return Forecast(
         policy=policy,
         ahead=ahead,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ctxsim.answers.forecast.draws import DAY, DRAWS, next_sessions, recency
 from ctxsim.answers.forecast.sessions import Sessions
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, many
 
 WEEKEND = 5
 """The first day of the weekend, from Monday, 0."""
@@ -22,14 +22,14 @@ class Next(msgspec.Struct, frozen=True):
     days: bool = False
 
     def __str__(self) -> str:
-        return f"{self.many:,} {'day' if self.days else 'session'}{'s' * (self.many > 1)}"
+        return many(self.many, "day(s)" if self.days else "session(s)")
 
 
 def parse_next(text: str) -> Next:
     """Return the horizon of `20` or `7d`. Raises CtxsimError if it is none."""
     found = re.fullmatch(r"([1-9]\d{0,5})(d?)", text)
     if found is None:
-        raise CtxsimError(f"'{text}' is no horizon: a number of sessions, as 20, or of days, as 7d")
+        raise CtxsimError(f"'{text}' is no horizon: a number of sessions, as 20, or of days, as 7d, up to 999,999")
     return Next(int(found[1]), bool(found[2]))
 
 

@@ -1,4 +1,4 @@
-"""What a user has set: read from the agents' own files, of a user and of a project, and from variables."""
+"""What a user has set: read from the agents' own files, of a user and of a project, and from the variables in them."""
 
 import json
 import re
@@ -30,8 +30,8 @@ def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
     return most
 
 
-def of_places(project: Path | None = None, environment: Mapping[str, str] | None = None) -> list[Given]:
-    """Return what a user's own files set, then what a project's do, then the variables: the later goes first.
+def of_places(project: Path | None = None) -> list[Given]:
+    """Return what a user's own files set, then what a project's do: the later goes first.
 
     Raises InputError for a file that can't be read.
     """
@@ -40,11 +40,9 @@ def of_places(project: Path | None = None, environment: Mapping[str, str] | None
         scopes = ("user", "project") if project else ("user",)
         for scope in scopes:
             for file in settings_of(agent).files:
-                base = Path.home() if scope == "user" else project or Path()
-                place = base / file.path.removeprefix("~/")
+                place = file.place(project)
                 if file.scope == scope and (scope == "project" or file.path.startswith("~/")) and place.is_file():
                     found += _given(agent, _data(place, file))
-        found += _of_variables(agent, environment or {})
     return found
 
 

@@ -1,6 +1,6 @@
 """What users have set, by upstream's own keys: as a label writes it down, and as parameters of the agent's policy."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -133,8 +133,3 @@ def hindrances(given: Iterable[Given], tried: Iterable[Given]) -> list[str]:
                 f"{one.key} in your settings overrides what was tried. To see other values, change or remove it."
             )
     return found
-
-
-def at_work(agent: str, given: Iterable[Given], version: str = "", model: str = "") -> Mapping[str, Value]:
-    """Return the settings that have an effect, by key."""
-    return {one.key: one.value for one in given if one.agent == agent and effect(one, version, model) is not None}

@@ -3,6 +3,7 @@
 The file `settings.toml` in the folder of each agent and framework. Policies take their defaults from it.
 """
 
+import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -66,11 +67,19 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that holds settings. A project's goes before a user's."""
+    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name."""
 
     path: str
     format: Literal["json", "jsonc", "toml", "yaml", "env"]
     scope: Literal["user", "project"] = "user"
+    variable: str = ""
+
+    def place(self, project: str | os.PathLike[str] | None = None) -> Path:
+        """Return where it lies, for a project's file in this folder."""
+        if self.scope == "project":
+            return Path(project or "", self.path)
+        folder = os.environ.get(self.variable) if self.variable else None
+        return Path(folder, Path(self.path).name) if folder else Path(self.path).expanduser()
 
 
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

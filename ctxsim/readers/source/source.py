@@ -25,6 +25,10 @@ DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
 
 
+SKIPPED = "skipped, not JSON"
+"""Of lines: what is noted of a file that was cut, or damaged."""
+
+
 class Record(msgspec.Struct, frozen=True):
     """One JSON value of a source, the line that it stands in, counted from 1, and its place for error messages."""
 
@@ -142,8 +146,8 @@ class Source:
                 yield Record(number, value, f"{self.name}:{number}")
         if bad and not good:
             raise InputError(f"{self.name}:{bad[0][0]}", f"is not JSON: {bad[0][1]}")
-        notes += [f"line {number} skipped, not JSON: {why}" for number, why in bad[:5]]
-        notes += [f"{len(bad) - 5} more lines skipped, not JSON"] if len(bad) > 5 else []
+        notes += [f"line {number} {SKIPPED}: {why}" for number, why in bad[:5]]
+        notes += [f"{len(bad) - 5} more lines {SKIPPED}"] if len(bad) > 5 else []
 
     def readable(self) -> AbstractContextManager[None]:
         """Return a context in which what can't be read raises InputError."""

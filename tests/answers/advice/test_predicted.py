@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.predicted import Prediction, keep, kept, place, predict, scored
+from ctxsim.answers.advice.predicted import Prediction, keep, kept, mark, not_scored, place, predict, scored
 from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.api.advising import score
+from ctxsim.errors import CtxsimError
 
 SAID = Prediction(
     "codex", {"key": 1}, {5: (9.0, 20.0), 10: (20.0, 40.0)}, {5: (4.0, 8.0), 10: (8.0, 16.0)}, None, 100.0
@@ -37,11 +40,26 @@ def test_the_first_sessions_after_advice_are_held_against_it() -> None:
 def test_predictions_are_kept_with_their_time_and_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert kept() == []
-    keep(SAID, 7.0)
-    keep(SAID, 8.0)
+    keep(SAID, 7.0, ["logs"])
+    keep(SAID, 8.0, [])
     with place().open("ab") as stream:
         stream.write(b'{"cut')
     assert [one.made for one in kept()] == [7.0, 8.0] and kept()[0].advised == SAID.advised
+
+
+def test_a_prediction_is_of_what_it_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    keep(SAID, 7.0, [])
+    keep(SAID, 8.0, ["theirs"])
+    with place().open("ab") as stream:
+        stream.write(msgspec.json.encode(SAID) + b"\n")
+    assert [one.over for one in kept()] == [mark(["@found"]), mark([str(tmp_path / "theirs")]), ""]
+    assert list(not_scored([])) == [
+        "Not scored: 2 predictions from other paths; an earlier version didn't store the paths of 1."
+    ]
+    with pytest.raises(CtxsimError, match="nothing was predicted from these sessions yet"):
+        score("elsewhere")
 
 
 def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_response_that_stands_in_two_files_counts_once(tmp_path: Path) -> None
     text = "".join(json.dumps(line) + "\n" for line in claude_code(1))
     (tmp_path / "logs").mkdir()
     for name in ("first", "resumed"):
-        (tmp_path / "logs" / f"{name}.jsonl").write_text(text)
+        (tmp_path / "logs" / f"{name}.jsonl").write_text(f'{text}{{"type": "{name}"}}\n')
     found = bill(tmp_path / "logs")
     assert (found.total().responses, found.lines.repeated) == (6, 6)
 
@@ -183,7 +183,11 @@ def test_a_file_that_grew_is_read_again_and_one_that_was_moved_isnt(
     os.utime(logs / "rollout-1.jsonl", (1, 1))
     found = bill(logs)
     assert told == [], "the content says that they are the same"
-    assert sorted(Path(one.name).name for one in found.lines.sessions) == ["moved.jsonl", "rollout-1.jsonl"]
+    assert sorted(Path(one.name).name for one in found.lines.sessions) == [
+        "chat-1.json",
+        "moved.jsonl",
+        "rollout-1.jsonl",
+    ]
     with (logs / "moved.jsonl").open("a") as stream:
         stream.write(json.dumps({**claude_code(1)[-1], "uuid": "new", "parentUuid": "1-10",
                                  "timestamp": "2026-01-05T10:00:00.000Z"}).replace("m1-5", "m1-9") + "\n")  # fmt: skip
@@ -224,10 +228,10 @@ def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named
     write_logs(tmp_path / "logs", 1)
     (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in json.loads(late)))
     lines = bill(tmp_path / "logs").lines
-    assert [one.format for one in lines.older].count("claude-code") == 1 and len(lines.sessions) == 1
-    assert older(lines) == (
-        "2 older sessions are left out, all sessions of Claude Code among them; --days 0 takes all."
-    )
+    assert [one.format for one in lines.older].count("claude-code") == 1
+    assert [one.format for one in lines.sessions] == ["openai-chat", "codex-rollout"], "the chat has no time"
+    left_out = "Left out: 2 older sessions, all sessions of Claude Code among them; --days 0 takes all."
+    assert list(older(lines)) == [left_out]
     assert bill(tmp_path / "logs", days=None).lines.older == []
     # The next days go by all sessions that are known: three with usage here.
     ahead = bill(tmp_path / "logs").ahead()

@@ -19,7 +19,7 @@ from ctxsim.answers.bill import status
 from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.config import _of_variables, of_file, without_comments
 from ctxsim.policies.agents.given import parameters_of
-from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.settings import settings_of, values_for
 
 
 def answer(number: int, tokens: int, **more: Any) -> str:
@@ -95,18 +95,28 @@ def test_other_sessions_of_the_project_tell_how_requests_grow(tmp_path: Path) ->
 def test_settings_say_where_it_compacts(tmp_path: Path) -> None:
     own = values_for("claude-code", "2.1.330")
     assert (own["reserve"], own["buffer"]) == (status.RESERVE, status.BUFFER)
-    folder, home = tmp_path / "project", tmp_path / "home"
-    for one in (folder, home):
-        one.mkdir()
-    assert status._limit(200_000, [folder, home], {}) == 167_000
-    (home / "settings.json").write_text('{"autoCompactWindow": 150000}')
-    assert status._limit(200_000, [folder, home], {}) == 117_000
-    (folder / "settings.json").write_text('{"autoCompactWindow": 100000}')
-    assert status._limit(200_000, [folder, home], {}) == 67_000
-    (folder / "settings.json").write_text('{"autoCompactEnabled": false}')
-    assert status._limit(200_000, [folder, home], {}) == 0
-    (folder / "settings.json").write_text("{")
-    assert status._limit(200_000, [folder, home], {}) == 117_000
+    local, folder, home = files = [tmp_path / name for name in ("local.json", "folder.json", "home.json")]
+    assert status._limit(200_000, files, {}) == 167_000
+    home.write_text('{"autoCompactWindow": 150000}')
+    assert status._limit(200_000, files, {}) == 117_000
+    folder.write_text('{"autoCompactWindow": 100000}')
+    assert status._limit(200_000, files, {}) == 67_000
+    folder.write_text('{"autoCompactEnabled": false}')
+    assert status._limit(200_000, files, {}) == 0
+    folder.write_text("{")
+    assert status._limit(200_000, files, {}) == 117_000
+    local.write_text('{"autoCompactWindow": 100000}')
+    assert status._limit(200_000, files, {}) == 67_000
+
+
+def test_it_reads_the_settings_files_that_advise_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(status, "_settings", lambda path: read.append(path) or {})
+    home, project = tmp_path / "home" / ".claude", tmp_path / "project"
+    status.line({"workspace": {"project_dir": str(project)}}, home, tmp_path)
+    files = settings_of("claude-code").files
+    bases = {"user": tmp_path / "home", "project": project}
+    assert read == [bases[one.scope] / one.path.removeprefix("~/") for one in files]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +145,7 @@ def test_it_compacts_where_the_policy_does(text: str, environment: dict[str, str
     (policy,) = open_policy(f"claude-code:version=2.1.330,model={model}{more}").create()
     policy.attach(Surroundings(window=200_000))
     proactive = status._proactive({"version": "2.1.330", "model": {"id": model}})
-    assert status._limit(200_000, [place.parent], environment, proactive) == (policy.threshold() or 0)
+    assert status._limit(200_000, [place], environment, proactive) == (policy.threshold() or 0)
 
 
 def test_a_new_session_has_no_log_yet(tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ def test_the_command_writes_tables_and_scores_a_summary(tmp_path: Path) -> None:
     assert done.returncode == 1 and "hand.jsonl: there is no history before call 99" in done.stderr
     (tmp_path / "two").mkdir()
     for name in ("a", "b"):
-        (tmp_path / "two" / f"{name}.jsonl").write_bytes((tmp_path / "hand.jsonl").read_bytes())
+        (tmp_path / "two" / f"{name}.jsonl").write_bytes((tmp_path / "hand.jsonl").read_bytes() + b"\n" * (name == "b"))
     done = ctxsim("compactions", "score", "mine.txt", "two", cwd=tmp_path)
     assert done.returncode == 1 and "two: holds 2 sessions" in done.stderr
 

@@ -33,8 +33,8 @@ def lognormal(many: int, seed: int = 0, deviation: float = 0.8) -> list[float]:
 def test_a_horizon_is_a_number_of_sessions_or_of_days() -> None:
     assert parse_next("20") == Next(20) and str(Next(20)) == "20 sessions"
     assert parse_next("7d") == Next(7, days=True) and str(Next(1, days=True)) == "1 day"
-    for text in ("0", "d", "7w", "-3", "1.5", ""):
-        with pytest.raises(CtxsimError, match="no horizon"):
+    for text in ("0", "d", "7w", "-3", "1.5", "", "1000000"):
+        with pytest.raises(CtxsimError, match=r"no horizon: a number of sessions, .* up to 999,999"):
             parse_next(text)
 
 
@@ -68,6 +68,12 @@ def test_too_few_sessions_or_too_many_to_come_have_no_interval() -> None:
     assert far.basis == "priors"
     widths = [one.amounts["usd"].ranges["90"][1] / one.amounts["usd"].ranges["90"][0] for one in (near, far)]
     assert widths[1] > widths[0]
+
+
+def test_more_sessions_reach_as_high_as_fewer() -> None:
+    few = sessions(lognormal(11, deviation=2.0))
+    ends = [forecast(few, "", Next(ahead)).amounts["usd"].ranges["90"] for ahead in (4, 5, 6, 8, 20)]
+    assert ends == sorted(ends) and [high for _, high in ends] == sorted(high for _, high in ends)
 
 
 def test_a_change_of_size_is_found_and_noise_is_not() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import agent_of
-from ctxsim.policies.agents.config import of_file, of_places
+from ctxsim.policies.agents.config import _of_variables, of_file, of_places
 from ctxsim.policies.agents.given import Given, effect, hindrances, parameters_of, parsed, setting_of, written
 from ctxsim.policies.agents.lines import ENV, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
@@ -129,12 +130,24 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
         (tmp_path / place / ".claude/settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
     assert of_places() == [WINDOW]
     variables = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "300000", "PATH": "/bin"}
-    found = of_places(tmp_path / "project", variables)
+    found = [*of_places(tmp_path / "project"), *_of_variables("claude-code", variables)]
     assert [one.value for one in found] == [150_000, 250_000, 300_000]
     assert parameters_of("claude-code", found)["auto_compact_window"] == "300000"
     # What is only this machine's goes before what the project shares.
     (tmp_path / "project/.claude/settings.local.json").write_text('{"autoCompactWindow": 275000}')
     assert [one.value for one in of_places(tmp_path / "project")] == [150_000, 250_000, 275_000]
+
+
+def test_the_folder_that_an_agents_variable_names_is_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "own"))
+    for place, window in (("home/.claude", 250_000), ("own", 150_000)):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
+    assert of_places() == [WINDOW]
+    assert change("claude-code", "autoCompactWindow", 200_000).path == tmp_path / "own" / "settings.json"
 
 
 @pytest.mark.parametrize(

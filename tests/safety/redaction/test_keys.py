@@ -177,7 +177,7 @@ def test_the_command_warns_and_says_how_to_keep_them(tmp_path: Path) -> None:
     path = str(recording(tmp_path))
     for more, done in (((), "redacted in the results"), (("--text", "kept"), "left in the results by --text kept")):
         ran = ctxsim("bench", path, "--policy", "mask:keep=1", "--out", f"out{len(more)}", *more, cwd=tmp_path)
-        assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in ran.stderr
+        assert f"warning: 2 likely keys in the transcripts (1 GitHub, 1 private key): {done}" in ran.stderr
         assert TOKEN not in ran.stdout + ran.stderr
         page = ctxsim("report", f"out{len(more)}", cwd=tmp_path)
-        assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in page.stderr
+        assert f"warning: 2 likely keys in the transcripts (1 GitHub, 1 private key): {done}" in page.stderr
