@@ -239,7 +239,7 @@ class Session:
 
 def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
     """Return a request's body as the provider sees it. Raises InputError for one that isn't of that API."""
-    held = caught(api, body, "request")
+    held = caught(api, body, "your")
     items = items_of(held)
     if not items:
         raise InputError("request", "it has no message")

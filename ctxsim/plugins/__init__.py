@@ -234,7 +234,13 @@ class Registry(Generic[T]):
         classes = {cls.__name__: cls for cls in self._defined_in(module)}
         if class_name not in classes:
             stands = isinstance(getattr(module, class_name, None), type)
-            what = f"{class_name} in {path} is no" if stands else f"{path} has no {class_name} that is a"
+            what = (
+                f"{class_name} in {path} is no"
+                if stands
+                else f"{path} has no {class_name} that is a"
+                if class_name
+                else f"{path}: names no"
+            )
             raise LabelError(f"{what} {self.kind}; {nearest(class_name, classes) or _held(classes)}")
         return classes[class_name]
 

@@ -105,7 +105,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     for called, text in parameters.items():
         if called not in fields:
             told = unknown("parameter", called, fields) if fields else None
-            raise LabelError(f"{name}: {told}" if told else f"{name} has no parameters")
+            raise LabelError(f"{name}: {told}" if told else f"{name} has no parameters; the fields of a @dataclass are")
         attribute = fields[called].name
         try:
             values[attribute] = msgspec.convert(text, types[attribute], strict=False)

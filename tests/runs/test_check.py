@@ -42,14 +42,14 @@ def test_what_a_policy_does_to_its_process_is_a_violation(
     found = check(f"{tmp_path}/mine.py:Mine", scenarios=["documented-53k"])
     # Told once, and not whether what nobody could replay is only added to.
     assert len({line.rpartition(": mine: ")[2] for line in found.violations}) == len(found.violations) > 0
-    assert found.append_only == ""
+    assert found.append_only == "" or "PYTHONHASHSEED" in BREAKING[body]
     assert all(re.search(BREAKING[body], line) and "\n" not in line for line in found.violations), found.violations
 
 
 def test_what_is_almost_called_as_a_moment_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BEGINNING.replace("before_call", "befor_call") + "        return view\n")
     found = check(f"{tmp_path}/mine.py:Mine", scenarios=["documented-53k"])
-    assert found.findings == ["Mine.befor_call is no moment, and never called; did you mean before_call?"]
+    assert found.findings == ["Mine.befor_call is no moment, and never called; did you mean before_call or after_call?"]
     assert not found.violations and found.append_only == "append-only: yes, in every scenario tried"
 
 

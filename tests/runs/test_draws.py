@@ -61,14 +61,14 @@ def test_draws_are_closed_replays_with_dice_of_their_own(tmp_path: Path) -> None
 
 
 def test_without_draws_there_is_no_such_table(tmp_path: Path) -> None:
-    run = bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run")
+    run = bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run", overwrite=True)
     assert not list(run.folder.glob("draws*"))
     assert len(run.table("draws")) == 0
     assert "draws.csv" not in run.info.files
     # It comes where a folder held none, and goes again.
-    assert len(bench(SCENARIO, [MASK], refetch=0.5, draws=2, out=tmp_path / "run").table("draws")) == 2
+    assert len(bench(SCENARIO, [MASK], refetch=0.5, draws=2, out=tmp_path / "run", overwrite=True).table("draws")) == 2
     assert {"draws.csv", "draws.parquet"} <= set(read_run(tmp_path / "run").info.files)
-    bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run")
+    bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run", overwrite=True)
     assert not list(read_run(tmp_path / "run").folder.glob("draws*"))
 
 
