@@ -76,7 +76,7 @@ class Bill(msgspec.Struct, frozen=True):
     def ahead(self, days: int = DAYS) -> Forecast | None:
         """Return a forecast for the next days. Return None without sessions, or if one has no time."""
         from ctxsim.answers.forecast.forecast import forecast
-        from ctxsim.answers.forecast.horizon import Next
+        from ctxsim.answers.forecast.sessions import Next
 
         sessions = sessions_of(self.lines)
         if not len(sessions) or None in sessions.started:

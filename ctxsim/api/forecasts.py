@@ -13,8 +13,7 @@ from ctxsim.answers.forecast import known
 from ctxsim.answers.forecast.backtest import HORIZONS, Tried, backtest
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
-from ctxsim.answers.forecast.horizon import parse_next
-from ctxsim.answers.forecast.sessions import Sessions, sessions_of
+from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +117,14 @@ def command(
         from ctxsim.report.page import write_page
 
         _tell(write_page(found.run, out, said["goal"], said=tuple(answer(found))), form)
+    verified = True
     for agent in found:
         if agent.prediction is not None:
             keep(agent.prediction, time.time(), paths)
+        verified = not verify or (_verify(agent) and verified)
         if write:
             _apply(agent, said["project"])
-    unverified = [line for agent in found if verify for line in _verify(agent)]
-    for line in unverified:
-        tell(line)
-    if tell_what_was_left_out(found.run.info, stored=False) or unverified:
+    if tell_what_was_left_out(found.run.info, stored=False) or not verified:
         sys.exit(1)
 
 
@@ -144,17 +143,18 @@ def _tell(written: Path, form: str) -> None:
         tell_written([written])
 
 
-def _verify(one: AgentAdvice) -> Iterator[str]:
-    """Run the installed agent with each setting that is advised, and its main model; yield why that couldn't be."""
+def _verify(one: AgentAdvice) -> bool:
+    """Run the installed agent with each setting that is advised, and its main model. Return whether it ran."""
     for given in one.settings:
         others = {other.key: other.value for other in one.settings if other != given}
         try:
             seen = check_setting(one.agent, {given.key: given.value, **others}, model=next(iter(one.models), ""))
         except CtxsimError as error:
             why = str(error).removesuffix(", or add --install")
-            yield f"not verified: {why}, or run: ctxsim check setting {one.agent} {given.key}={given.value} --install"
-            continue
+            tell(f"not verified: {why}, or run: ctxsim check setting {one.agent} {given.key}={given.value} --install")
+            return False
         say("\n".join(("", *lines(seen))))
+    return True
 
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:

@@ -12,7 +12,7 @@ from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
-from ctxsim.answers.forecast.horizon import parse_next
+from ctxsim.answers.forecast.sessions import parse_next
 from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.cli import options
 from ctxsim.cli.loudness import stage

@@ -9,8 +9,7 @@ import msgspec
 
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.forecast.forecast import Amount, forecast, saving
-from ctxsim.answers.forecast.horizon import Next
-from ctxsim.answers.forecast.sessions import Sessions, sessions_of
+from ctxsim.answers.forecast.sessions import Next, Sessions, sessions_of
 from ctxsim.errors import many
 from ctxsim.readers.paths import FOUND
 from ctxsim.results import Run

@@ -57,8 +57,6 @@ class Request(msgspec.Struct, gc=False):
 
 
 Requests = list[Request]
-Change = Callable[[Session, Requests], Requests]
-"""Gives the requests of a session anew: the first are its responses, in order, and further ones may follow them."""
 
 
 class Effect(msgspec.Struct):
@@ -67,6 +65,10 @@ class Effect(msgspec.Struct):
     times: int = 0
     chances: int = 0
     lost: int = 0
+
+
+Change = Callable[[Session, Requests, Effect], Requests]
+"""Gives the requests of a session anew: the first are its responses, in order, and further ones may follow them."""
 
 
 def as_recorded(session: Session) -> Requests:

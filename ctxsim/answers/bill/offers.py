@@ -1,14 +1,14 @@
 """Which changes there are for some sessions: those that their agents have a key or a command for."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
 import msgspec
 
 from ctxsim.answers.bill import changes
-from ctxsim.answers.bill.changes import Effect, Requests
+from ctxsim.answers.bill.changes import Change, Effect
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
@@ -34,9 +34,6 @@ MODEL = 8
 
 DATE = re.compile(r"-20\d{6}$")
 """What the names of dated models end with."""
-
-
-Change = Callable[[Session, Requests, Effect], Requests]
 
 
 class Offer(msgspec.Struct, frozen=True):

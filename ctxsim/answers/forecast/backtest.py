@@ -7,8 +7,7 @@ import numpy as np
 
 from ctxsim.answers.forecast.draws import LEAST
 from ctxsim.answers.forecast.forecast import FARTHEST, LEVELS, forecast
-from ctxsim.answers.forecast.horizon import Next
-from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.answers.forecast.sessions import Next, Sessions
 
 HORIZONS = (5, 10, 20)
 

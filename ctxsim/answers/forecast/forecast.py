@@ -19,8 +19,7 @@ from ctxsim.answers.forecast.draws import (
     stretched,
 )
 from ctxsim.answers.forecast.drift import Change, last_change
-from ctxsim.answers.forecast.horizon import Next, come
-from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.answers.forecast.sessions import Next, Sessions, come
 from ctxsim.errors import CtxsimError
 
 if TYPE_CHECKING:

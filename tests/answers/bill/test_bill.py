@@ -18,7 +18,7 @@ from ctxsim.answers.bill.extract import facts_of
 from ctxsim.answers.bill.facts import BESIDE, JOINED, OUTPUT, UNKNOWN, Session
 from ctxsim.answers.forecast.drift import Change
 from ctxsim.answers.forecast.forecast import Amount, Forecast
-from ctxsim.answers.forecast.horizon import Next
+from ctxsim.answers.forecast.sessions import Next
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
 from ctxsim.readers import read

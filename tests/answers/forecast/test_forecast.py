@@ -8,9 +8,8 @@ import pytest
 from ctxsim.answers.forecast.backtest import backtest, score
 from ctxsim.answers.forecast.drift import change_point, last_change
 from ctxsim.answers.forecast.forecast import forecast
-from ctxsim.answers.forecast.horizon import Next, come, parse_next
 from ctxsim.answers.forecast.known import Held, Told, error_range, held
-from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.answers.forecast.sessions import Next, Sessions, come, parse_next
 from ctxsim.errors import CtxsimError
 
 DAY = 86_400.0
