@@ -15,7 +15,7 @@ from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
+from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
 
 if TYPE_CHECKING:
     from ctxsim.results import Run, RunInfo

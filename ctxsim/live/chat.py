@@ -6,8 +6,7 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.live.exchange import Refusal, Reply, Tool, Used
-from ctxsim.live.sse import data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, pieces
 
 VENDOR = "openai"
 CREATED = 1_700_000_000

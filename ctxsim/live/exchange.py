@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -117,3 +118,18 @@ def _answered(unanswered: list[Item], call_id: str, tool: str) -> Item | None:
             unanswered.remove(call)
             return call
     return None
+
+
+PIECE_CHARS = 400
+
+
+def data(value: dict[str, Any], event: str = "") -> bytes:
+    """Return one event with a JSON object."""
+    name = f"event: {event}\n".encode() if event else b""
+    return name + b"data: " + msgspec.json.encode(value) + b"\n\n"
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Return a text piece by piece; nothing for an empty one."""
+    for start in range(0, len(text), PIECE_CHARS):
+        yield text[start : start + PIECE_CHARS]

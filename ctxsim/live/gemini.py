@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.live.chat import tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool
-from ctxsim.live.sse import data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
 
 VENDOR = "google"
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.live.chat import tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, Used
-from ctxsim.live.sse import data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, pieces
 
 VENDOR = "anthropic"
 

@@ -14,9 +14,8 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
 from ctxsim.live.exchange import Asked
-from ctxsim.live.history import History
 from ctxsim.live.log import Entry
-from ctxsim.live.matching import Match
+from ctxsim.live.matching import History, Match
 from ctxsim.live.script import Script
 from ctxsim.live.session import ask
 from ctxsim.policies import Overflow, Policy, Spec

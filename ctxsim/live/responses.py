@@ -10,8 +10,7 @@ from typing import Any
 
 from ctxsim.live import chat
 from ctxsim.live.chat import CREATED, tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool
-from ctxsim.live.sse import data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
 
 VENDOR = "openai"
 

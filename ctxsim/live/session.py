@@ -17,8 +17,7 @@ from ctxsim.live import chat, gemini, messages, responses
 from ctxsim.live.agent import UNNAMED, Agent
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, head_of, items_of
 from ctxsim.live.faults import Faults
-from ctxsim.live.history import History
-from ctxsim.live.matching import Matched
+from ctxsim.live.matching import History, Matched
 from ctxsim.live.script import Script
 from ctxsim.live.tools import tool_call
 from ctxsim.readers.assembly import Part

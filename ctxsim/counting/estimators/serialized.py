@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
@@ -55,3 +56,16 @@ class UsageSerialized(Serialized):
         if reported.usage is None:
             return self.head(head) + size
         return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)
+
+
+@lru_cache(maxsize=1 << 15)
+def written_again(arguments: str) -> str:
+    r"""Return arguments as `json.dumps` writes them: `{"a": 1}`, what isn't ASCII as `\u....`.
+
+    No arguments are `{}`. What isn't an object stands under `input`, as where frameworks are handed it.
+    """
+    try:
+        value = json.loads(arguments) if arguments else {}
+    except ValueError:
+        value = None
+    return json.dumps(value if isinstance(value, dict) else {"input": arguments})

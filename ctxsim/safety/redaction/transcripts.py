@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines
-from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
 from ctxsim.safety.redaction.network import with_network
 from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
@@ -122,3 +121,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _strings(one)
+
+
+NOT_LOOKED_FOR = "passwords that are words, secrets in prose, in pictures, encrypted or packed, and names of people"

@@ -6,7 +6,7 @@ import json
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.shared.idle import CLEARED
+from ctxsim.policies.agents.shared.cuts import CLEARED
 
 SMALL = "claude-code:reserve=200,buffer=130,tail_factor=1"  # 1,000 tokens leave 670
 

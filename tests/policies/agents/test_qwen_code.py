@@ -7,7 +7,7 @@ import json
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.qwen_code.policy import ACKNOWLEDGED
-from ctxsim.policies.agents.shared.idle import CLEARED
+from ctxsim.policies.agents.shared.cuts import CLEARED
 
 
 def test_33_000_tokens_are_kept_free_of_a_small_window() -> None:

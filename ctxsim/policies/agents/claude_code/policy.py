@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.idle import CLEARED, clear_old
+from ctxsim.policies.agents.shared.cuts import CLEARED, clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import exchanges
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
-from ctxsim.policies.agents.shared.cuts import whole_lines
-from ctxsim.policies.agents.shared.idle import CLEARED
+from ctxsim.policies.agents.shared.cuts import CLEARED, whole_lines
 from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share

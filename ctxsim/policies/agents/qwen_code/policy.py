@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.idle import clear_old
+from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import newly_asked, since_response
 from ctxsim.policies.agents.shared.tools import files_read, is_reader, is_shell
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share

@@ -1,5 +1,9 @@
 """How agents shorten one tool result: what stays of a text that is too long."""
 
+from collections.abc import Callable
+
+from ctxsim.view import View
+
 
 def first_bytes(text: str, size: int) -> str:
     """Return the longest beginning of at most `size` UTF-8 bytes."""
@@ -54,3 +58,13 @@ def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
 def _told(kept: str, left: int, what: str, end: bool) -> str:
     mark = f"...{left} {what} truncated..."
     return f"{mark}\n\n{kept}" if end else f"{kept}\n\n{mark}"
+
+
+CLEARED = "[Old tool result content cleared]"
+
+
+def clear_old(view: View, keep: int, reason: str, clears: Callable[[str], bool]) -> View:
+    """Return the view with all but the newest `keep` results cleared, of the tools that `clears` says."""
+    results = [item for item in view.results if clears(item.tool)]
+    old = [item.place for item in results[: max(0, len(results) - keep)]]
+    return view.rewrite(dict.fromkeys(old, CLEARED), reason)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ctxsim.counting.estimators.arguments import written_again
 from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Head, Item
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.counting.estimators.arguments import written_again
 from ctxsim.counting.estimators.real import FullCount
+from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Item
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ctxsim.counting.estimators.arguments import written_again
 from ctxsim.counting.estimators.estimator import Estimator, divided
+from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Head, Item
 
 
