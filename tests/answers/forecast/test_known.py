@@ -35,7 +35,7 @@ def test_after_hits_a_narrower_range_is_asked_for() -> None:
     # Of the first eight again 2 to 7. Each 4.5 is a hit and asks for 0.025 less: of nine at 0.475 the range is 2 to 7
     # too, of ten at 0.45 and of the next it is 3 to 6. The middle of the widths is told.
     ratios = [*range(1, 9), 4.5, 4.5, 4.5, 4.5, 4.5]
-    rows = [Told(str(n), n, 2.0, 2 * came, 1.0, came, None, False) for n, came in enumerate(ratios)]
+    rows = [Told(str(n), n, 1.0 + n, (1 + n) * came, 1.0, came, None, False) for n, came in enumerate(ratios)]
     widths = [held(rows[:many], 0.5)[0].width for many in range(9, 14)]
     assert widths == pytest.approx([3.5, 3.5, 3.5, 2.75, 2.0])
     assert {(one.amount, one.held) for one in held(rows, 0.5)} == {("tokens", 1.0), ("usd", 1.0)}
