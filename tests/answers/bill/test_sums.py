@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ctxsim.answers.bill import unpaired
+from ctxsim.answers.bill.ahead import sessions_of as sessions_of_bill
 from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.extract import _missed
 from ctxsim.answers.bill.facts import CAUSES, OUTPUT, Response, Session
@@ -147,3 +148,28 @@ def test_ranks_are_within_a_project_by_its_size() -> None:
     # 10, 20, 20, 30 rank 1, 2.5, 2.5, 4 about 2.5, by 5; 7 and 5 rank 2 and 1 about 1.5, by 3.
     found = unpaired._ranks(np.array([10, 7, 20, 20, 5, 30.0]), np.array([1, 2, 1, 1, 2, 1]))
     assert found == pytest.approx([-1.5 / 5, 0.5 / 3, 0, 0, -0.5 / 3, 1.5 / 5])
+
+
+def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
+    def at(day: float | None, name: str, *responses: Response, **more: Any) -> Session:
+        timed = tuple(
+            msgspec.structs.replace(one, time_s=None if day is None else day * DAY_S + n)
+            for n, one in enumerate(responses)
+        )
+        return session(*timed, name=name, **more)
+
+    late = at(9, "late", response(100, 0, 0), response(0, 10, 3), project="p", version="2")
+    sub = at(8, "sub", response(1, 0, 0, 0, "n"), parent="late", project="x")
+    old = at(1, "old", response(7, 0, 0, 1, usd=2.0), project="q", version="1")
+    found = sessions_of_bill(billed([late, sub, old], PRICES, 5))
+    # 100 + 500, 100 + 15 + 500 and the sub-agent's 1; what was before the bill's days counts too.
+    assert {name: values.tolist() for name, values in found.amounts.items()} == {
+        "usd": [2.0, 1_216.0], "tokens": [7.0, 114.0], "calls": [1.0, 3.0],
+    }  # fmt: skip
+    assert (found.names, found.started, found.priced) == (("old", "late"), (DAY_S, 8 * DAY_S), 2)
+    assert (found.projects, found.models, found.versions) == (("q", "p"), ("m", "m"), ("1", "2"))
+    # Of three sessions one has prices: no dollars. What has no time comes first.
+    bare = [at(None, name, response(1, 0, 0, model="x")) for name in ("u", "v")]
+    found = sessions_of_bill(billed([old, *bare], PRICES, None))
+    assert found.names == ("u", "v", "old") and found.started == (None, None, DAY_S)
+    assert "usd" not in found.amounts and found.priced == 1
