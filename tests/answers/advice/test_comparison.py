@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from bench_runs import SOURCES
 from made_runs import made_run
 
-from ctxsim.answers.advice.comparison import compared, pairs_of, unpaired
+from ctxsim.answers.advice.comparison import Change, compared, pairs_of, unpaired
 from ctxsim.api.runs import compare
 from ctxsim.results import Run, read_run
 
@@ -54,3 +55,29 @@ def test_policies_are_paired_by_label_then_without_their_estimator_and_the_other
     pairs = [("keep-all",) * 2, ("mask:keep=1",) * 2, ("fifo:budget=9", "fifo:budget=9,estimator=chars-4")]
     assert pairs_of(one, other) == pairs
     assert unpaired(one, other, pairs) == ["only in A: drop-all"]
+
+
+@pytest.mark.parametrize(("column", "before", "after", "interval", "verdict", "percent"), [
+    ("cost_usd", 2.0, 2.0, None, "same", 0.0), ("cost_usd", 2.0, 2.0, (0.0, 0.0), "same", 0.0),
+    ("cost_usd", 2.0, 2.0, (-1.0, 1.0), "noise", 0.0), ("cost_usd", 2.0, 3.0, (0.0, 1.0), "noise", 50.0),
+    ("cost_usd", 2.0, 1.0, (-2.0, 0.0), "noise", -50.0), ("cost_usd", 2.0, 3.0, (0.1, 1.0), "changed", 50.0),
+    ("cost_usd", 2.0, 1.0, (-2.0, -0.1), "changed", -50.0), ("cost_usd", 0.0, 1.0, None, "changed", None),
+    ("refused", 2.0, 3.0, (-1.0, 1.0), "changed", 50.0),
+])  # fmt: skip
+def test_a_change_is_one_where_its_interval_is_off_zero(
+    column: str, before: float, after: float, interval: tuple[float, float] | None, verdict: str, percent: float | None
+) -> None:
+    one = Change(("a", "a"), column, before, after, interval, 12, None)
+    assert (one.verdict, one.percent) == (verdict, percent)
+
+
+def test_one_candidate_of_each_run_is_compared_where_nothing_else_is(tmp_path: Path) -> None:
+    def run(name: str, *labels: str) -> Run:
+        return made_run(tmp_path / name, {"keep-all": [{}], **{label: [{}] for label in labels}})
+
+    one, other, two = run("a", "drop-all"), run("b", "mask:keep=1"), run("c", "mask:keep=1", "mask:keep=2")
+    assert pairs_of(one, other) == [("keep-all", "keep-all"), ("drop-all", "mask:keep=1")]
+    assert pairs_of(one, two) == [("keep-all", "keep-all")] == pairs_of(two, one)
+    assert unpaired(one, two, pairs_of(one, two)) == ["only in A: drop-all", "only in B: mask:keep=1, mask:keep=2"]
+    # Where a candidate has its like the others stay alone.
+    assert pairs_of(run("d", "mask:keep=1", "drop-all"), two) == [("keep-all",) * 2, ("mask:keep=1",) * 2]
