@@ -101,3 +101,10 @@ def test_a_clairvoyant_summary_takes_what_fits_in_order_of_use(room: int, kept: 
     # Each a token a letter and one for the line's end: 2, 6 and 4.
     found = clairvoyant((), room, len, ["a", "bbbbb", "ccc"])
     assert found == kept if kept else found not in ("a", "bbbbb", "ccc")
+
+
+def test_a_provider_that_nobody_describes_waits_for_nothing_and_costs_nothing() -> None:
+    one = Provider()
+    assert (one.pace_s, one.usage_factor, one.tokens_factor, one.reserved_output) == (0.0, 1.0, 1.0, 0)
+    assert (one.rate_limit, one.prices, one.long_cache, one.cache, one.framing) == (None, None, False, "none", "none")
+    assert not (one.model or "") and one.size == "counted" and one.reasoning == "never"
