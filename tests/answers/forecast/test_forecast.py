@@ -123,8 +123,8 @@ def test_a_change_of_size_is_found_and_noise_is_not() -> None:
     steady = rng.normal(0, 1, 40)
     found = change_point(np.concatenate([steady[:25], steady[25:] + 3]))
     assert found is not None and abs(found[0] - 25) <= 1 and found[1] <= 0.01
-    # At 1 % one series of noise in a hundred seems to change.
-    assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(50)) <= 3
+    # Of a hundred series of noise about one seems to change at 1 %.
+    assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(100)) <= 4
 
 
 def test_after_a_new_model_only_its_sessions_count() -> None:
