@@ -103,3 +103,11 @@ def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
     assert cost_interval(of, stated, provider) == (0.75, 0.75)
     assert cost_interval(of, timed(0.0, 10.0, 20.0), msgspec.structs.replace(PAID, cache="none")) == (0.75, 0.75)
     assert cost_interval(of, timed(0.0, 10.0, 20.0), Provider(cache="anthropic")) is None
+
+
+def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> None:
+    of = {"compactions": [1], "tokens_removed": [1], "tokens_sent": [10], "tokens_rewritten": [0],
+          "cost_summary_usd": [6e-7]}  # fmt: skip
+    assert payback_calls(of, PAID) == pytest.approx(2.0)
+    stated = timed(0.0, 10.0, usage=Usage(10, cache_read_tokens=0))
+    assert cost_interval({"cost_usd": [0.12345678904, None]}, stated, PAID) == (0.123456789, 0.123456789)
