@@ -50,6 +50,8 @@ def kept_not_under(run: Run, policy: str, share: float) -> None:
     With summaries the lower end of the range counts, because nobody knows what a model would have written. If no call
     needed an old result, everything is kept. Raises AssertionError if the policy keeps less.
     """
+    if not 0 <= share <= 1:
+        raise AssertionError(f"share={share:g}: it is a share, from 0 to 1")
     figures = _figures(run, policy)
     kept = figures.kept_low if figures.kept_low is not None else figures.kept.value if figures.kept else None
     if kept is not None and kept < share:

@@ -64,3 +64,7 @@ def test_a_refused_call_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path, {}, refused)
     no_refused_call(run, "keep-all")
     assert says(no_refused_call, run, MASK) == f"{MASK}: 2 of 20 calls refused; the first: t1, overflow"
+
+
+def test_a_share_is_no_percentage(tmp_path: Path) -> None:
+    assert says(kept_not_under, run_of(tmp_path, {}), MASK, 90) == "share=90: it is a share, from 0 to 1"

@@ -36,3 +36,15 @@ def test_long_lines_without_spaces_are_minified() -> None:
     assert content_kind("\n".join(lines)) != "minified"
     assert content_kind("\n".join(lines) + ";") == "minified"
     assert content_kind("a=1;" * 250) != "minified" and content_kind("a=1;" * 250 + "b") == "minified"
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("<p>a</p><a>c</a>", "prose"), ("<div><p>a<p>", "html"), ("  <HTML lang=en", "html"), ("   \n ", "empty"),
+    ("QUJD" * 30 + " " + "a b " * 32, "prose"), ("QUJD" * 30 + " " + "a b " * 25, "base64"),
+    ("яяя" + "a" * 7, "prose"), ("яяяя" + "a" * 7, "other-script"), ("123 456", "prose"),
+    ("10:00:01 up\nso\nit\nis\nand", "prose"), ("10:00:01 up\nso", "log"),
+    ("a,b,c\n1,2,3", "prose"), ("a,b,c\n1,2,3\n4,5,6\n7,8,9\nend", "csv"), ("a,b,c\n1,2,3\n4,5,6\nend", "prose"),
+    ("\n".join(["red, green"] * 7), "prose"), ("\n".join(["red, green"] * 8), "csv"),
+])  # fmt: skip
+def test_a_sign_decides_from_so_often_on(text: str, kind: str) -> None:
+    assert content_kind(text) == kind

@@ -16,7 +16,18 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.size_fit import Grown, Request, Whole, comparisons, factor_of, fit_size, growth, requests
+from ctxsim.recorded.size_fit import (
+    Grown,
+    Request,
+    Whole,
+    comparisons,
+    factor_of,
+    fit_size,
+    growth,
+    later_calls,
+    later_errors,
+    requests,
+)
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
@@ -171,3 +182,19 @@ def test_a_factor_is_told_by_how_requests_grow() -> None:
     # 3.5 tokens for each counted one still are a tokenizer's, more are texts that no line holds.
     assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_500)], 1.0) == (5_000 + 3_500) / 6_000
     assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_501)], 1.0) == 1.0
+
+
+def test_the_later_half_is_told_from_the_last_call_that_is_known() -> None:
+    # Growth of 2,000 counted tokens each, recorded as 3,000: with 5,000 at the prior of 1 three say 14,000 / 11,000.
+    found = [Request(n, 2_000 * n, 10 * n, 500 + 3_000 * n + 10 * n) for n in range(1, 9)]
+    factor = 14_000 / 11_000
+    told = later_calls(found, 1.0)
+    assert [one.call for one, _ in told] == [5, 6, 7, 8]
+    assert [tokens for _, tokens in told] == pytest.approx([12_540 + 2_000 * n * factor + 10 * n for n in range(1, 5)])
+    errors = [
+        abs(12_540 + 2_000 * n * factor + 10 * n - (12_540 + 3_010 * n)) / (12_540 + 3_010 * n) for n in range(1, 5)
+    ]
+    assert later_errors(found, 1.0) == tuple(round(error, 4) for error in errors)
+    assert later_calls(found[:7], 1.0) == [] and later_errors(found[:7], 1.0) == ()
+    # A log that holds all says it itself.
+    assert [tokens for _, tokens in later_calls(found, 1.0, whole=True)] == [2_010.0 * n for n in range(5, 9)]

@@ -80,3 +80,29 @@ def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_
     assert (six.chance, six.verdict) == (4 / 64, "noise")
     # No five could have a smaller p than .06: it isn't asked.
     assert (five.chance, five.verdict) == (None, "changed")
+
+
+@pytest.mark.parametrize(("column", "before", "after", "interval", "verdict", "percent"), [
+    ("cost_usd", 2.0, 2.0, None, "same", 0.0), ("cost_usd", 2.0, 2.0, (0.0, 0.0), "same", 0.0),
+    ("cost_usd", 2.0, 2.0, (-1.0, 1.0), "noise", 0.0), ("cost_usd", 2.0, 3.0, (0.0, 1.0), "noise", 50.0),
+    ("cost_usd", 2.0, 1.0, (-2.0, 0.0), "noise", -50.0), ("cost_usd", 2.0, 3.0, (0.1, 1.0), "changed", 50.0),
+    ("cost_usd", 2.0, 1.0, (-2.0, -0.1), "changed", -50.0), ("cost_usd", 0.0, 1.0, None, "changed", None),
+    ("refused", 2.0, 3.0, (-1.0, 1.0), "changed", 50.0),
+])  # fmt: skip
+def test_a_change_is_one_where_its_interval_is_off_zero(
+    column: str, before: float, after: float, interval: tuple[float, float] | None, verdict: str, percent: float | None
+) -> None:
+    one = Change(("a", "a"), column, before, after, interval, 12, None)
+    assert (one.verdict, one.percent) == (verdict, percent)
+
+
+def test_one_candidate_of_each_run_is_compared_where_nothing_else_is(tmp_path: Path) -> None:
+    def run(name: str, *labels: str) -> Run:
+        return made_run(tmp_path / name, {"keep-all": [{}], **{label: [{}] for label in labels}})
+
+    one, other, two = run("a", "drop-all"), run("b", "mask:keep=1"), run("c", "mask:keep=1", "mask:keep=2")
+    assert pairs_of(one, other) == [("keep-all", "keep-all"), ("drop-all", "mask:keep=1")]
+    assert pairs_of(one, two) == [("keep-all", "keep-all")] == pairs_of(two, one)
+    assert unpaired(one, two, pairs_of(one, two)) == ["only in A: drop-all", "only in B: mask:keep=1, mask:keep=2"]
+    # Where a candidate has its like the others stay alone.
+    assert pairs_of(run("d", "mask:keep=1", "drop-all"), two) == [("keep-all",) * 2, ("mask:keep=1",) * 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import msgspec
 import pytest
@@ -121,3 +122,89 @@ def test_tokens_leave_from_a_position_on(start: int, tokens: int, left: tuple[in
     request = Request(100, 50, 50, 40, 0, "m")
     request.leave_out(start, tokens)
     assert (request.read, request.write, request.plain) == left and request.long == request.write
+
+
+def classes(requests: list[Request]) -> list[tuple[int, int, int, int]]:
+    return [(one.read, one.write, one.long, one.plain) for one in requests]
+
+
+@pytest.mark.parametrize(("held", "cached", "then"), [
+    ((100, 50, 25, 40), True, (0, 190, 95, 0)), ((100, 0, 7, 40), True, (0, 140, 0, 0)),
+    ((100, 0, 0, 40), False, (0, 0, 0, 140)),
+])  # fmt: skip
+def test_nothing_of_a_new_request_is_read(held: tuple[int, ...], cached: bool, then: tuple[int, ...]) -> None:
+    read, write, long, plain = held
+    request = Request(read, write, long, plain, 10, "m")
+    request.anew(cached)
+    assert classes([request]) == [then] and request.output == 10
+
+
+@pytest.mark.parametrize(("pause_s", "read"), [(None, 100), (300.0, 100), (300.5, 0), (3_600.0, 0), (3_600.5, 100)])
+def test_five_minutes_forget_what_an_hour_holds(pause_s: float | None, read: int) -> None:
+    one = session(response(0, 100, 0, long=100), response(100, 40, 40, long=40, pause_s=pause_s))
+    effect = Effect()
+    found = changes.five_minute_cache(one, as_recorded(one), effect)
+    assert classes(found) == [(0, 100, 0, 0), (read, 140 - read, 0, 0)] and effect.times == (read == 0)
+    assert changes.five_minute_cache(session(response(0, 100, 0)), [], effect) == []
+    none = session(response(0, 100, 0, long=100, pause_s=400.0))
+    assert classes(changes.five_minute_cache(none, as_recorded(none), effect)) == [(0, 100, 0, 0)]
+    assert effect.times == (read == 0), "where nothing was read nothing is forgotten"
+
+
+@pytest.mark.parametrize(("pause_s", "read"), [(3_600.0, 90), (3_600.5, 0), (None, 90)])
+def test_an_hours_cache_reads_across_an_hour(pause_s: float | None, read: int) -> None:
+    one = session(response(0, 100, 0), response(0, 140, 40, missed=90, cause=1, pause_s=pause_s))
+    effect = Effect()
+    found = changes.hour_long_cache(one, as_recorded(one), effect)
+    assert classes(found) == [(0, 100, 100, 0), (read, 140 - read, 140 - read, 0)] and effect.times == (read > 0)
+    plain = session(response(0, 0, 0, plain=100))
+    assert classes(changes.hour_long_cache(plain, as_recorded(plain), effect)) == [(0, 0, 0, 100)]
+
+
+@pytest.mark.parametrize(("more", "then", "times"), [
+    ({"write": 1_050, "long": 525}, (1_100, 50, 25, 0), 1), ({"plain": 1_050}, (1_100, 0, 0, 50), 1),
+    ({"write": 600}, (700, 0, 0, 0), 1), ({"write": 1_050, "cause": 2}, (100, 1_050, 0, 0), 0),
+    ({"write": 1_050, "missed": 0}, (100, 1_050, 0, 0), 0),
+])  # fmt: skip
+def test_without_a_long_pause_what_it_cost_is_read(more: dict[str, int], then: tuple[int, ...], times: int) -> None:
+    one = session(msgspec.structs.replace(response(100, 0, 0, missed=1_000, cause=1, pause_s=9_000.0), **more))
+    effect = Effect()
+    assert classes(changes.no_long_pause(one, as_recorded(one), effect)) == [then] and effect.times == times
+
+
+def test_what_a_change_did_is_counted() -> None:
+    # Two turns begin; the second one uses what was there before. The last request has 2,050 tokens.
+    responses = (FIRST, response(1_100, 800, 800, needs=2), response(1_900, 100, 100, needs=3, turn=True),
+                 response(2_000, 50, 50, needs=5, turn=True, crossing=4, model="n"))  # fmt: skip
+
+    def counts(change: Any, *given: Any, **more: Any) -> tuple[int, int, int]:
+        one, effect = session(*responses, **more), Effect()
+        change(*given, one, as_recorded(one), effect)
+        return effect.times, effect.chances, effect.lost
+
+    parts, large = ("a", "results of Read", "results of Bash"), (Large(1, 3, 700, 1, 2), Large(2, 9, 100, 2, 1))
+    assert counts(changes.new_session_per_task) == (1, 2, 0)
+    assert counts(changes.results_cut, 100, "", parts=parts, large=large) == (1, 10, 2)
+    assert counts(changes.results_cut, 99, "", parts=parts, large=large) == (2, 10, 3)
+    assert counts(changes.results_cut, 99, "Bash", parts=parts, large=large) == (1, 10, 1)
+    assert counts(changes.without_server, "figma") == (0, 1, 0)
+    assert counts(changes.without_server, "figma", uses={"mcp__figma__draw": 1}) == (1, 1, 0)
+    assert counts(changes.head_shorter, 10) == (4, 0, 0)
+    assert counts(changes.other_model, "n", "o", 1.0, False) == (1, 4, 0)
+    assert counts(changes.compacted_at, 2_000, 200) == (1, 10, 4)
+    assert counts(changes.compacted_at, 2_050, 200) == (0, 10, 0)
+
+
+def test_no_more_than_the_head_leaves_it_and_only_a_servers_own_part() -> None:
+    parts = ("a", "head, MCP server figma", "c")
+    one = session(response(0, 1_100, 1_000, parts=(1, 0, 40, 0, 2, 0, 60, 0)), parts=parts)
+    assert classes(changes.head_shorter(500, one, as_recorded(one), Effect())) == [(0, 1_000, 0, 0)]
+    assert classes(changes.without_server("figma", one, as_recorded(one), Effect())) == [(0, 1_060, 0, 0)]
+
+
+@pytest.mark.parametrize(("tokens", "compacted"), [(500, False), (501, True)])
+def test_a_summary_replaces_more_than_itself(tokens: int, compacted: bool) -> None:
+    # Beside a head of 100 and a summary of 200 there are 200 more, or one token more than that.
+    one = session(response(0, tokens, 10))
+    found = changes.compacted_at(400, 200, one, as_recorded(one), Effect())
+    assert [request.input for request in found] == ([300, 501] if compacted else [500])

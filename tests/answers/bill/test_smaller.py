@@ -127,3 +127,37 @@ def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
 def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read: float, output: float) -> None:
     ((_, made),) = paid(Session("s", "", "claude-code", "p", "2.1.330", (one,), (), ()), PRICES)
     assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")
+
+
+@pytest.mark.parametrize(("days", "months"), [(7.0, 7 / 30.4375), (6.9, None), (61.0, 61 / 30.4375)])
+def test_a_month_is_told_from_a_week_on(days: float, months: float | None) -> None:
+    first = msgspec.structs.replace(FIRST, time_s=0.0)
+    of = bill(first, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0, time_s=days * 86_400))
+    found = smaller(of, PRICES)
+    (one,) = (one for one in found.savings if one.name.startswith("pauses"))
+    # One session comes again as it was: nothing is uncertain.
+    assert (one.usd, one.low, one.high, one.times) == (9_000, 9_000, 9_000, 1) and one.kept is None
+    assert one.months == pytest.approx(months)
+    assert one.month == (None if months is None else pytest.approx((9_000 / months, 9_000 / months)))
+    assert found.together is None, "one change alone is no sum"
+
+
+def test_what_is_written_for_an_hour_is_saved_at_its_price() -> None:
+    long = response(0, 1_100, 1_000, long=1_100)
+    of = bill(long, response(100, 1_050, 50, long=1_000, missed=1_000, cause=1, pause_s=9_000.0))
+    (one,) = (one for one in smaller(of, PRICES).savings if one.name.startswith("pauses"))
+    # Of 1,050 written, 1,000 for an hour, 1,000 are read: 50 are left, of them 48 for an hour.
+    assert one.usd == pytest.approx((1_000 * 20 + 50 * 10) - (48 * 20 + 2 * 10 + 1_000))
+
+
+def test_sub_agents_are_drawn_with_their_session() -> None:
+    missed = response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0)
+    made = bill(FIRST, missed).sessions[0]
+
+    def interval(parent: str) -> tuple[float, float]:
+        plain = msgspec.structs.replace(made, name="other", responses=(FIRST, response(1_100, 50, 50)), parent=parent)
+        (one,) = (one for one in smaller(billed([made, plain], PRICES, None), PRICES).savings if "pauses" in one.name)
+        return one.low, one.high
+
+    # Two sessions, of which one saves 9,000: none or both may come. With its sub-agent it is one session.
+    assert interval("") == (0, 18_000) and interval("s") == (9_000, 9_000) and interval("unknown") == (0, 18_000)

@@ -62,3 +62,42 @@ def test_an_interval_by_hand() -> None:
 def test_one_session_says_nothing_of_others() -> None:
     assert share([1, 2], [3, 3], ["a", "a"]) is None
     assert excess([1, 2], [3, 3], [1, 0], [2, 0], ["a", "b"]) is None
+
+
+FOUR = [4, 4, 4]
+THREE = ["a", "b", "c"]
+
+
+def test_an_interval_of_three_sessions_by_hand() -> None:
+    # 6 of 12. Without each session 4, 5 and 3 of 8: off by 0, 1/8 and -1/8, so the jackknife deviates by
+    # sqrt(2/3 x 2/64) = 0.14434. Of three alike two are free: t = 2.7618, by its expansion. On log odds, by 1/4.
+    reach = 0.144338 * 2.76181
+    odds = reach / 0.25
+    assert share([2, 1, 3], FOUR, THREE) == pytest.approx((0.5, 1 / (1 + exp(odds)), 1 / (1 + exp(-odds))), abs=1e-5)
+    # 3 of 12 less, in each session as much.
+    found = excess([2, 1, 3], FOUR, [1, 1, 1], FOUR, THREE)
+    assert found == pytest.approx((0.25, 0.25 - reach, 0.25 + reach), abs=1e-5)
+    # Counts of one session belong together, and who has none says nothing.
+    parts = share([1, 1, 1, 3, 0], [2, 2, 4, 4, 0], ["a", "a", "b", "c", "d"])
+    assert parts == pytest.approx(share([2, 1, 3], FOUR, THREE))
+
+
+@pytest.mark.parametrize(("sessions", "student"), [(6, 2.0150), (11, 1.8125), (41, 1.6839)])
+def test_intervals_reach_as_far_as_students_t(sessions: int, student: float) -> None:
+    hits = [4 + (-1) ** n * (n < sessions - sessions % 2) for n in range(sessions)]
+    found = share(hits, [8] * sessions, [str(n) for n in range(sessions)])
+    assert found is not None and found[0] == 0.5
+    errors = [(0.5 * sessions * 8 - one) / (8 * (sessions - 1)) - 0.5 for one in hits]
+    deviation = sqrt((sessions - 1) / sessions * sum(error**2 for error in errors))
+    assert log(found[2] / (1 - found[2])) * 0.25 / deviation == pytest.approx(student, rel=0.005)
+
+
+def test_all_or_none_has_no_interval_and_one_session_no_rate() -> None:
+    assert share([0, 0], [3, 4], ["a", "b"]) == (0, 0, 0) and share([3, 4], [3, 4], ["a", "b"]) == (1, 1, 1)
+    assert share([1, 0], [3, 4], ["a", "a"]) is None and share([1, 0], [3, 0], ["a", "b"]) is None
+    two = excess([1, 2], [4, 4], [1, 1], [4, 4], ["a", "b"])
+    assert two is not None and two[0] == 3 / 8 - 2 / 8
+    assert excess([1, 2], [4, 4], [1, 0], [4, 0], ["a", "b"]) is None
+    # A session without any of one share counts with its other.
+    three = excess([1, 2, 0], [4, 4, 0], [1, 1, 3], [4, 4, 4], THREE)
+    assert three is not None and three[0] == 3 / 8 - 5 / 12

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ctxsim.answers.forecast import draws
-from ctxsim.answers.forecast.draws import blocks_of, interval, next_sessions, recency, smoothed, spread
+from ctxsim.answers.forecast.draws import (
+    blocks_of,
+    interval,
+    next_sessions,
+    recency,
+    smoothed,
+    spread,
+    stretched,
+)
 
 DAY = 86_400.0
 
@@ -52,6 +60,7 @@ def test_an_interval_leaves_out_a_twentieth_at_each_end() -> None:
     assert draws.LEVEL == 0.9
     assert interval(np.arange(101.0)) == pytest.approx((5.0, 95.0))
     assert interval(np.arange(101.0), 0.5) == pytest.approx((25.0, 75.0))
+    assert interval(np.array([np.nan, *range(101), np.inf])) == pytest.approx((5, 95))
     assert interval(np.array([np.nan])) is None
 
 
@@ -70,3 +79,43 @@ def test_intervals_of_ninety_per_cent_hold_about_as_often_in_simulated_projects(
         assert found is not None
         hits.append(found[0] <= values[30:].sum() <= found[1])
     assert 0.82 <= np.mean(hits) <= 0.9
+
+
+def test_every_session_comes_as_often_as_it_weighs_whatever_its_block() -> None:
+    # Sizes 2, 1, 1, 1, 1: a block is drawn by the mean weight of its sessions. Small ones come a bit more often.
+    drawn = next_sessions(np.array([0, 0, 1, 2, 3, 4]), np.ones(6), 600, np.random.default_rng(0), 4_000)
+    assert drawn.mean(axis=0) == pytest.approx(np.full(6, 100.0), rel=0.12)
+
+
+def test_shares_vary_as_many_observations_as_the_weights_are_worth() -> None:
+    # Weights 1, 1, 1/2, 1/2 are worth 3 ^ 2 / 2.5 = 3.6 observations (Kish): shares are those of Dirichlet(1.2, 1.2,
+    # 0.6, 0.6), whose first has the mean 1/3 and the variance 1/3 x 2/3 / 4.6.
+    weights = np.array([1.0, 1.0, 0.5, 0.5])
+    share = next_sessions(np.arange(4), weights, 100_000, np.random.default_rng(0), 20_000)[:, 0] / 100_000
+    assert share.mean() == pytest.approx(1 / 3, rel=0.02) and share.var() == pytest.approx(2 / 9 / 4.6, rel=0.04)
+
+
+@pytest.mark.parametrize(("sizes", "ahead", "blocks"), [((4, 4), 1, 1), ((2,) * 5, 2, 1), ((2,) * 5, 4, 2)])
+def test_as_many_blocks_come_as_hold_so_many_sessions(sizes: tuple[int, ...], ahead: int, blocks: int) -> None:
+    drawn = next_sessions(np.repeat(np.arange(len(sizes)), sizes), np.ones(sum(sizes)), ahead, np.random.default_rng(0))
+    some = (drawn > 0).sum(axis=1) / sizes[0]
+    assert some.max() == blocks and drawn.sum(axis=1) == pytest.approx(ahead)
+
+
+def test_nothing_saves_more_than_all() -> None:
+    # A saving of 20 % twice as large is 36 %; half as large it is 10 %. What costs more grows in a straight line.
+    left, unseen = np.array([0.8, 0.8, 1.2, 1.2, 1.0, 0.0]), np.array([2.0, 0.5, 2.0, 0.5, 3.0, 3.0])
+    assert stretched(left, unseen) == pytest.approx([0.64, 0.9, 1.4, 1.1, 1.0, 0.0])
+
+
+def test_noise_is_as_wide_as_the_usual_kernel_and_averages_out() -> None:
+    # Of 32 values of 1 and e ^ 2 the logarithms deviate by 1; 32 ** -1/5 = 1/2. So one that comes deviates by 1/2, four
+    # of the same by half of that, and half a one by no more than one.
+    values = np.array([1.0, np.e**2] * 16)
+    for times, width in ((1.0, 0.5), (4.0, 0.25), (0.5, 0.5)):
+        drawn = np.zeros((20_000, 32))
+        drawn[:, 0] = times
+        logs = np.log(smoothed(values, drawn, np.random.default_rng(0)) / times)
+        assert logs.std() == pytest.approx(width, rel=0.03) and logs.mean() == pytest.approx(0, abs=0.02)
+    # One amount alone has no width, and nothing has no logarithm.
+    assert smoothed(np.array([2.0, 0.0]), np.array([[3.0, 1.0]]), np.random.default_rng(0)).tolist() == [6.0]

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
+from made_sessions import sessions
 
 from ctxsim.answers.forecast.backtest import backtest, score
 from ctxsim.answers.forecast.drift import change_point, last_change
-from ctxsim.answers.forecast.forecast import forecast
-from ctxsim.answers.forecast.known import Held, Told, error_range, held
-from ctxsim.answers.forecast.sessions import Next, Sessions, come, parse_next
+from ctxsim.answers.forecast.forecast import Amount, forecast, saving
+from ctxsim.answers.forecast.sessions import Next, come, parse_next
 from ctxsim.errors import CtxsimError
-
-DAY = 86_400.0
-
-
-def sessions(values: list[float], per_day: int = 2, models: list[str] | None = None) -> Sessions:
-    many = len(values)
-    amounts = {name: np.array(values) for name in ("usd", "tokens", "calls")}
-    amounts |= {"compactions": np.zeros(many), "refused": np.zeros(many)}
-    return Sessions(
-        tuple(f"s{n}" for n in range(many)), tuple(DAY * (4 + n // per_day) for n in range(many)), ("p",) * many,
-        tuple(models or ["m"] * many), ("1",) * many, amounts, many,
-    )  # fmt: skip
 
 
 def lognormal(many: int, seed: int = 0, deviation: float = 0.8) -> list[float]:
@@ -46,17 +35,77 @@ def test_days_bring_as_many_sessions_as_days_did() -> None:
 def test_weekends_are_apart() -> None:
     # 1970-01-05 was a Monday: five weekdays with two sessions each, weekends with none, four weeks long.
     days = [4 + 7 * week + day for week in range(4) for day in range(5) for _ in range(2)]
-    one = sessions([1.0] * len(days))
-    one = Sessions(one.names, tuple(DAY * day for day in days), one.projects, one.models, one.versions, one.amounts, 40)
+    one = sessions([1.0] * len(days), days=days)
+    # Nothing comes at a weekend, and nothing costs nothing.
+    assert forecast(one, "", Next(2, days=True)).amounts["usd"].ranges == dict.fromkeys(("50", "80", "90"), (0.0, 0.0))
     # The last day is a Friday: of the next seven two are of a weekend.
     assert set(come(one, Next(7, days=True), np.random.default_rng(0)).tolist()) == {10}
     assert set(come(one, Next(2, days=True), np.random.default_rng(0)).tolist()) == {0}
 
 
+def test_weekends_that_nobody_has_seen_bring_nothing() -> None:
+    # Two sessions each on Monday, Tuesday and Wednesday; five of the seven days from Thursday on are no weekend. And
+    # from Friday to Monday one each: Tuesday's and Wednesday's are as Friday's and Monday's.
+    for days, ahead, many in (([4, 4, 5, 5, 6, 6], 7, 10), ([8, 9, 10, 11], 2, 2), ([8, 8, 9, 10, 11, 11], 1, 2)):
+        found = come(sessions([1.0] * len(days), days=days), Next(ahead, days=True), np.random.default_rng(0))
+        assert set(found.tolist()) == {many}
+    untimed = msgspec.structs.replace(sessions([1.0] * 4), started=(None, 1.0, 2.0, 3.0))
+    assert set(come(untimed, Next(3), np.random.default_rng(0)).tolist()) == {3}
+    with pytest.raises(CtxsimError, match="some sessions have no time"):
+        come(untimed, Next(3, days=True), np.random.default_rng(0))
+
+
 def test_sessions_all_alike_are_forecast_exactly() -> None:
     found = forecast(sessions([2.5] * 20), "keep-all", Next(8))
     assert found.basis == "sessions" and found.amounts["usd"].ranges["90"] == pytest.approx((20.0, 20.0))
-    assert found.amounts["refused"].ranges["90"] == (0.0, 0.0)
+    assert found.amounts["refused"].ranges["90"] == (0.0, 0.0) and found.amounts["usd"].middle == pytest.approx(20.0)
+    assert found.recorded == {"usd": 50.0, "tokens": 50.0, "calls": 50.0, "compactions": 0.0, "refused": 0.0}
+    assert (found.seen, found.known, found.priced, found.change, found.since) == (20, 20, 20, None, None)
+    assert found.come == Amount(8.0, {"50": (8.0, 8.0), "80": (8.0, 8.0), "90": (8.0, 8.0)})
+    rows = found.frame()
+    assert rows.level.tolist() == [50, 80, 90] * 6 and rows.amount.tolist()[::3] == ["sessions", *found.amounts]
+    assert rows.low.tolist()[:4] == [8.0, 8.0, 8.0, pytest.approx(20.0)]
+    with pytest.raises(CtxsimError, match="nothing to forecast from"):
+        forecast(sessions([]), "", Next(1))
+
+
+def test_the_noise_of_a_session_is_in_what_is_continuous_only() -> None:
+    # Half of the sessions have one compaction: of one session that comes none or one, nothing between.
+    made = sessions([1.0, 9.0] * 10, per_day=1)
+    made = msgspec.structs.replace(made, amounts={**made.amounts, "compactions": np.array([0.0, 1.0] * 10)})
+    amounts = forecast(made, "", Next(1)).amounts
+    assert amounts["compactions"].ranges["90"] == (0.0, 1.0)
+    for name in ("usd", "tokens", "calls"):
+        low, high = amounts[name].ranges["90"]
+        assert low < 1 and high > 9
+
+
+@pytest.mark.parametrize(("seen", "ahead", "deviation"), [(4, 4, 0.789), (4, 1, 1.1715), (2, 1, 1.2738)])
+def test_a_range_by_priors_is_as_wide_as_projects_differ(seen: int, ahead: int, deviation: float) -> None:
+    # In logarithms: the root of 1 / seen + 1 / ahead, of sessions, and 0.35 ^ 2, of periods. Around 3 a session.
+    found = forecast(sessions([2.0, 4.0] * (seen // 2)), "", Next(ahead)).amounts["usd"]
+    low, high = found.ranges["90"]
+    assert np.log(high / low) == pytest.approx(2 * 1.645 * deviation, rel=0.08)
+    assert found.middle == pytest.approx(3 * ahead, rel=0.12)
+
+
+def test_what_is_saved_of_the_next_sessions_is_as_uncertain_as_twenty_sessions_leave_it() -> None:
+    # All cost half. After 20 sessions a saving may be exp(0.3 z) times as large, 0.3 ^ 2 = 0.2 ^ 2 + 1 / 20: at most
+    # 1 - 0.5 ^ exp(0.3 x 1.645) and at least 0.5 x exp(-0.3 x 1.645), at 90 %.
+    high, low = 1 - 0.5 ** np.exp(0.3 * 1.645), 0.5 * np.exp(-0.3 * 1.645)
+    found = saving(sessions([2.0] * 20), sessions([1.0] * 20), Next(5))
+    assert found.ranges["90"] == pytest.approx((low, high), rel=0.04) and found.middle == pytest.approx(0.5, rel=0.03)
+    # The same where only the last twenty count, and what was before would say something else.
+    models = ["old"] * 20 + ["new"] * 20
+    now, then = sessions([2.0] * 40, models=models), sessions([9.0] * 20 + [1.0] * 20, models=models)
+    assert saving(now, then, Next(5)) == found
+    free = sessions([0.0] * 20)
+    assert saving(free, free, Next(5)) == Amount(0.0, {"50": (0.0, 0.0), "80": (0.0, 0.0), "90": (0.0, 0.0)})
+
+
+def test_eight_sessions_and_half_as_many_to_come_have_an_interval() -> None:
+    bases = [forecast(sessions([2.0] * seen), "", Next(ahead)).basis for seen, ahead in ((8, 4), (8, 5), (7, 3))]
+    assert bases == ["sessions", "priors", "priors"]
 
 
 def test_too_few_sessions_or_too_many_to_come_have_no_interval() -> None:
@@ -82,7 +131,6 @@ def test_a_change_of_size_is_found_and_noise_is_not() -> None:
     assert found is not None and abs(found[0] - 25) <= 1 and found[1] <= 0.01
     # Of a hundred series of noise about one seems to change at 1 %.
     assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(100)) <= 4
-    assert change_point([0.0] * 7 + [9.0] * 7) is None
 
 
 def test_after_a_new_model_only_its_sessions_count() -> None:
@@ -112,20 +160,3 @@ def test_simulated_projects_are_held_as_often_as_the_level_says() -> None:
     tried = [one for seed in range(6) for one in backtest(sessions(lognormal(50, seed)), (10,), most=10)]
     held = {level: np.mean([one.held for one in tried if one.level == level]) for level in (50, 80, 90)}
     assert 0.35 <= held[50] <= 0.7 and 0.65 <= held[80] <= 0.95 and 0.78 <= held[90] <= 1
-
-
-def test_errors_of_earlier_sessions_bound_the_next_one() -> None:
-    # Of nineteen errors a twentieth lies below the first and above the last: split conformal at 90 %.
-    errors = [1 + n / 100 for n in range(19)]
-    assert error_range(errors) == pytest.approx((1.0, 1.18))
-    # Of thirty-nine it is the second on either side.
-    assert error_range([1 + n / 100 for n in range(39)]) == pytest.approx((1.01, 1.37))
-    assert error_range(errors[:7]) is None
-
-
-def test_after_a_miss_a_wider_range_is_asked_for() -> None:
-    ratios = [*range(1, 9), 100, 100, 5]
-    found = held([Told(str(n), n, 1.0, came, None, None, None, False) for n, came in enumerate(ratios)], 0.5)
-    # Of the first eight the second and the seventh bound the ninth: 2 to 7, a miss. Then 0.525 are asked for of nine,
-    # 2 to 8, a miss too, and 0.55 of ten, 2 to 100, which holds 5. The widths are 3.5, 4 and 50.
-    assert found == [Held("tokens", 3, pytest.approx(1 / 3), pytest.approx(4))]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from half_by_half import errors
 
-from ctxsim.answers.validation.unseen import Stretch, of_later_calls, predicted, stretches, unseen
+from ctxsim.answers.validation.unseen import Predicted, Stretch, Unseen, of_later_calls, predicted, stretches, unseen
 from ctxsim.recorded.size_fit import Request, fit_size
 
 
@@ -91,6 +91,44 @@ def test_past_a_compaction_and_of_another_project_by_hand() -> None:
     ]
     same = [msgspec.structs.replace(one, project="p") for one in found]
     assert not [one for one in predicted(same) if one.way == "another project"], "its own project tells nothing"
+
+
+def test_what_is_attached_again_is_the_sessions_own_and_what_else_joins_is_the_others() -> None:
+    # As above, but of a's files 40 tokens are known: 260 are left of its 300. So 200 + 1,040 + 500 + 10, and of b 200 +
+    # 1,000 + 260 + 10.
+    plain = grown(1_000, 1.0, [1_000, 2_000])
+    known = [
+        stretch(rows, name, number, again=files if number == 0 else 7)
+        for name, again, files in (("a", 300, 40), ("b", 500, 0))
+        for number, rows in enumerate((plain, grown(1_000 + again, 1.0, [200])))
+    ]
+
+    def past(found: list[Stretch]) -> list[int]:
+        return [round(one.tokens) for one in predicted(found) if one.way == "past a compaction"]
+
+    assert past(known) == [1_750, 1_470]
+    # Of another format nothing is told, nor of one whose summary is unknown or whose log is whole.
+    for changes in ({"format": "g"}, {"summarised": False}, {"whole": True}):
+        assert past([*known[:2], *(msgspec.structs.replace(one, **changes) for one in known[2:])]) == []
+
+
+def test_another_project_of_the_same_model_tells_before_others() -> None:
+    def one(name: str, head: int, **more: object) -> Stretch:
+        # 9,000 tokens join before the second request: the head is that of the first.
+        return stretch([(1_000, 10, head + 1_010), (2_000, 10, head + 11_010)], name, **more)
+
+    found = [one("a", 1_000), one("b", 3_000), one("c", 9_000, model="n"), one("d", 50, sub_agent=True),
+             one("e", 70, format="g"), one("f", 90, whole=True)]  # fmt: skip
+    told = {each.transcript: each.tokens - 3_020 for each in predicted(found) if each.way == "another project"}
+    assert told == {"a": 2 * 3_000, "b": 2 * 1_000, "c": 2 * 2_000}
+    recorded = {each.transcript: each.recorded for each in predicted(found) if each.way == "another project"}
+    assert recorded["a"] == 2_010 + 12_010
+
+
+def test_errors_are_told_by_their_middle_and_the_nineteenth_of_twenty() -> None:
+    found = [Predicted("later calls", "t", "f", "m", n, 100 + n * (-1) ** n, 100) for n in range(1, 21)]
+    # Of 1 to 20 per cent, odd ones below: they add up to 10 of 20.
+    assert unseen(found) == [Unseen("later calls", 20, 0.1, 0.19, 0.005)]
 
 
 @corpus.here

@@ -1,0 +1,75 @@
+"""Held-out errors and risks of a sample made by hand, with figures that can be added up."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.answers.calibration.calibration import by_project, cross_validate, recorded_prompts
+from ctxsim.answers.calibration.risk import Unsafe, unsafe, votes
+from ctxsim.counting.estimators.classes import FEATURES
+from ctxsim.recorded.chars_fit import Series, head, slope, unseen_errors
+from ctxsim.recorded.sample import Prompt, Sample, Text
+
+
+def features(chars: int) -> tuple[int, ...]:
+    """All characters of one class."""
+    return (chars, *(0,) * (len(FEATURES) - 1))
+
+
+def series(number: int, per_char: float, of_head: int, chars: tuple[int, ...] = (400, 800)) -> Series:
+    recorded = tuple(round(of_head + per_char * one) for one in chars)
+    return Series(number, "m", chars, tuple(map(features, chars)), recorded, (0,) * len(chars))
+
+
+def sample(ratios: list[float], projects: tuple[int, ...] = ()) -> Sample:
+    """By transcript one text and one request of 400 characters, and the usage of two requests."""
+    tokens = [round(400 * ratio) for ratio in ratios]
+    return Sample(
+        [Text(n, 400, many, "", features(400)) for n, many in enumerate(tokens)],
+        [Prompt(n, 400, float(many), features(400)) for n, many in enumerate(tokens)],
+        [series(n, ratio, 100 if ratio == 0.25 else 0) for n, ratio in enumerate(ratios)],
+        len(ratios), projects or tuple(range(len(ratios))),
+    )  # fmt: skip
+
+
+ODD = [0.25] * 4 + [0.5]
+
+
+@pytest.mark.parametrize("made", [
+    sample(ODD), sample(ODD, (0,) * 5), sample([0.25] * 8 + [0.5] * 2, (0, 0, 1, 1, 2, 2, 3, 3, 4, 4)),
+])  # fmt: skip
+def test_whole_projects_or_transcripts_are_held_out(made: Sample) -> None:
+    # A quarter of a token a character is right four times and half as much as the fifth has. Fitted to the others it is
+    # 500 / 1,600 for the four, a quarter too many, and 400 / 1,600 for the fifth: (4 x 0.25 + 0.5) / 5.
+    found = cross_validate(made, None, False)
+    assert found is not None and (found.chars4, found.ratio, found.classes) == (0.1, 0.3, 0.3)
+    # From the first request's usage: 200 + 400 / 4 of 400, for the fifth alone.
+    usage = cross_validate(made, None, True)
+    assert usage is not None and usage.chars4 == 0.05
+
+
+def test_five_are_enough_to_hold_some_out() -> None:
+    assert cross_validate(sample([0.25] * 4), None, False) is None
+    assert by_project(sample(ODD)) and not by_project(sample(ODD, (0, 1, 2, 3, 3)))
+    empty = Sample([], [], [], 5, (0, 1, 2, 3, 4))
+    assert cross_validate(empty, None, False) is None and cross_validate(empty, None, True) is None
+
+
+def test_a_divisor_is_judged_by_requests_of_half_the_largest_and_more() -> None:
+    prompts = [Prompt(0, 400, 100.0, ()), Prompt(0, 160, 50.0, ()), Prompt(0, 1, 49.9, ()), Prompt(1, 30, 10.0, ()),
+               Prompt(2, 5, 0.0, ())]  # fmt: skip
+    # 400 / 4 is all of 100; 160 / 4 and 30 / 4 are less than 50 and 10.
+    assert votes(prompts, 4.0) == [(0, False), (0, True), (1, True)]
+    assert unsafe([(0, False), (0, True), (1, True), (2, False)]) == Unsafe(0.5, 0.6667) and unsafe([]) is None
+
+
+def test_growth_tells_the_slope_and_what_is_left_the_head() -> None:
+    one = series(3, 0.5, 700, (100, 400, 1_000))
+    assert slope([one]) == pytest.approx(0.5) and head(one, 0.5) == pytest.approx(700) and head(one, 9.0) == 0.0
+    assert slope([series(0, 0.5, 10, (100,))]) == 0.0
+    # 750 + 300 / 4 of 900 and 750 + 900 / 4 of 1,200.
+    assert unseen_errors(one, 0.25).tolist() == pytest.approx([825 / 900 - 1, 975 / 1_200 - 1])
+    found = recorded_prompts([one], 0.5)
+    assert [(each.transcript, each.chars, each.tokens) for each in found] == [
+        (3, 100, pytest.approx(50)), (3, 400, pytest.approx(200)), (3, 1_000, pytest.approx(500)),
+    ]  # fmt: skip

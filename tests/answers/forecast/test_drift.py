@@ -1,0 +1,53 @@
+"""Where a habit changed: against every place tried by hand, and in series with several changes."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import msgspec
+import numpy as np
+import pytest
+from made_sessions import sessions
+
+from ctxsim.answers.forecast.drift import Change, change_point, last_change
+
+
+def farthest(values: list[float]) -> int:
+    """The place with eight or more on either side where the means differ most, in standard errors."""
+    many = len(values)
+
+    def difference(at: int) -> float:
+        return abs(fmean(values[:at]) - fmean(values[at:])) / (1 / at + 1 / (many - at)) ** 0.5
+
+    return max(range(8, many - 7), key=difference)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_change_is_where_means_differ_most_for_their_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at = 8 + 3 * seed
+    values = [*rng.normal(0, 1, at), *rng.normal(2.2, 1, 52 - at)]
+    found = change_point(values)
+    assert found is not None and found[0] == farthest(values)
+
+
+def test_eight_values_on_either_side_are_enough_and_seven_are_not() -> None:
+    # Two of 12,870 ways to order eight and eight are as far apart: of 1,000 orders none but the values' own.
+    assert change_point([0.0] * 8 + [1.0] * 8) == (8, 0.001)
+    assert change_point([0.0] * 7 + [1.0] * 8) is None and change_point([0.0] * 8 + [1.0] * 7) is None
+    assert change_point([1.0] * 40) is None
+
+
+def test_what_ten_of_a_thousand_orders_show_is_a_change_and_what_eleven_show_is_not() -> None:
+    # Both found among series of such numbers; at a level of one in a hundred.
+    assert change_point([1, 3, 3, 1, 0, 2, 2, 3, 2, 2, 5, 5, 5, 5, 4, 5, 2, 2, 5, 3]) == (10, 0.01)
+    assert change_point([3, 3, 3, 3, 0, 3, 3, 1, 0, 0, 5, 5, 4, 4, 5, 2, 5, 5, 2, 5]) is None
+
+
+def test_the_last_of_several_changes_is_told() -> None:
+    # The model changes at 12, and 18 sessions later the size; and the other way round.
+    models = ["old"] * 12 + ["new"] * 47 + ["tried"]
+    assert last_change(sessions([1.0] * 30 + [100.0] * 30, models=models)) == Change(30, "size", 0.001)
+    made = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 30 + ["new"] * 29 + ["tried"])
+    assert last_change(made) == Change(30, "new", 0.001)
+    assert last_change(msgspec.structs.replace(made, started=(None, *made.started[1:]))) is None

@@ -1,0 +1,113 @@
+"""What columns are made of, worked by hand: ranks, thresholds, what edits pay back, and what misses may cost."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from samples import conversation
+
+from ctxsim.simulator.measure.columns import (
+    SHOWN_CHARS,
+    by_lifetime,
+    cost_interval,
+    displacement,
+    first_over,
+    misled,
+    nearest_rank,
+    payback_calls,
+    shown,
+    total,
+)
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import Prices, expected_loss
+from ctxsim.transcript import Transcript, Usage
+
+PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+PAID = Provider(cache="anthropic", prices=PRICES)
+
+
+@pytest.mark.parametrize(("many", "percent", "rank"), [
+    (1, 50, 1), (1, 95, 1), (2, 50, 1), (3, 50, 2), (20, 95, 19), (21, 95, 20), (100, 95, 95), (101, 95, 96),
+    (200, 1, 2), (201, 1, 3), (7, 100, 7),
+])  # fmt: skip
+def test_the_nearest_rank_is_the_first_that_so_many_do_not_exceed(many: int, percent: int, rank: int) -> None:
+    assert nearest_rank(range(1, many + 1), percent) == rank
+
+
+@pytest.mark.parametrize(("estimate", "tokens", "said"), [
+    (9, 11, "false-safe"), (10, 11, "false-safe"), (10, 10, ""), (11, 11, ""), (11, 10, "false-alarm"),
+    (11, 9, "false-alarm"),
+])  # fmt: skip
+def test_an_estimate_misleads_where_a_limit_of_ten_lies_between(estimate: int, tokens: int, said: str) -> None:
+    assert misled(estimate, tokens, 10) == said
+
+
+def test_thresholds_fire_late_or_early_by_calls_and_tokens() -> None:
+    assert (first_over([9, 10, 11, 12], 10), first_over([9, 10], 10)) == (2, None)
+    assert displacement(3, 1, [5, 6, 8, 11]) == (2, 5) and displacement(0, 2, [5, 6, 8]) == (-2, -3)
+    assert displacement(None, 1, [5]) is None and displacement(1, None, [5]) is None
+    assert total([0.1, 0.2]) == 0.3 and total([1.0, None]) is None and total([]) == 0.0
+
+
+def test_a_long_text_is_shown_by_its_beginning() -> None:
+    assert shown("a" * SHOWN_CHARS) == "a" * SHOWN_CHARS and shown("\ud83d") == "?"
+    assert shown("b" * (SHOWN_CHARS + 1_500)) == "b" * SHOWN_CHARS + "… (1,500 more characters)"
+
+
+def test_what_is_written_is_of_one_lifetime() -> None:
+    def written(**rules: object) -> list[object]:
+        return list(by_lifetime(Provider(**rules), [4, 5]).values())  # type: ignore[arg-type]
+
+    assert written(cache="anthropic") == [[4, 5], [0, 0]]
+    assert written(cache="anthropic", long_cache=True) == [[0, 0], [4, 5]]
+    assert written(cache="deepseek") == [[None, None], [None, None]]
+
+
+def test_an_edit_has_paid_for_itself_once_its_reads_are_saved() -> None:
+    # The first removes 1,000 tokens and has 200 written at 3.75 by the next request, not read at 0.30: 690 of 300 a
+    # call. The second, with a summary of 0.0006, writes 100 itself: (600 + 345) / (500 x 0.3).
+    of = {
+        "compactions": [1, 0, 1, 1, 0], "tokens_removed": [1_000, 50, 500, 0, 7], "tokens_sent": [10] * 5,
+        "tokens_rewritten": [0, 200, 100, 9, 9], "cost_summary_usd": [None, 9.0, 0.0006, 9.0, 9.0],
+    }  # fmt: skip
+    assert payback_calls(of, PAID) == pytest.approx((690 / 300 + 945 / 150) / 2, abs=5e-4)
+    assert payback_calls({name: values[3:] for name, values in of.items()}, PAID) is None
+    assert payback_calls(of, Provider(cache="anthropic")) is None
+    last = {"compactions": [1], "tokens_removed": [100], "tokens_sent": [10], "tokens_rewritten": [0],
+            "cost_summary_usd": [0.00006]}  # fmt: skip
+    assert payback_calls(last, PAID) == pytest.approx(2.0)
+
+
+def timed(*times: float | None, usage: Usage | None = None) -> Transcript:
+    made = conversation(*["result"] * (len(times) - 1))
+    calls = [msgspec.structs.replace(call, time_s=at, usage=usage) for call, at in zip(made.calls, times, strict=True)]
+    return msgspec.structs.replace(made, calls=tuple(calls))
+
+
+def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
+    of = {"cost_usd": [0.5, None, 0.25], "tokens_sent": [10, 20, 30], "tokens_missed": [0, 400, 0],
+          "tokens_cache_read": [0, 600, 2_000]}  # fmt: skip
+    # A pause of ten seconds, then the provider's, of 200: each with its share of 1,000 and of 2,000 that could be read,
+    # less what is billed as missed.
+    near, far = expected_loss("anthropic", 10.0), expected_loss("anthropic", 200.0)
+    assert near and far and near != far
+    provider = msgspec.structs.replace(PAID, pace_s=200.0)
+    found = cost_interval(of, timed(0.0, 10.0, None), provider)
+    more = (3.75 - 0.3) / 1e6
+    assert found == pytest.approx((
+        0.75 + (1_000 * near.low - 400 + 2_000 * far.low) * more,
+        0.75 + (1_000 * near.high - 400 + 2_000 * far.high) * more,
+    ))  # fmt: skip
+    assert cost_interval(of, timed(10.0, 0.0, 0.0), provider) == cost_interval(of, timed(0.0, 0.0, 0.0), provider)
+    stated = timed(0.0, 10.0, 20.0, usage=Usage(10, cache_read_tokens=0))
+    assert cost_interval(of, stated, provider) == (0.75, 0.75)
+    assert cost_interval(of, timed(0.0, 10.0, 20.0), msgspec.structs.replace(PAID, cache="none")) == (0.75, 0.75)
+    assert cost_interval(of, timed(0.0, 10.0, 20.0), Provider(cache="anthropic")) is None
+
+
+def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> None:
+    of = {"compactions": [1], "tokens_removed": [1], "tokens_sent": [10], "tokens_rewritten": [0],
+          "cost_summary_usd": [6e-7]}  # fmt: skip
+    assert payback_calls(of, PAID) == pytest.approx(2.0)
+    stated = timed(0.0, 10.0, usage=Usage(10, cache_read_tokens=0))
+    assert cost_interval({"cost_usd": [0.12345678904, None]}, stated, PAID) == (0.123456789, 0.123456789)

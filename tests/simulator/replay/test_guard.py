@@ -1,0 +1,26 @@
+"""The time limit of a policy, as a variable sets it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.simulator.replay.guard import DEFAULT_S, VARIABLE, limit_s
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0.5", 0.5), ("30", 30.0), ("999999999", 999_999_999.0)])
+def test_a_positive_number_of_seconds_is_the_limit(text: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    assert limit_s() == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1e9", "inf", "nan", "soon", ""])
+def test_anything_else_is_no_limit(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(InputError, match=f"is '{text}', not a number of seconds"):
+        limit_s()
+
+
+def test_the_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert limit_s() == DEFAULT_S
