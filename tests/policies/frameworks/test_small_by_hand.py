@@ -18,7 +18,7 @@ TRIMMED = "[Trimmed: grep output — {} chars → 10 char preview]\n" + "x" * 10
     ],
 )  # fmt: skip
 def test_openai_trimmer_cuts_what_gets_shorter(length: int, most: int, sent: str) -> None:
-    driven = Driven(f"openai-trimmer:max_output_chars={most},preview_chars=10", 10_000)
+    driven = Driven(f"openai-trimmer:recent_turns=1,max_output_chars={most},preview_chars=10", 10_000)
     driven.user("one")
     driven.calls("x" * length, tool="grep")
     driven.user("two")
