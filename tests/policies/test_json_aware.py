@@ -57,3 +57,37 @@ def test_json_nested_to_any_depth_stays_json(depth: int) -> None:
 def test_text_that_is_no_json_keeps_its_beginning(text: str, limit: int) -> None:
     after = truncate(text, limit) if limit else ""
     assert len(after) <= limit or after == text
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NUMBERS = "[111111111111111111,2,3,44444444444444444444444]"
+ERROR = json.dumps({"data": "x" * 30, "Error": "y" * 30}, separators=(",", ":"))  # 78 characters
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "after"),
+    [
+        # The mark has 15 characters: there is room for it and a letter from 16 on.
+        (LETTERS, 26, LETTERS), (LETTERS, 16, "a... (truncated)"), (LETTERS, 15, LETTERS[:15]),
+        # As a JSON string it needs 17, with two quotation marks.
+        (f'"{LETTERS}"', 18, '"a... (truncated)"'), (f'"{LETTERS}"', 17, '"... (truncated)"'),
+        (f'"{LETTERS}"', 16, '"abcdefghijklmn"'), ('"abcdef"', 2, '""'),
+        ("[1,2]", 1, "0"), ("123456789012", 5, '"123"'),
+        # An escaped quotation mark has two characters: 21 - 17 is room for two of them, as is 22 - 17.
+        ('"' + '\\"' * 20 + '"', 21, '"\\"\\"... (truncated)"'),
+        ('"' + '\\"' * 20 + '"', 22, '"\\"\\"... (truncated)"'),
+        # Two elements: brackets and a comma are 3, and what is left is shared.
+        ("[11111,22222]", 9, '[".","."]'), ("[11111,22222]", 7, '["",""]'), ("[11111,22222]", 6, '"... "'),
+        # Four: "... (2 items omitted)" has 23 with its quotation marks, brackets and commas 4, two empty strings 4.
+        (NUMBERS, 40, '["... ","... (2 items omitted)","... ("]'), (NUMBERS, 31, '["","... (2 items omitted)",""]'),
+        (NUMBERS, 30, '"... (4 items ... (truncated)"'),
+        # An error keeps what it wants (32 of 60 - 18 for keys and marks), and the rest shares what is left (10).
+        (ERROR, 60, '{"data":"xxxxxxxx","Error":"' + "y" * 30 + '"}'),
+        (ERROR, 40, '{"data":"","Error":"yyy... (truncated)"}'),
+        ('"\\ud800 and a long text \u00e9 follows"', 30, '"\\ud800 and a ... (truncated)"'),
+        ("{not json at all, but long", 20, "{not ... (truncated)"),
+    ],
+)  # fmt: skip
+def test_what_stays_at_a_limit(text: str, limit: int, after: str) -> None:
+    assert truncate(text, limit) == after
+    assert len(after) <= limit

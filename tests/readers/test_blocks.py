@@ -83,3 +83,38 @@ def test_images_count_by_the_rule_of_the_form_they_come_in() -> None:
     openai = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}}
     unknown = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
     assert [media.tokens for media in text_and_media([anthropic, openai, unknown], 765)[1]] == [107, 425, 765]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "size", "tokens"),
+    [
+        # At least a token; 1,568 pixels stay, 1,569 become 1,568: 1,568 x 750 / 1,569 x 1,568 / 750 = 1,567.
+        ("anthropic", (5, 5), 1), ("anthropic", (1_568, 750), 1_568), ("anthropic", (1_569, 750), 1_567),
+        ("openai", (2_048, 512), 85 + 4 * 170), ("openai", (4_096, 1_024), 85 + 4 * 170),
+        # 2,304 x 768 fits into 2,048 x 683: 4 x 2 tiles.
+        ("openai", (768, 768), 85 + 4 * 170), ("openai", (2_304, 768), 85 + 8 * 170),
+        ("gemini", (385, 100), 258), ("gemini", (385, 769), 2 * 258), ("gemini", (1_536, 1_537), 6 * 258),
+        ("gemini", (384, 384), 258),
+    ],
+)  # fmt: skip
+def test_pixels_at_the_bounds_of_each_rule(vendor: str, size: tuple[int, int], tokens: int) -> None:
+    assert image_tokens(vendor, *size) == tokens
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "kinds"),
+    [
+        (None, "", []), ("x", "x", []), ({"a": 1}, '{"a":1}', []), (5, "5", []),
+        (["x", 5, {"type": "text", "text": "y"}, {"text": "z"}], "x\n5\ny\nz", []),
+        ([{"type": "input_text", "text": "x"}, {"type": "output_text", "text": "y"}], "x\ny", []),
+        # What is of no known type stays as it was written; so does a text that is none.
+        ([{"type": "new", "text": "x"}, {"type": "text", "text": 5}],
+         '{"type":"new","text":"x"}\n{"type":"text","text":5}', []),
+        ([{"type": one} for one in ("document", "file", "input_file", "audio", "input_audio", "video")], "",
+         ["document", "file", "input_file", "audio", "input_audio", "video"]),
+        ([{"type": one} for one in ("image", "image_url", "input_image")], "", ["image"] * 3),
+    ],
+)  # fmt: skip
+def test_text_and_what_is_none_of_any_content(content: object, text: str, kinds: list[str]) -> None:
+    found, media = text_and_media(content, 77)
+    assert (found, [one.kind for one in media], {one.tokens for one in media} - {77}) == (text, kinds, set())

@@ -11,12 +11,20 @@ from command_line import ctxsim
 from samples import conversation
 
 from ctxsim.readers import read
-from ctxsim.readers.assembly.numbers import LATEST_S, MOST_TOKENS, dollars, plausible
+from ctxsim.readers.assembly.numbers import (
+    LATEST_S,
+    MOST_TOKENS,
+    dollars,
+    in_parts,
+    of_prompt,
+    plausible,
+    with_thoughts,
+)
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.readers.source.values import json_document, json_values, time_s
 from ctxsim.results import read_run
 from ctxsim.simulator.provider.rules import smallest_quota
-from ctxsim.transcript import Compaction, Transcript, Usage
+from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 
 def with_call(**fields: object) -> Transcript:
@@ -92,3 +100,61 @@ def test_nothing_negative_gets_into_a_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = read_run(tmp_path / "out")
     assert (run.summary.cost_usd.dropna() >= 0).all() and (run.table("calls").tokens_sent >= 0).all()
+
+
+def test_the_largest_numbers_that_can_be_are_kept() -> None:
+    made = with_call(usage=Usage(MOST_TOKENS, MOST_TOKENS, cost_usd=1e9), time_s=0.0, window=MOST_TOKENS)
+    assert plausible(made) == made
+    for fields in ({"window": 0}, {"window": MOST_TOKENS + 1}):
+        assert plausible(with_call(**fields)).calls[0].window is None
+    assert plausible(with_call(usage=Usage(5, cost_usd=1e9 + 1))).calls[0].usage == Usage(5)
+    # All of a prompt may come from the cache, one token more can't.
+    for name in ("cache_read_tokens", "cache_write_tokens"):
+        for tokens, kept in ((100, 100), (101, None)):
+            usage = msgspec.structs.replace(Usage(100), **{name: tokens})
+            assert getattr(plausible(with_call(usage=usage)).calls[0].usage, name) == kept
+
+
+def test_what_is_no_size_of_a_head_a_picture_or_a_compaction() -> None:
+    made = conversation("one")
+    media = (Media("image", 5), Media("image", -1), Media("image", 0))
+    items = (msgspec.structs.replace(made.items[0], media=media), *made.items[1:])
+    one = Compaction(2, 3, "auto", (), (), 5, -4, -1.0)
+    head = msgspec.structs.replace(made.head, hidden=-1)
+    found = plausible(msgspec.structs.replace(made, items=items, compactions=(one,), head=head, cost_usd=1.0))
+    assert found.items[0].media == (media[0], media[2])
+    assert found.compactions[0] == msgspec.structs.replace(one, tokens_after=None, seconds=None)
+    assert (found.head.hidden, found.cost_usd) == (0, 1.0)
+    assert found.notes == tuple(
+        f"1 x {what} that can't be: taken as not recorded"
+        for what in ("media tokens", "tokens after a compaction", "seconds of a compaction", "head tokens")
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "usage"),
+    [
+        # The three parts of a prompt: 100 fresh, 20 read, 3 written.
+        (in_parts(100, 7, 20, 3, 5, 0.5), Usage(123, 7, 20, 3, 5, 0.5)),
+        (in_parts(None, None, 20, None), Usage(20, None, 20, None, None, None)),
+        (in_parts(1, 0, None, 3, 0, 0), Usage(4, 0, None, 3, 0, None)),
+        # A prompt that holds what was cached, exactly, and one that can't.
+        (of_prompt(23, 7, 20, 3, 5, 2), Usage(23, 7, 20, 3, 5, 2.0)),
+        (of_prompt(22, 7, 20, 3), Usage(45, 7, 20, 3)),
+        (of_prompt(22, None, None, None), Usage(22, None, None, None)),
+        # Gemini's output is without thoughts.
+        (with_thoughts(9, 5, 4, 3), Usage(9, 8, 4, None, 3)),
+        (with_thoughts(9, 5, None, None), Usage(9, 5, None, None, None)),
+        (with_thoughts(9, None, None, 3), Usage(9, None, None, None, 3)),
+    ],
+)
+def test_usage_as_vendors_count_it(made: Usage, usage: Usage) -> None:
+    assert made == usage
+
+
+@pytest.mark.parametrize(
+    ("value", "usd"),
+    [(2, 2.0), (0.5, 0.5), (0, None), (-1, None), (-0.5, None), (True, None), ("1", None), (None, None)],
+)
+def test_a_cost_is_a_number_over_zero(value: object, usd: float | None) -> None:
+    assert dollars(value) == usd

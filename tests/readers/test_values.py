@@ -9,6 +9,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.chat_messages import add_messages
 from ctxsim.readers.source import convert
+from ctxsim.readers.source.values import compact_json, convert_all, decoded, has, json_document, json_values, time_s
 
 
 class Line(msgspec.Struct):
@@ -55,3 +56,64 @@ def test_a_head_is_recorded_if_it_has_a_system_prompt(before: list[Any], recorde
     said = [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "Two."}]
     add_messages(assembly, [*before, *said, {"role": "system", "content": "Be quick."}], "s.json")
     assert assembly.transcript().head.recorded is recorded
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        # Milliseconds, a time in UTC, in another zone and without one, and what is none.
+        (1_500, 1.5), (0, 0.0), (-500, -0.5), ("1970-01-01T00:00:01.5Z", 1.5), ("1970-01-01T01:00:00+01:00", 0.0),
+        ("1970-01-01T00:01:00", 60.0), ("1970-01-02", 86_400.0), ("yesterday", None), (True, None), (None, None),
+    ],
+)  # fmt: skip
+def test_a_time_in_seconds(value: Any, seconds: float | None) -> None:
+    assert time_s(value) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "is_so"),
+    [
+        ({"a": 1, "b": "x"}, {"a": int, "b": str}, True), ({"a": 1}, {"a": int, "b": str}, False),
+        ({"a": "1"}, {"a": int}, False), ({"a": None}, {"a": object}, True), ([], {}, False), ({}, {}, True),
+    ],
+)  # fmt: skip
+def test_an_object_with_fields(value: Any, fields: dict[str, type], is_so: bool) -> None:
+    assert has(value, **fields) is is_so
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        (b"", []), (b'{"a":1}', [{"a": 1}]), (b'{"a":1} [2]\t3', [{"a": 1}, [2], 3]),
+        (b'{"a":1}{"b":2}  ', [{"a": 1}, {"b": 2}]),
+        # Half an emoji, as a value and as a key, is the sign for what can't be read.
+        (b'{"\\ud83d": ["x\\ude00"]}', [{"\ufffd": ["x\ufffd"]}]),
+    ],
+)  # fmt: skip
+def test_the_values_of_a_line(line: bytes, values: list[Any]) -> None:
+    assert json_values(line) == values
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [(b'{"a":', "truncated"), (b'"\xff"', "invalid UTF-8 at byte 1"), (b"1 x", "trailing")],
+)
+def test_a_line_that_holds_none_says_why(line: bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        json_values(line)
+
+
+def test_a_document_says_the_line_of_what_is_no_text() -> None:
+    assert json_document(b'{"a": "\\ud83d"}', "f") == {"a": "\ufffd"}
+    with pytest.raises(InputError, match=r"^f:3: invalid UTF-8 at byte 5$"):
+        json_document(b'[\n1\n"\xff"]', "f")
+    with pytest.raises(InputError, match="f: is not complete JSON"):
+        json_document(b"[1", "f")
+
+
+def test_json_inside_a_recording() -> None:
+    assert [decoded(one) for one in ('{"a":1}', "no", None, 5, ["x"])] == [{"a": 1}, None, None, 5, ["x"]]
+    assert [compact_json(one) for one in ("ß", {"b": [1, "ß"], "a": None}, 5)] == ["ß", '{"b":[1,"ß"],"a":null}', "5"]
+    assert convert_all([{"role": "a"}], Line, "f") == [Line("a")]
+    with pytest.raises(InputError, match=r"^f 1: Expected `str`"):
+        convert_all([{}, {"role": 5.5}], Line, "f")

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-_END_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(//[^\r\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n)")
+_END_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:/\*(?:[^*\n]|\*(?!/))*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
 
 
 class _Token(NamedTuple):

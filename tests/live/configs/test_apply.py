@@ -48,6 +48,8 @@ def test_what_is_applied_is_undone_byte_for_byte(home: Path) -> None:
     assert Path(done.backup).read_bytes() == before
     assert b'"autoCompactWindow": 250000' in file.read_bytes()
     assert b"// mine" in file.read_bytes()
+    kept = (file, Path(done.backup), Path(done.backup).with_suffix(".json"))
+    assert [one.stat().st_mode & 0o777 for one in kept] == [0o640, 0o600, 0o600]
     undo()
     assert file.read_bytes() == before
     assert file.stat().st_mode & 0o777 == 0o640

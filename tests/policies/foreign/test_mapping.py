@@ -208,3 +208,19 @@ def test_two_calls_of_one_id_are_told_apart() -> None:
     messages = Conversation().messages(viewed(*items))
     assert [message["tool_calls"][0]["id"] for message in messages[1:3]] == ["same", "call_2"]
     assert [message["tool_call_id"] for message in messages[3:]] == ["same", "call_2"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "left"),
+    [
+        # Three equal texts without ids: each that comes back is the next one that hasn't come back yet.
+        ([0], [0]), ([0, 1], [0, 1]), ([0, 1, 2], [0, 1, 2]), ([0, 3], [0, 3]), ([3], [3]), ([0, 1, 3], [0, 1, 3]),
+    ],
+)  # fmt: skip
+def test_equal_texts_without_ids_are_taken_in_order(kept: list[int], left: list[int]) -> None:
+    said = [Item("user", place, place, text) for place, text in enumerate(("same", "same", "same", "other"))]
+
+    def without_ids(messages: list[Message]) -> list[Message]:
+        return [{"role": messages[place + 1]["role"], "content": messages[place + 1]["content"]} for place in kept]
+
+    assert places(edited(without_ids, view=viewed(*said))) == left

@@ -229,3 +229,25 @@ def test_a_line_whose_message_is_null_is_counted(tmp_path: Path) -> None:
         tmp_path, line("user", "u1", None, {"text": "a"}), line("assistant", "a1", "u1", {"text": "b"}), empty,
     )  # fmt: skip
     assert any("1 x user line without a message" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "usage"),
+    [
+        # The total less the prompt is the output with its thoughts, where it is more than the prompt.
+        ({"promptTokenCount": 100, "candidatesTokenCount": 5, "thoughtsTokenCount": 3, "totalTokenCount": 108,
+          "cachedContentTokenCount": 40}, Usage(100, 8, 40, None, 3)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 101}, Usage(100, 1)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 100}, Usage(100, 5)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 99}, Usage(100, 5)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 5}, Usage(100, 5)),
+        ({"promptTokenCount": 0, "candidatesTokenCount": 5, "totalTokenCount": 5}, None), ({}, None),
+    ],
+)  # fmt: skip
+def test_usage_of_a_response(tmp_path: Path, recorded: Json, usage: Usage | None) -> None:
+    transcript = one(
+        tmp_path, line("user", "u", None, {"text": "Go."}),
+        line("assistant", "a", "u", {"text": "Done."}, usageMetadata=recorded, model="q"),
+    )  # fmt: skip
+    (call,) = transcript.calls
+    assert (call.usage, call.model, call.time_s) == (usage, "q", 1_735_787_045.5)

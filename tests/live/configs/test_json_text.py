@@ -1,0 +1,69 @@
+"""JSON and JSON with comments: a value is put where it belongs, as the text around it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.live.configs.json_text import edited, parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "after"),
+    [
+        # A value that is there.
+        ('{"a": 1, "b": [1, 2]}', ("a",), "ß", '{"a": "ß", "b": [1, 2]}'),
+        ('{"a": 1, "b": [1, 2]}', ("b", 1), 5, '{"a": 1, "b": [1, 5]}'),
+        ('{"a": {"b": null}} // x', ("a", "b"), True, '{"a": {"b": true}} // x'),
+        # A new key on one line, with the tables on the way to it.
+        ('{"a": 1}', ("ß",), 2, '{"a": 1, "ß": 2}'), ('{"a": 1}', ("b", "c", "d"), 2, '{"a": 1, "b": {"c": {"d": 2}}}'),
+        # On a line of its own, indented as the others are, by blanks or tabs.
+        ('{\n "a": 1\n}', ("b", "c"), 2, '{\n "a": 1,\n "b": {\n  "c": 2\n }\n}'),
+        ('{\n\t"a": 1\n}', ("b", "c"), 2, '{\n\t"a": 1,\n\t"b": {\n\t\t"c": 2\n\t}\n}'),
+        ('{\n  "a": {\n    "x": 1\n  }\n}', ("a", "b"), 2, '{\n  "a": {\n    "x": 1,\n    "b": 2\n  }\n}'),
+        # In an empty table and an empty text.
+        ("{}", ("b",), 2, '{\n  "b": 2\n}'), ("", ("b",), 2, '{\n  "b": 2\n}\n'),
+        ("\ufeff \r\n", ("b",), 2, '{\n  "b": 2\n}\n'),
+        ('{\n    "a": {}\n}', ("a", "b"), 2, '{\n    "a": {\n        "b": 2\n    }\n}'),
+        ("{\r\n}", ("b",), 2, '{\r\n  "b": 2\r\n}'), ("{ // mine\n}", ("b",), 2, '{ // mine\n  "b": 2\n}'),
+        # Comments and commas behind the last value stay with it.
+        ('{\n "a": 1 /* one */\n}', ("b",), 2, '{\n "a": 1, /* one */\n "b": 2\n}'),
+        ('{\n "a": 1, /* one */ // x\n}', ("b",), 2, '{\n "a": 1, /* one */ // x\n "b": 2,\n}'),
+        ('{\n "a": 1\n , // x\n}', ("b",), 2, '{\n "a": 1\n ,\n "b": 2, // x\n}'),
+    ],
+)  # fmt: skip
+def test_a_value_is_put_under_a_key(text: str, path: tuple[str | int, ...], value: object, after: str) -> None:
+    made = edited(text, path, value)
+    assert made == after
+    inner = parsed(made)
+    for key in path:
+        inner = inner[key]
+    assert inner == value
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("1", 1), ('"x"', "x"), ("[]", []), ("{}", {}), ("[1, 2,]", [1, 2]), ('{"a": 1,}', {"a": 1}),
+        ('{"}": "]"}', {"}": "]"}), ('["[", ","]', ["[", ","]), ("// c\n[1 /* , */, -2.5e1]", [1, -25.0]),
+        ('{"a": [{"b": null}, true]}', {"a": [{"b": None}, True]}), ('"\\u00df"', "ß"),
+    ],
+)  # fmt: skip
+def test_what_a_text_holds(text: str, data: object) -> None:
+    assert parsed(text) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{} 1", "more follows after the value: '1'"), ("[1 2]", "a comma or ] is expected, not '2'"),
+        ('{"a" 1}', "a key and a colon are expected, not '\"a\"'"),
+        ("{1: 2}", "a key and a colon are expected, not '1'"),
+        ("{,}", "a key and a colon are expected, not ','"), ("", "a value is expected, not ''"),
+        ('{"a": }', "a value is expected, not '}'"), ('{"a": 1, "a": 2}', "the key 'a' stands there twice"),
+        ("[1,\n\n#]", "line 3: '#]'"), ("[1", "a comma or ] is expected, not ''"),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_says_where(text: str, said: str) -> None:
+    with pytest.raises(ValueError) as told:
+        parsed(text)
+    assert str(told.value) == said

@@ -1,0 +1,46 @@
+"""What an agent makes of a value that somebody sets."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.live.probe.expected import Acting, Expectation, taken
+from ctxsim.policies.agents.settings import Setting, Value
+
+
+def setting(**given: object) -> Setting:
+    return Setting(key="limit", source="invented", **{"type": "int", **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "value", "acting"),
+    [
+        # Between bounds as it is, the bounds with it.
+        (setting(bounds=(10, 20)), 10, Acting(10)), (setting(bounds=(10, 20)), 20, Acting(20)),
+        # Outside: to the nearest bound, or to nothing.
+        (setting(bounds=(10, 20), outside="clamped"), 9, Acting(10, "clamped")),
+        (setting(bounds=(10, 20), outside="clamped"), 21, Acting(20, "clamped")),
+        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 0.95, Acting(0.9, "clamped")),
+        (setting(bounds=(10, 20), outside="ignored"), 21, Acting(None, "ignored")),
+        (setting(bounds=(10, 20), outside="refused"), 21, Acting(None, "refused")),
+        (setting(bounds=(10, 20)), 21, Acting(None, "ignored")),
+        # Text of a variable is a number where it is one; a thousand where the agent knows that.
+        (setting(env="LIMIT"), "15", Acting(15)), (setting(env="LIMIT"), "x", Acting(None, "ignored")),
+        (setting(env="LIMIT", thousands=True), "300k", Acting(300_000)),
+        (setting(env="LIMIT", thousands=True), "2K", Acting(2_000)),
+        (setting(env="LIMIT"), "300k", Acting(None, "ignored")),
+        (setting(type="ratio", env="LIMIT"), "0.5", Acting(0.5)),
+        (setting(env="LIMIT", words=("off",)), "off", Acting("off")),
+        # In a file a text is no number.
+        (setting(), "15", Acting(None, "ignored")),
+        (setting(bounds=(10, 20), outside="clamped"), "15", Acting(None, "ignored")),
+    ],
+)  # fmt: skip
+def test_a_value_within_its_bounds_and_outside(one: Setting, value: Value, acting: Acting) -> None:
+    found = taken(one, value)
+    assert found == acting and type(found.value) is type(acting.value)
+
+
+def test_how_an_expectation_fires() -> None:
+    firing = [Expectation(*one).firing for one in ((0.0, False), (60_000.0, True), (None, True), (None, False))]
+    assert firing == ["proactive", "proactive", "only after a refusal", "never"]
