@@ -125,7 +125,7 @@ def unpaired_sheet(
                "larger ones are found more often", rank=3),
         Column("verdict", "", left=True),
     ]  # fmt: skip
-    first, second = max((one.sessions for one in found), default=(0, 0))
+    first, second = (max((one.sessions[side] for one in found), default=0) for side in (0, 1))
     title = f"{first:,} sessions before, {second:,} after"
     missing = [name for name in FIGURES if name not in {one.figure for one in found}]
     notes = [f"Not compared, as too few sessions have them: {', '.join(missing)}."] if missing else []

@@ -1,0 +1,67 @@
+"""A project's defaults: which file says them, what they may say, and where their paths lead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxsim.api.project import ABOUT, Settings, found
+from ctxsim.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An inner folder of a project, which is the current one."""
+    inner = tmp_path / "project" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    monkeypatch.chdir(inner)
+    return inner
+
+
+def test_the_nearest_file_holds_up_to_the_projects_own_folder(folder: Path) -> None:
+    assert found() == Settings() and found(folder).file == ""
+    (folder.parents[1] / "ctxsim.toml").write_text("jobs = 9")
+    assert found() == Settings(), "what is above the project belongs to somebody else"
+    (folder.parent / "pyproject.toml").write_text("[tool.ctxsim]\njobs = 3")
+    assert (found().jobs, found().file) == (3, str(folder.parent / "pyproject.toml"))
+    (folder.parent / "ctxsim.toml").write_text("jobs = 2")
+    assert found().jobs == 2, "the file of our own goes first"
+    (folder / "pyproject.toml").write_text("[tool.other]\nx = 1")
+    assert found(folder).jobs == 2, "a nearer file that says nothing of ctxsim"
+    (folder / "ctxsim.toml").write_text("window = 1")
+    assert (found().window, found().jobs) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [("ctxsim.toml", "goal = 'speed'", "goal = 'speed' is none of: "), ("ctxsim.toml", "window = 0", "window = 0 is"),
+     ("ctxsim.toml", "jobs = -1", "jobs = -1 is less than 1"), ("ctxsim.toml", "file = 'x'", "file is no setting"),
+     ("ctxsim.toml", "colour = 1", "colour.*ctxsim list config"), ("ctxsim.toml", "jobs = 'x'", "jobs.*list config"),
+     ("ctxsim.toml", "jobs", "is no TOML"), ("pyproject.toml", "tool.ctxsim = 1", "tool.ctxsim is no table"),
+     ("pyproject.toml", "tool.ctxsim", "is no TOML")],
+)  # fmt: skip
+def test_what_is_no_setting_is_said(folder: Path, name: str, text: str, said: str) -> None:
+    (folder / name).write_text(text)
+    with pytest.raises(InputError, match=said):
+        found()
+
+
+@pytest.mark.parametrize("text", ["broken [", "tool = 1", "[project]\nname = 'x'"])
+def test_a_projects_file_that_says_nothing_of_it_sets_nothing(folder: Path, text: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    assert found() == Settings()
+
+
+def test_paths_are_beside_the_file(folder: Path) -> None:
+    (folder.parent / "ctxsim.toml").write_text(
+        "paths = ['logs', '-']\nmodels = 'own.toml'\npolicies = ['keep-all']\ngoal = 'tokens'"
+    )
+    said = found()
+    assert (said.paths, said.models) == (("../logs", "-"), "../own.toml")
+    assert (said.policies, said.goal, said.grids, said.estimator) == (("keep-all",), "tokens", (), None)
+
+
+def test_every_setting_has_a_word_on_it() -> None:
+    assert set(ABOUT) == set(Settings.__struct_fields__) - {"file"} and all(ABOUT.values())

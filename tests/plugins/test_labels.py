@@ -1,0 +1,130 @@
+"""Labels, taken apart and put together: each form of each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from ctxsim.errors import InputError, LabelError
+from ctxsim.plugins.files import MOST_PARTS, toml_values
+from ctxsim.plugins.labels import (
+    build,
+    chain,
+    kebab,
+    key,
+    named,
+    of,
+    parameters,
+    pasted,
+    required,
+    signature,
+    split,
+    unquoted,
+)
+
+
+@dataclass
+class Keeps:
+    """What a label makes."""
+
+    budget: int
+    share: float = 4.0
+    name: str = ""
+    on: bool = False
+    kept: int = field(default=1, metadata={"label": "keep"})
+    made: int = field(default=0, init=False)
+
+
+@dataclass
+class Bare:
+    """Without parameters."""
+
+
+@pytest.mark.parametrize(
+    ("label", "plain"),
+    [("a:b=1 (bound)", "a:b=1"), (" a:b=1,\n  c=2 ", "a:b=1,c=2"), ("a+\n b", "a+b"), ("ab\ncd", "abcd"),
+     ("pipe:cat\n  x", "pipe:cat x"), ("pipe:cat /\nx", "pipe:cat /\nx".replace("\n", "")),
+     ("pipe:echo 'a\nb'", "pipe:echo 'a\nb'"), ("a\nb\nc", "abc")],
+)  # fmt: skip
+def test_a_label_from_a_table_is_the_one_that_was_printed(label: str, plain: str) -> None:
+    assert pasted(label) == plain
+
+
+@pytest.mark.parametrize(
+    ("label", "links"),
+    [("a", ["a"]), ("a+b:c=1", ["a", "b:c=1"]), ("a++b", ["a", "", "b"]), ("a:b='1+2'", ["a:b='1", "2'"]),
+     ("a+pipe:x 'y+z'", ["a", "pipe:x 'y+z'"]), ("pipe:x \\+ y+b", ["pipe:x \\+ y", "b"])],
+)  # fmt: skip
+def test_a_chain_has_its_links(label: str, links: list[str]) -> None:
+    assert chain(label) == links
+
+
+def test_a_name_ends_where_parameters_begin() -> None:
+    assert named("a:b=1,c=2") == ("a", "b=1,c=2") and named("file.py:Class") == ("file.py:Class", "")
+    assert named("file.py:Class:b=1") == ("file.py:Class", "b=1") and named("pipe:x:b=1") == ("pipe:x:b=1", "")
+    assert unquoted("a 'b+c' \\+") == "a \0\0\0\0\0 \0\0"
+
+
+def test_parameters_are_pairs_and_an_estimator_takes_the_rest() -> None:
+    assert split(" a:b=1,c=2=3 ") == ("a", {"b": "1", "c": "2=3"}) and split("a") == ("a", {})
+    assert split("a:b=1,estimator=e:x=1,y=2") == ("a", {"b": "1", "estimator": "e:x=1,y=2"})
+    for wrong in ("a:b", "a:=1", "a:b="):
+        with pytest.raises(LabelError, match="is not key=value"):
+            split(wrong)
+    with pytest.raises(LabelError, match="b is given twice"):
+        split("a:b=1,b=2")
+
+
+def test_an_object_is_built_from_texts_by_type() -> None:
+    made = build("policy", Keeps, "keeps", {"budget": "20", "share": "0.5", "on": "true", "keep": "3"})
+    assert (made.budget, made.share, made.name, made.on, made.kept) == (20, 0.5, "", True, 3)
+    assert parameters(made) == {"budget": 20, "share": 0.5, "name": "", "on": True, "keep": 3}
+    assert [key(one) for one in Keeps.__dataclass_fields__.values()] == [
+        "budget",
+        "share",
+        "name",
+        "on",
+        "keep",
+        "made",
+    ]
+    assert required(Keeps) == ["budget"] and required(Bare) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({}, r"policy keeps needs budget=\.\.\., as in keeps:budget=20"),
+     ({"budget": "x"}, "keeps: budget=x: expected a whole number$"),
+     ({"budget": "1", "share": "y"}, "keeps: share=y: expected a number$"),
+     ({"budget": "1..9"}, r"a range, in sweep: 1\.\.9@5"), ({"budget": "1to9"}, r"1\.\.9@5"),
+     ({"budget": "1", "made": "2"}, "keeps: .*made")],
+)  # fmt: skip
+def test_what_is_no_parameter_is_said(given: dict[str, str], said: str) -> None:
+    with pytest.raises(LabelError, match=said):
+        build("policy", Keeps, "keeps", given)
+
+
+def test_a_class_without_parameters_says_so() -> None:
+    with pytest.raises(LabelError, match="bare has no parameters"):
+        build("policy", Bare, "bare", {"x": "1"})
+
+
+def test_a_label_has_all_parameters_or_those_that_differ() -> None:
+    assert of("keeps", Keeps(20)) == "keeps:budget=20,share=4,on=False,keep=1"
+    assert of("keeps", Keeps(20), defaults=False) == "keeps:budget=20"
+    assert of("keeps", Keeps(20, 0.25, "n", True, 2), defaults=False) == (
+        "keeps:budget=20,share=0.25,name=n,on=True,keep=2"
+    )
+    assert of("bare", Bare()) == "bare"
+    assert signature("keeps", Keeps) == "keeps:budget=<int>,share=4.0,name=,on=False,keep=1"
+    assert signature("bare", Bare) == "bare"
+    assert [kebab(one) for one in ("TokenBudget", "Fifo", "A1B")] == ["token-budget", "fifo", "a1-b"]
+
+
+def test_a_key_has_a_hundred_parts_at_most() -> None:
+    long = ".".join("a" * MOST_PARTS) + " = 1"
+    assert toml_values(long.encode(), "f")["a"]
+    with pytest.raises(InputError, match="a key of more than 100 parts"):
+        toml_values(f"a.{long}".encode(), "f")
+    with pytest.raises(InputError, match="is no TOML"):
+        toml_values(b"a", "f")

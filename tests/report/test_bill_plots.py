@@ -1,0 +1,49 @@
+"""The picture of a bill: bars by what was paid for, from sums written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.answers.bill import facts
+from ctxsim.answers.bill.sums import Sum
+from ctxsim.report import bill_plots
+from ctxsim.report.style import COLORS, OTHER_COLOR
+
+
+def paid(*usd: float) -> Sum:
+    parts = (facts.SYSTEM, f"{facts.RESULTS}Bash", facts.ASSISTANT, facts.USER)
+    return Sum(usd_listed=sum(usd), parts={part: [0, 0, 0, one] for part, one in zip(parts, usd, strict=True)})
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    found: list[Any] = []
+    monkeypatch.setattr(bill_plots, "save", lambda figure, path: found.append(figure) or path)
+    return found
+
+
+def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -> None:
+    rows = {"/a/b/c": paid(1.0, 2.0, 4.0, 0.5), "/x/y/z": paid(3.0, 0.0, 1.0, 0.5)}
+    assert bill_plots.plot_bill(rows, Path("b.png")) == Path("b.png")
+    [axes] = drawn[0].axes
+    bars = [(kind.get_label(), [(bar.get_x(), bar.get_width()) for bar in kind]) for kind in axes.containers]
+    assert [one for _, one in bars] == [
+        [(0, 1), (0, 3)], [(1, 2), (3, 0)], [(3, 4), (3, 1)], [(7, 0.5), (4, 0.5)]
+    ]  # fmt: skip
+    from matplotlib.colors import to_hex
+
+    colors = [to_hex(kind[0].get_facecolor()) for kind in axes.containers]
+    assert colors == [*COLORS[:3], OTHER_COLOR]
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["b/c", "y/z"] and axes.yaxis_inverted()
+    # 12 dollars in all, 5 of them for answers: 41.7 %.
+    assert drawn[0].texts[0].get_text().startswith("12.00 USD, 42% of it for the assistant's answers")
+
+
+def test_twenty_bars_are_drawn_and_all_are_counted(drawn: list[Any]) -> None:
+    bill_plots.plot_bill({f"r{n}": paid(1.0, 0.0, 0.0, 0.0) for n in range(22)}, Path("b.png"))
+    assert len(drawn[0].axes[0].containers[0]) == 20 and drawn[0].texts[0].get_text().startswith("22.00 USD, 100%")
+    bill_plots.plot_bill({"a": paid(0.0, 0.0, 0.0, 0.0)}, Path("b.png"))
+    assert drawn[1].texts[0].get_text() == "0.00 USD"
