@@ -9,7 +9,7 @@ import pytest
 
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.sums import Sum
-from ctxsim.report import bill_plots
+from ctxsim.report import usd_plots
 from ctxsim.report.style import COLORS, OTHER_COLOR
 
 
@@ -21,13 +21,13 @@ def paid(*usd: float) -> Sum:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
-    monkeypatch.setattr(bill_plots, "save", lambda figure, path: found.append(figure) or path)
+    monkeypatch.setattr(usd_plots, "save", lambda figure, path: found.append(figure) or path)
     return found
 
 
 def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -> None:
     rows = {"/a/b/c": paid(1.0, 2.0, 4.0, 0.5), "/x/y/z": paid(3.0, 0.0, 1.0, 0.5)}
-    assert bill_plots.plot_bill(rows, Path("b.png")) == Path("b.png")
+    assert usd_plots.plot_bill(rows, Path("b.png")) == Path("b.png")
     [axes] = drawn[0].axes
     bars = [(kind.get_label(), [(bar.get_x(), bar.get_width()) for bar in kind]) for kind in axes.containers]
     assert [one for _, one in bars] == [
@@ -43,7 +43,7 @@ def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -
 
 
 def test_twenty_bars_are_drawn_and_all_are_counted(drawn: list[Any]) -> None:
-    bill_plots.plot_bill({f"r{n}": paid(1.0, 0.0, 0.0, 0.0) for n in range(22)}, Path("b.png"))
+    usd_plots.plot_bill({f"r{n}": paid(1.0, 0.0, 0.0, 0.0) for n in range(22)}, Path("b.png"))
     assert len(drawn[0].axes[0].containers[0]) == 20 and drawn[0].texts[0].get_text().startswith("22.00 USD, 100%")
-    bill_plots.plot_bill({"a": paid(0.0, 0.0, 0.0, 0.0)}, Path("b.png"))
+    usd_plots.plot_bill({"a": paid(0.0, 0.0, 0.0, 0.0)}, Path("b.png"))
     assert drawn[1].texts[0].get_text() == "0.00 USD"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from matplotlib.dates import date2num
 
-from ctxsim.report import forecast_plots
-from ctxsim.report.forecast_plots import BLUE, GREY
+from ctxsim.report import usd_plots
+from ctxsim.report.usd_plots import BLUE, GREY
 
 DAY_S = 86_400.0
 START_S = 1_700_000_000.0
@@ -26,7 +26,7 @@ class Some(SimpleNamespace):
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
-    monkeypatch.setattr(forecast_plots, "save", lambda figure, path: found.append(figure) or path)
+    monkeypatch.setattr(usd_plots, "save", lambda figure, path: found.append(figure) or path)
     return found
 
 
@@ -37,7 +37,7 @@ def axes_of(drawn: list[Any], amounts: dict[str, Any], started: list[float | Non
     found: Any = SimpleNamespace(ahead=SimpleNamespace(many=days or come, days=bool(days)),
                                  come=SimpleNamespace(middle=come),
                                  amounts={"usd": amount, "tokens": amount}, since=since)  # fmt: skip
-    assert forecast_plots.plot_forecast(Path("f.png"), sessions, found, "A title", "about") == Path("f.png")
+    assert usd_plots.plot_forecast(Path("f.png"), sessions, found, "A title", "about") == Path("f.png")
     [axes] = drawn[-1].axes
     return axes
 
@@ -89,7 +89,7 @@ def test_how_often_ranges_held_by_horizon(drawn: list[Any]) -> None:
 
     cases = [*tried(50, 90, True, False), *tried(10, 90, True, True), *tried(10, 50, False, True, True, True),
              *tried(50, 50, False)]  # fmt: skip
-    assert forecast_plots.plot_calibration(Path("c.png"), cases, "t", "a") == Path("c.png")
+    assert usd_plots.plot_calibration(Path("c.png"), cases, "t", "a") == Path("c.png")
     [axes] = drawn[0].axes
     lines = [(line.get_label(), list(line.get_xdata()), list(line.get_ydata()), line.get_marker())
              for line in axes.lines]  # fmt: skip
