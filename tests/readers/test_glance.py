@@ -60,7 +60,7 @@ def test_of_many_sources_every_nth_is_looked_at(
 ) -> None:
     # 4 sources: every one, then every second for at most 3 or 2, then every fourth.
     for number in range(4):
-        (tmp_path / f"{number}.json").write_text("{}")
+        (tmp_path / f"{number}.json").write_text(f"[{number}]")  # copies count once
     looked: list[object] = []
     monkeypatch.setattr(glance, "LOOKED_AT", most)
     monkeypatch.setattr(glance, "Sample", looked.append)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,9 +38,14 @@ def test_parts_belong_to_columns() -> None:
     assert list(map(group, parts)) == ["head", "head", "results", *["assistant"] * 4, ""]
 
 
-def first_lines(total: Sum, **more: Any) -> list[str]:
-    given = {"sessions": 2, "formats": ["claude-code"], "span_s": None, "begun": (0, 0.0), "compactions": (0, 0.0)}
-    return list(opening(total, **{**given, **more}))
+def first_lines(
+    total: Sum, sessions: int = 2, span_s: Any = None, begun: tuple[int, float] = (0, 0.0),
+    compactions: tuple[int, float] = (0, 0.0), unrecorded: int = 0,
+) -> list[str]:  # fmt: skip
+    """Each session has a sub-agent's beside it, which is no session of its own."""
+    found = [SimpleNamespace(root=f"{n}", format="claude-code", responses=[1]) for n in range(sessions)] * 2
+    bill: Any = SimpleNamespace(sessions=found, span_s=lambda: span_s, unrecorded=unrecorded)
+    return list(opening(bill, total, begun, compactions))
 
 
 def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
@@ -52,9 +58,10 @@ def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
     assert "logs state" in first_lines(stated)[1]
     both = first_lines(Sum(usd_listed=3.0, usd_recorded=2.0))
     assert both[0].endswith("5.00 USD.") and both[1].startswith("2.00 USD as logs state, 3.00 USD from")
-    for number, verb in ((1, "has"), (2, "have")):
-        line = first_lines(Sum(usd_listed=1.0, responses=9, unpriced=number))[2]
-        assert line.startswith(f"{number} of 9 responses {verb} no known price")
+    line = first_lines(Sum(usd_listed=1.0, responses=9, unpriced=2))[2]
+    assert line.startswith("Dollars are missing for 2 of 9 responses:")
+    silent = first_lines(Sum(usd_listed=1.0, sessions={"0"}), unrecorded=3)[2]
+    assert silent == "Not included: 3 responses without recorded usage, among them all of 1 session."
     assert len(first_lines(listed, begun=(999, 1.0))) == 2
     assert "about 1.50 USD for 1K output tokens" in first_lines(listed, begun=(1_000, 1.5))[2]
     assert first_lines(listed, compactions=(1, 0.0))[2].startswith("Not included: the requests of 1 compaction,")
@@ -77,7 +84,7 @@ def test_misses_are_told_from_a_hundredth_of_the_bill_on() -> None:
     assert list(pauses({"pause": one, "model": two}, total)) == [
         "1 pause longer than the cache lasts made the agent pay again for 2K tokens: 1.00 USD."
     ]
-    assert "2 cache misses without" in next(pauses({"other": Misses(2, 2_000, 5.0)}, total))
+    assert "2 requests that missed the cache without" in next(pauses({"other": Misses(2, 2_000, 5.0)}, total))
     assert list(pauses({"pause": Misses(1, 5, 0.0)}, Sum())) == []
 
 
@@ -148,7 +155,8 @@ def test_what_it_saves_is_a_range() -> None:
 def test_changes_that_save_are_told_with_how_to_make_them() -> None:
     found = Smaller([saving(), saving(name="fewer", how="")], saving(name="both"), 4)
     assert list(closing(found)) == [
-        "These changes overlap. The best of them together save 4.00 to 6.00 USD:", "  both", "", "shorter: set it"
+        "These changes overlap. The best of them together save 4.00 to 6.00 USD:", "  both", "", "shorter: set it",
+        "For settings, ctxsim advise is more exact: it replays these sessions.",
     ]  # fmt: skip
     assert list(closing(Smaller([], None, 4))) == ["None of 4 changes tried would have made the bill 2 % smaller."]
     people, programs = smaller_sheet(found, whole=False), smaller_sheet(found, whole=True)

@@ -30,7 +30,7 @@ def test_known_counts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", RANKED)
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(st.text(st.characters(), max_size=200), max_size=4))
 def test_engines_agree_on_any_text(vocabulary: str, texts: list[str]) -> None:
     counts = [engine.count_many(texts) for engine in engines(vocabulary)]
