@@ -15,6 +15,7 @@ from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.errors import many
 from ctxsim.live.agent import is_file
 from ctxsim.report.sheet import sheet
 from ctxsim.results.files import replacing
@@ -136,11 +137,7 @@ def command(
             tell(line)
         for line in one.violations:
             say(line, err=True)
-        said = (
-            f"{len(one.violations)} violation{'s' * (len(one.violations) != 1)}"
-            if one.violations
-            else "keeps the contract"
-        )
+        said = many(len(one.violations), "violation(s)") if one.violations else "keeps the contract"
         say(f"{one.target}: {said}")
         if one.append_only:
             say(f"  {one.append_only}")

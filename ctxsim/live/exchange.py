@@ -1,4 +1,4 @@
-"""What all four APIs have in common: a request that was asked, a reply, and a refusal."""
+"""What all four APIs have in common: a request that was asked, a reply and its events, and a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request's items against the history, by content: what an agent kept, cut, dropped, inserted or sent twice."""
+"""The history, and a request's items against it by content: what an agent kept, cut, dropped, inserted, sent twice."""
 
 import json
 import re

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from ctxsim.answers.advice.comparison import COLUMNS as FIGURES_OF_RUNS
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import FIGURES, SHARE, Difference
+from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import compact, wrap_label
 from ctxsim.results import Run
@@ -48,7 +49,7 @@ def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     """Return what a comparison comes to, in a line."""
     counts = Frequencies(change.verdict for change in changes)
     transcripts = max(change.transcripts for change in changes)
-    of = f"({transcripts:,} transcript{'s' if transcripts > 1 else ''})"
+    of = f"({many(transcripts, 'transcript(s)')})"
     if counts["same"] == len(changes):
         return f"All {len(changes)} figures are the same {of}."
     fails = f" {len(broken)} of them {'breaks' if len(broken) == 1 else 'break'} a rule." if broken else ""

@@ -16,6 +16,7 @@ from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import kept_percent, usd, verdict
+from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
 from ctxsim.report.compactions import COLUMNS as COMPACTIONS
@@ -93,7 +94,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": one.title,
-        "about": f"{count:,} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
+        "about": f"{many(count, 'transcript(s)')}, {calls:,} calls, {len(labels)} policies. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
         "card": [] if several else _card(one.advice),

@@ -9,6 +9,7 @@ from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.answers.advice.settings import label_in
 from ctxsim.answers.advice.verdict import verdict
+from ctxsim.errors import many
 from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
@@ -64,7 +65,7 @@ class Picture(msgspec.Struct, frozen=True):
         """Of how many transcripts the figures are."""
         count = self.pooled.transcripts
         stopped = "" if self.run.info.complete else " of a stopped run"
-        return f"{count:,} transcript{'s' if count > 1 else ''}{stopped}"
+        return f"{many(count, 'transcript(s)')}{stopped}"
 
 
 def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:

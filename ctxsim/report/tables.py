@@ -5,6 +5,7 @@ from typing import Any
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
@@ -56,14 +57,14 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
 
 def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     """The sheet with what its figures stand on."""
-    many = pooled.transcripts
-    title = f"{run.info.title} ({many:,} transcript{'s' if many > 1 else ''})"
+    transcripts = pooled.transcripts
+    title = f"{run.info.title} ({many(transcripts, 'transcript(s)')})"
     scope = "Figures are totals over all transcripts"
-    if pooled.by_dollars and pooled.priced < many:
+    if pooled.by_dollars and pooled.priced < transcripts:
         scope += f", USD of the {pooled.priced:,} with known prices"
     intervals = f"; ranges: {pooled.ranges}" if pooled.ranges else ""
     if pooled.sample is not None:
-        title = f"{run.info.title} ({many:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
+        title = f"{run.info.title} ({transcripts:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
         scope = "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder"
         intervals = "; ranges: 95 %, sampling error; all other columns are of the sampled transcripts"
     counted = any(pooled.all[label].refused for label in pooled.labels)

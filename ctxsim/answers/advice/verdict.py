@@ -14,6 +14,7 @@ from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in, told, who
 from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.errors import many
 from ctxsim.policies.agents.given import Given
 
 ALIKE_NAMED = 3
@@ -83,7 +84,7 @@ def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
 
 def _ground_as_set(advice: AsSetAdvice) -> str:
     take = advice.take
-    parts = [f"From {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
+    parts = [f"From {many(take.transcripts, 'transcript(s)')}."]
     if unknown := take.transcripts - len(advice.recorders):
         parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
     if advice.ahead is not None:
@@ -210,10 +211,9 @@ def _ends(advice: Advice) -> str:
 def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
-    many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
     known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
     unpriced = f"; {known}, so tokens are compared" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
-    parts = [f"From {many}{some}{unpriced}."]
+    parts = [f"From {many(take.transcripts, 'transcript(s)')}{some}{unpriced}."]
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import getitem
+
 import pytest
 
 from ctxsim.live.configs.json_text import edited, parsed
@@ -34,10 +37,7 @@ from ctxsim.live.configs.json_text import edited, parsed
 def test_a_value_is_put_under_a_key(text: str, path: tuple[str | int, ...], value: object, after: str) -> None:
     made = edited(text, path, value)
     assert made == after
-    inner = parsed(made)
-    for key in path:
-        inner = inner[key]
-    assert inner == value
+    assert reduce(getitem, path, parsed(made)) == value
 
 
 @pytest.mark.parametrize(

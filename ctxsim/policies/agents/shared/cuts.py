@@ -1,4 +1,4 @@
-"""How agents shorten one tool result: what stays of a text that is too long."""
+"""How agents shorten tool results: what stays of a text that is too long, and old results cleared."""
 
 from collections.abc import Callable
 
