@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from ctxsim.results.run_info import TABLES
 WORK = "parts"
 MARKER = "ctxsim-unfinished-run.txt"
 LOCK = ".ctxsim.lock"
+
+HOLDER_LOOKS, HOLDER_WAIT_S = 25, 0.02
+"""How often, and after which wait, a lock file is read again that names nobody yet."""
 
 PICTURES = (
     "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-curves.png",
@@ -153,8 +157,10 @@ def _is_run(path: Path) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """Who wrote into a lock file that he is at work."""
-    try:
-        return path.read_text().strip()[:200] or "another ctxsim"
-    except (OSError, UnicodeDecodeError):
-        return "another ctxsim"
+    """Who wrote into a lock file that he is at work: he does so as soon as he holds it, so he may be about to."""
+    for _ in range(HOLDER_LOOKS):
+        with suppress(OSError, UnicodeDecodeError):
+            if found := path.read_text().strip()[:200]:
+                return found
+        time.sleep(HOLDER_WAIT_S)
+    return "another ctxsim"
