@@ -181,6 +181,14 @@ def test_a_bench_stays_in_this_process_unless_it_may_have_others() -> None:
     assert seen == {os.getpid()}
 
 
+def test_a_bench_replaces_another_run_only_if_it_is_told_to(tmp_path: Path) -> None:
+    for _ in range(2):  # the same run may be made again
+        ctxsim.bench("documented-53k", "keep-all", out=tmp_path)
+    with pytest.raises(CtxsimError, match=r"holds another run .* overwrite=True"):
+        ctxsim.bench("documented-53k", "drop-all", out=tmp_path)
+    assert ctxsim.bench("documented-53k", "drop-all", out=tmp_path, overwrite=True).labels == ["keep-all", "drop-all"]
+
+
 @pytest.mark.slow
 def test_classes_reach_other_processes(tmp_path: Path) -> None:
     """Of policies and of estimators, from a module that the processes can't import, or from inside a function."""
