@@ -34,7 +34,7 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         limits = [self.tokens_per_minute, *([] if self.requests_per_minute is None else [self.requests_per_minute])]
         if min(limits) <= 0 or self.reserves_max_tokens < 0:
-            raise ValueError("tokens_per_minute and requests_per_minute must be positive, reserves_max_tokens not negative")
+            raise ValueError("tokens_per_minute and requests_per_minute must be positive")
 
     def demand(self, split: Split) -> int:
         """Tokens that a request takes from the bucket."""
