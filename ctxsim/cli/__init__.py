@@ -113,16 +113,12 @@ def cli(context: click.Context, trusting: bool) -> None:
         context.default_map = defaults()
 
 
+@doors()
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default this process's; return its exit status.
 
     Errors of ours, and files that can't be read or written, are one line on standard error and status 1.
     """
-    with doors():
-        return _run(arguments)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
     try:
         ended = cli.main(arguments, prog_name="ctxsim", standalone_mode=False)
         return ended if isinstance(ended, int) else 0

@@ -36,35 +36,18 @@ from ctxsim.runs.conduct import Watch
 @options.given(options.as_set, *options.RULES, options.head)
 @options.sample("Search on only N transcripts of a large folder, drawn with this seed (default seed: 0).")
 @options.jobs("The answer stays")
-@click.option(
-    "--verify", is_flag=True, help="Run the installed agent with the advised settings, and say whether it honours them."
+@options.flag("--verify", "Run the installed agent with the advised settings, and say whether it honours them.")
+@options.flag(
+    "--apply", "Write the advised settings into the agent's own file, after showing each change and asking.", "write"
 )
-@click.option(
-    "--apply",
-    "write",
-    is_flag=True,
-    help="Write the advised settings into the agent's own file, after showing each change and asking.",
-)
-@click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
-@click.option(
-    "--score",
-    "scoring",
-    is_flag=True,
-    help="Compare the predictions of earlier advice with the sessions that came after it.",
-)
+@options.flag("--undo", "Restore the file that --apply wrote last.", "back")
+@options.flag("--score", "Compare the predictions of earlier advice with the sessions that came after it.", "scoring")
 @options.out("Write the HTML page of the replays to this file. With --score, draw the comparison into it.")
 @options.form
 def command(
-    paths: tuple[str, ...],
-    framework: str | None,
-    verify: bool,
-    write: bool,
-    back: bool,
-    scoring: bool,
-    out: Path | None,
-    form: str,
-    **said: Any,
-) -> None:
+    paths: tuple[str, ...], framework: str | None, verify: bool, write: bool, back: bool, scoring: bool,
+    out: Path | None, form: str, **said: Any,
+) -> None:  # fmt: skip
     """Say what to set in the agents that recorded the sessions in PATHS.
 
     Without PATHS, reads the sessions that agents keep on this machine. Searches each agent's settings over its
@@ -90,21 +73,21 @@ def command(
         if out is not None and came:
             from ctxsim.report.advised_plots import plot_came
 
-            _tell(plot_came(came, out), form)
+            tell_written([plot_came(came, out)], form)
         return
     if framework == "policies":
         raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
-    rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
-    if framework is not None:
-        said = {name: value for name, value in said.items() if name not in ("settings", "project")}
+    given = options.fields(said)
     with progress("advise") as course:
         watch = Watch(course.finished, course.within)
         if framework is not None:
-            framed = construct(framework, paths, watch=watch, **said, **rules)
+            settings = ("settings", "project")
+            given = {name: value for name, value in given.items() if name not in settings}
+            framed = construct(framework, paths, watch=watch, **given)
         else:
-            found = advise(paths, watch=watch, **said, **rules)
+            found = advise(paths, watch=watch, **given)
     if framework is not None:
         if form == "json":
             show("advise", (), form, advice=msgspec.to_builtins(framed))
@@ -116,7 +99,7 @@ def command(
     if out is not None:
         from ctxsim.report.page import write_page
 
-        _tell(write_page(found.run, out, said["goal"], said=tuple(answer(found))), form)
+        tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))], form)
     verified = True
     for agent in found:
         if agent.prediction is not None:
@@ -135,12 +118,6 @@ def _alone(option: str, beside: Sequence[str] = ()) -> None:
         given = context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
         if given and option not in one.opts and one.name not in beside:
             raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
-
-
-def _tell(written: Path, form: str) -> None:
-    """Rows for programs hold nothing else."""
-    if form == "table":
-        tell_written([written])
 
 
 def _verify(one: AgentAdvice) -> bool:

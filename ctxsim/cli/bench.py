@@ -7,7 +7,7 @@ import click
 from ctxsim.api.runs import bench
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_of_labels
-from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
+from ctxsim.cli.running import DEFAULT_SCENARIOS, run_all, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.policies import open_policy
 from ctxsim.report.tables import bench_sheet
@@ -36,5 +36,6 @@ def command(
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
-    runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
-    runs.run("bench", bench_sheet, goal, form, columns)
+    made = made or ([] if recorded else DEFAULT_SCENARIOS)
+    said["policies"] = policies
+    run_all("bench", bench, bench_sheet, recorded, made, words, goal, form, columns, said)

@@ -8,7 +8,7 @@ import click
 
 from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
-from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
+from ctxsim.api.bill import DAYS, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_written
@@ -18,6 +18,7 @@ from ctxsim.cli.terminal import safe, say
 from ctxsim.errors import InputError, many
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import hindrances
+from ctxsim.readers.paths import FOUND
 from ctxsim.report import bill as told
 from ctxsim.results import InputInfo
 
@@ -32,7 +33,7 @@ from ctxsim.results import InputInfo
 )
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
               f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
-@click.option("--no-smaller", "alone", is_flag=True, help="Leave out what would have saved money.")
+@options.flag("--no-smaller", "Leave out what would have saved money.", "alone")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
 )
@@ -82,9 +83,7 @@ def command(
     if out:
         from ctxsim.report.usd_plots import plot_bill
 
-        written = plot_bill(found.by("project" if by == "part" else by), out)  # type: ignore[arg-type]
-        if not whole:
-            tell_written([written])
+        tell_written([plot_bill(found.by("project" if by == "part" else by), out)], form)  # type: ignore[arg-type]
     _finish(found)
 
 

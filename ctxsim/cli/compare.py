@@ -75,13 +75,11 @@ def command(
         asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
         asked += [part for rule in rules for part in ("--fail-if", rule)]
         table = _made_by(asked, form, table, first, second)
+    titles = table.title.split("\n")
     if form == "latex":
-        click.echo(
-            as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*table.title.split("\n"), told])))),
-            nl=False,
-        )
+        click.echo(as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*titles, told])))), nl=False)
     elif form == "md":
-        click.echo("".join(f"{safe(line)}\n\n" for line in (told, *table.title.split("\n"))), nl=False)
+        click.echo("".join(f"{safe(line)}\n\n" for line in (told, *titles)), nl=False)
         if table.rows:
             show("compare", [table], form)
         click.echo("".join(f"\n{safe(line)}\n" for line in table.notes), nl=False)

@@ -51,9 +51,10 @@ def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
         note(f"Note: {safe(line)}", err=True)
 
 
-def tell_written(files: Sequence[Path]) -> None:
-    """Tell which files were written."""
-    note(f"written: {', '.join(map(os.fspath, files))}")
+def tell_written(files: Sequence[Path], form: str = "table") -> None:
+    """Tell which files were written; beside rows for programs nothing is told."""
+    if form == "table":
+        note(f"written: {', '.join(map(os.fspath, files))}")
 
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:

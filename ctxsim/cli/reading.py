@@ -34,15 +34,14 @@ class Reading:
                 self.errors.append(str(error))
 
     def _told(self, source: Source) -> Iterator[Transcript]:
-        clock, transcripts, calls = Clock(), 0, 0
-        for transcript in timed(read_source(source), clock):
+        before, transcripts, calls = self._all.seconds, 0, 0
+        for transcript in timed(read_source(source), self._all):
             transcripts, calls = transcripts + 1, calls + len(transcript.calls)
             yield transcript
             for one in transcript.notes:
                 detail(f"{transcript.name}: {agreed(one)}")
-        self._all.seconds += clock.seconds
         found = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
-        detail(f"{source.name}: {found}, read in {clock.seconds:.2f} s")
+        detail(f"{source.name}: {found}, read in {self._all.seconds - before:.2f} s")
 
     def finish(self) -> None:
         """Tell each once and exit: with status 1 if there was an error."""

@@ -9,7 +9,7 @@ import click
 from ctxsim.api.runs import settings_of, sweep
 from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell_of_labels
-from ctxsim.cli.running import Runs, split
+from ctxsim.cli.running import run_all, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
 from ctxsim.report.tables import sweep_sheet
@@ -39,8 +39,8 @@ def command(
     if not (recorded or made):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_of_labels(grids)
-    runs = Runs(sweep, recorded, made, [_name(grids)], said | {"grids": grids}, "-sweep")
-    runs.run("sweep", sweep_sheet, goal, form, columns)
+    said["grids"] = grids
+    run_all("sweep", sweep, sweep_sheet, recorded, made, [_name(grids)], goal, form, columns, said)
 
 
 def _name(grids: Sequence[str]) -> str:
