@@ -203,13 +203,7 @@ def _place(common: bytes) -> _Place:
     global _last
     with _LOCK:
         if _last is None or _last[0] != common:
-            told = msgspec.msgpack.decode(common, type=_Code)
-            refuse_other_code(told.code)
+            # The one thing that any version understands.
+            refuse_other_code(msgspec.msgpack.decode(common)["code"])
             _last = common, _Place(msgspec.msgpack.decode(common, type=Shared))
         return _last[1]
-
-
-class _Code(msgspec.Struct):
-    """Of what is shared, what any version understands."""
-
-    code: str
