@@ -201,25 +201,23 @@ def construct(
     chosen = first.get(best.take.policy) or next(
         (one for label, one in first.items() if open_policy(label).label == best.take.policy), None
     )
-    if chosen is None:
-        return _framed(framework, best, (), len(first))
-    near = around(chosen, [one.value for one in first.values() if one.key == chosen.key])
-    also = [[one] for one in near] + [
-        [base, other]
-        for base in (chosen, *near)
-        for other in first.values()
-        if other.key != chosen.key and other.key.rpartition(".")[0] == chosen.key.rpartition(".")[0]
-    ]
-    second = {open_policy(label).label: given for given in ([chosen], *also) if (label := policy_label(*given))}
-    best = taken(list(second))
-    code = constructors(second[best.take.policy]) if best.take.policy in second else []
-    return _framed(framework, best, tuple(code), len(first) + len(also))
-
-
-def _framed(framework: str, best: Advice, code: tuple[str, ...], tried: int) -> Framed:
-    share = best.take.share(best.amount) if code else None
-    nothing = best.nothing or best.take
-    return Framed(framework, best.amount, best.take.policy, code, nothing, best.take, share, tried)
+    tried = len(first)
+    code: tuple[str, ...] = ()
+    if chosen is not None:
+        near = around(chosen, [one.value for one in first.values() if one.key == chosen.key])
+        also = [[one] for one in near] + [
+            [base, other]
+            for base in (chosen, *near)
+            for other in first.values()
+            if other.key != chosen.key and other.key.rpartition(".")[0] == chosen.key.rpartition(".")[0]
+        ]
+        second = {open_policy(label).label: given for given in ([chosen], *also) if (label := policy_label(*given))}
+        best = taken(list(second))
+        tried += len(also)
+        code = tuple(constructors(second[best.take.policy])) if best.take.policy in second else ()
+    take = best.take
+    share = take.share(best.amount) if code else None
+    return Framed(framework, best.amount, take.policy, code, best.nothing or take, take, share, tried)
 
 
 def _of_passes(options: ReplayFields, total: int) -> None:

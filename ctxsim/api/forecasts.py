@@ -40,26 +40,16 @@ class Forecasts:
     def __init__(self, paths: Sequence[str], next_: str, runs: dict[str, tuple[Run, str]]) -> None:
         self.paths = paths
         self.ahead = parse_next(next_)
-        self._runs = runs
+        self.run = next(iter(runs.values()))[0]
+        """The run of the recordings as they are."""
         self.sessions: dict[str, Sessions] = {name: sessions_of(run, label) for name, (run, label) in runs.items()}
         self.all: dict[str, Forecast] = {
             name: forecast_of(sessions, name, self.ahead) for name, sessions in self.sessions.items()
         }
-
-    @property
-    def today(self) -> Forecast:
-        """The forecast with today's settings."""
-        return next(iter(self.all.values()))
-
-    @property
-    def run(self) -> Run:
-        """The run of the recordings as they are."""
-        return next(iter(self._runs.values()))[0]
-
-    @property
-    def recorded(self) -> Sessions:
+        self.recorded = next(iter(self.sessions.values()))
         """The sessions so far."""
-        return next(iter(self.sessions.values()))
+        self.today = next(iter(self.all.values()))
+        """The forecast with today's settings."""
 
     @cached_property
     def tried(self) -> list[Tried]:

@@ -60,29 +60,19 @@ def _played(
     return chosen, resolve(dict(fields), None, chosen, inputs.models)
 
 
-class Endpoint:
+class Endpoint(ExitStack):
     """A running mock endpoint that plays a conversation. Leaving the `with` block or calling `close` stops it.
 
     `url` is the address for a client. `requests` holds the requests so far.
     """
 
     def __init__(self, conversation: Transcript, provider: Provider, steps: int) -> None:
+        super().__init__()
         self.conversation = conversation
         self.provider = provider
         self.steps = steps
         self.url = ""
         self.requests: list[Entry] = []
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Endpoint:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop answering."""
-        self._stack.close()
 
     def wait(self) -> None:
         """Return when the process is told to stop (Ctrl-C)."""
@@ -148,13 +138,13 @@ def serve(
         made.requests.append(entry)
         told(entry)
 
-    written = made._stack.enter_context(Log(Path(log) if log is not None else None, redacted=True))
+    written = made.enter_context(Log(Path(log) if log is not None else None, redacted=True))
     answering = Answering(
         lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s,
         "" if port else token_hex(8),
     )  # fmt: skip
     answering.told = noted
-    made.url = made._stack.enter_context(beside(answering, host, port))
+    made.url = made.enter_context(beside(answering, host, port))
     return made
 
 
