@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ctxsim.api.live import NEEDS
+from ctxsim.api.live import NEEDS, faults_of
 from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
@@ -78,28 +78,29 @@ def diagnose_driven(
         from ctxsim.live.drive import drive
     except ImportError:
         raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
-    from ctxsim.live.faults import parse_faults
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.runs.driven import UNPLAYED, examine_driven
 
+    cases = [prepare_case(load_defect(name)) for name in defects or defect_names()]
+    broken = faults_of(faults, [case.one.transcript for case in cases if case.defect.name not in UNPLAYED])
     found, untold = [], []
     for agent, programs in [located(load_agent(name), install) for name in agents]:
         lived: dict[bytes, Driven] = {}  # defects that share a conversation share its run
-        for name in defects or defect_names():
-            case = prepare_case(load_defect(name))
+        for case in cases:
+            name = case.defect.name
             if name in UNPLAYED:
                 untold.append(f"{name}: {UNPLAYED[name]}")
                 continue
             played, rules = case.one.transcript, case.one.provider
             rules = msgspec.structs.replace(rules, window=window) if window else rules
-            usage = [f"usage={rules.usage_factor:g}"] if rules.usage_factor != 1 else []
+            usage = rules.usage_factor if rules.usage_factor != 1 else broken.usage
             same = msgspec.json.encode((played.items, played.calls, rules))
             if same not in lived:
                 with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
-                    broken = parse_faults((*faults, *usage))
+                    its = msgspec.structs.replace(broken, usage=usage)
                     try:
-                        lived[same] = drive(agent, played, rules, programs, broken, limit_s, kept=Path(folder))
+                        lived[same] = drive(agent, played, rules, programs, its, limit_s, kept=Path(folder))
                     except CtxsimError as error:
                         untold.append(f"{agent.name}, {name}: {error}")
                         continue

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
-from ctxsim.errors import CtxsimError, how_to_install
+from ctxsim.errors import CtxsimError, LabelError, how_to_install, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
-from ctxsim.live.faults import parse_faults
+from ctxsim.live.faults import Faults, parse_faults
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.results.files import replacing
@@ -58,6 +58,20 @@ def _played(
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts")
     return chosen, resolve(dict(fields), None, chosen, inputs.models)
+
+
+def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
+    """Return the faults that texts name.
+
+    Raises LabelError for another text, and for a step after the last one of every conversation.
+    """
+    found = parse_faults(tuple(texts))
+    late = max([*found.limited, *found.broken], default=0)
+    steps = max((len(script_of(one).steps) for one in conversations), default=late) if late else 0
+    if late > steps:
+        whose = conversations[0].name if len(conversations) == 1 else "the longest conversation"
+        raise LabelError(f"fault at step {late}: {whose} has {many(steps, 'step(s)')}")
+    return found
 
 
 class Endpoint(ExitStack):
@@ -124,7 +138,7 @@ def serve(
     from ctxsim.live.session import Session
 
     conversation, rules = _played(what, number, models, provider)
-    broken, script = parse_faults(tuple(faults)), script_of(conversation)
+    broken, script = faults_of(faults, [conversation]), script_of(conversation)
     folder = None
     if files is not None:
         folder = os.fspath(Path(files).absolute())
@@ -201,7 +215,7 @@ def drive(
 
     conversation, rules = _played(what, number, models, provider)
     open_policies(tuple(policies))
-    broken = parse_faults(tuple(faults))
+    broken = faults_of(faults, [conversation])
     chosen = [_own(command)] if command else [located(load_agent(name, version), install) for name in names]
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []

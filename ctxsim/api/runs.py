@@ -79,7 +79,8 @@ class Run(results.Run):
         return growth_of(picture(self))
 
     def __repr__(self) -> str:
-        return f"<run {self.info.name}: {many(self.transcripts, 'transcript(s)')}, {len(self.labels)} policies>"
+        policies = many(len(self.labels), "policy(s)")
+        return f"<run {self.info.name}: {many(self.transcripts, 'transcript(s)')}, {policies}>"
 
     def _repr_html_(self) -> str:
         """The table that `ctxsim bench` prints."""
