@@ -14,17 +14,9 @@ import click
 
 from ctxsim.api.inputs import names_scenario
 from ctxsim.api.runs import Run, run_name
+from ctxsim.cli import output
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.options import fields
-from ctxsim.cli.output import (
-    tell_fits,
-    tell_keys,
-    tell_providers,
-    tell_recorded,
-    tell_recorders,
-    tell_results,
-    tell_what_was_left_out,
-)
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show_run
 from ctxsim.errors import Stopped, many
@@ -57,15 +49,15 @@ def run_all(
     for what, name in zip(asked, names, strict=True):
         folder = _folder(said["out"], f"{name}{suffix}", apart, len(asked) == 1)
         made = _made(make, what, name, folder, said)
-        tell_keys(made.info)
+        output.tell_keys(made.info)
         if not made.info.complete:
             done = many(len(made.info.inputs), "source(s)")
             click.echo(f"Stopped: {done} done and written; go on with --resume", err=True)
-        tell_fits(made)
+        output.tell_fits(made)
         if told:
-            tell_recorders(made.info)
-            tell_providers(made.info)
-            tell_recorded(made, said["across"])
+            output.tell_recorders(made.info)
+            output.tell_providers(made.info)
+            output.tell_recorded(made, said["across"])
         if said["sample"] and not made.info.sample:
             note(f"--sample {said['sample']:,}: there are {made.transcripts:,} transcripts, all of them ran", err=True)
         with stage("answer and table"):
@@ -77,8 +69,8 @@ def run_all(
 
             pictures = plot(picture(made, goal), OF_COMMAND[command])
         if told:
-            tell_results(made, pictures)
-        bad += tell_what_was_left_out(made.info)
+            output.tell_results(made, pictures)
+        bad += output.tell_what_was_left_out(made.info)
         if not made.info.complete:
             sys.exit(130)
     if bad:

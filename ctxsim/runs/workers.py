@@ -93,7 +93,6 @@ class Workers(AbstractContextManager["Workers"]):
         self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
-        self._local = cluster is None
         self._executor: Executor | None = None
         self._client: Any = None
         if cluster is not None:
@@ -109,7 +108,7 @@ class Workers(AbstractContextManager["Workers"]):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
             self._give_up()
-        if self._executor is not None and self._local:
+        if self._executor is not None and self._client is None:
             self._executor.shutdown(wait=True, cancel_futures=True)
         if self._words is not None:
             os.write(self._words.fileno(), b"\n")
@@ -175,7 +174,7 @@ class Workers(AbstractContextManager["Workers"]):
             return failed
 
     def _wait(self, future: Future[Any], path: Path) -> None:
-        if self._local:
+        if self._client is None:
             self._result(future)
             return
         try:
