@@ -121,19 +121,9 @@ def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
     return agents
 
 
-def _are_files(found: Sequence[Source]) -> bool:
-    """Whether each source that is read is a file of its own."""
-    return all(
-        one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))
-        for one in found
-    )
-
-
 def some_of(found: Sequence[Source]) -> list[str]:
-    """Return the paths of some sources, evenly of all sizes, the largest among them; none where they are few, or where
-    a source is not a file of its own.
-    """
-    if len(found) < FEW or not _are_files(found):
+    """Return the paths of some files, evenly of all sizes, the largest among them; none where they are few."""
+    if len(found) < FEW:
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
@@ -143,8 +133,9 @@ def some_of_each(found: Sequence[Source]) -> list[str]:
     """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
     answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
     """
-    if not _are_files(found):
-        return []
+    for one in found:
+        if not (one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))):
+            return []
     each: dict[str, list[Source]] = {}
     for one in found:
         for agent in filter(None, map(agent_of, formats_of([one]))):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
-
-import msgspec
+from typing import TYPE_CHECKING, Unpack
 
 from ctxsim import readers
 from ctxsim.answers.forecast import known
@@ -17,6 +15,7 @@ from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
+from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 SOME = 40
 """Forecasts that are tried for a line about how they held."""
-
-AS_IT_IS = "keep-all"
-"""What a recording is replayed under to be as it was: its agent's own compactions stay."""
 
 
 class Forecasts:
@@ -83,10 +79,6 @@ class Forecasts:
             [one.frame().assign(policy=name) for name, one in self.all.items()], ignore_index=True
         )[["policy", "amount", "level", "low", "middle", "high"]]  # fmt: skip
 
-    def values(self) -> dict[str, Any]:
-        """Return all forecasts as plain values for programs."""
-        return {name: msgspec.to_builtins(one) for name, one in self.all.items()}
-
 
 def forecast(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -110,7 +102,8 @@ def forecast(
     """
     parse_next(next)
     asked = paths_of(paths) or [FOUND]
-    labels: list[AnyPolicy] = [AS_IT_IS, *policies]
+    # A recording is as it was under keep-all: its agent's own compactions stay.
+    labels: list[AnyPolicy] = [NOTHING, *policies]
     run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
     runs = {"as it is": (run, run.labels[0])}
     runs |= {label: (run, label) for label in run.labels[1:]}

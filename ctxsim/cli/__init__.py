@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ctxsim.cli.loudness import taken
-from ctxsim.cli.terminal import doors, safe
+from ctxsim.cli.terminal import doors
 from ctxsim.errors import CtxsimError, Stopped, nearest, one_line, unknown
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
@@ -132,15 +132,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         # A group without a command is answered with its help, which is no line.
         help_of = error.format_message() if isinstance(error, _NO_ARGUMENTS) else ""
-        click.echo(help_of or f"ctxsim: {safe(_of_usage(error))}", err=True)
+        click.echo(help_of or f"ctxsim: {_of_usage(error)}", err=True)
         return error.exit_code
     except CtxsimError as error:
-        click.echo(f"ctxsim: {safe(str(error))}", err=True)
+        click.echo(f"ctxsim: {error}", err=True)
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         to_do = _TO_DO.get(error.errno or 0, "")
-        click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
+        click.echo(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}"), err=True)
         return 1
 
 

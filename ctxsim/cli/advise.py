@@ -21,7 +21,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_newer, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
@@ -136,13 +136,13 @@ def _verify(one: AgentAdvice) -> bool:
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:
     def agreed(change: Change) -> bool:
-        click.echo(f"\n{safe(change.diff)}\n")
-        return click.confirm(f"Write {safe(str(change.path))}?")
+        click.echo(f"\n{change.diff}\n")
+        return click.confirm(f"Write {change.path}?")
 
     for given in one.settings:
         made = apply(one.agent, given.key, given.value, project=project, agreed=agreed)
         if made is not None:
-            kept = f"; the file as it was: {safe(made.backup)}" if made.backup else ""
+            kept = f"; the file as it was: {made.backup}" if made.backup else ""
             say(f"written: {made.path}{kept}; ctxsim advise --undo restores it")
     if not one.settings:
         say(f"\n{one.title}: nothing to write.")

@@ -14,7 +14,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import InputError, many
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import hindrances
@@ -78,7 +78,7 @@ def command(
         show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
     for lines, shown in ([(opening, sheets[:1]), (after, sheets[1:]), (closing, [])]) if not whole else ():
         for line in lines:
-            note(safe(line))
+            note(line)
         show("bill", shown, form)
     if out:
         from ctxsim.report.usd_plots import plot_bill

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known
@@ -66,7 +67,7 @@ def command(
         say()
     if tried and not sheets and form == "table":
         say("No forecast could be tested: these sessions are too few.")
-    show("forecast", sheets, form, forecasts=found.values())
+    show("forecast", sheets, form, forecasts=msgspec.to_builtins(found.all))
     if out is not None:
         from ctxsim.report.usd_plots import plot_calibration, plot_forecast
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 import click
 
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import one_line
 
 Loudness = Literal["quiet", "usual", "verbose"]
@@ -52,7 +52,7 @@ def detail(text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    click.echo(safe(one_line(text)), err=True)
+    click.echo(one_line(text), err=True)
 
 
 class Clock:

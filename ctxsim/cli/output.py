@@ -12,7 +12,6 @@ import click
 
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
-from ctxsim.cli.terminal import safe
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
@@ -31,7 +30,7 @@ def console() -> Any:
 
 def tell(text: str) -> None:
     """Print an error, or what amounts to one, as a line on standard error."""
-    click.echo(f"ctxsim: {safe(one_line(text))}", err=True)
+    click.echo(f"ctxsim: {one_line(text)}", err=True)
 
 
 def tell_of_labels(policies: Iterable[str]) -> None:
@@ -48,7 +47,7 @@ def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
     from ctxsim.policies.installed import newer_versions
 
     for line in newer_versions(recorded):
-        note(f"Note: {safe(line)}", err=True)
+        note(f"Note: {line}", err=True)
 
 
 def tell_written(files: Sequence[Path], form: str = "table") -> None:
@@ -89,7 +88,7 @@ def tell_recorders(info: RunInfo) -> None:
     more = f" and {len(models) - PROVIDERS_SHOWN} more" if len(models) > PROVIDERS_SHOWN else ""
     if recorders:
         named = f" with {', '.join(models[:PROVIDERS_SHOWN])}{more}" if models else ""
-        note(safe(f"Recorded by {who(recorders)}{named}"))
+        note(f"Recorded by {who(recorders)}{named}")
         tell_newer((one.agent, one.version) for one in recorders)
 
 

@@ -11,7 +11,6 @@ import click
 
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness
-from ctxsim.cli.terminal import safe
 from ctxsim.errors import agreed
 from ctxsim.results import InputInfo
 
@@ -25,7 +24,7 @@ class _Course:
     """
 
     def __init__(self, name: str, show: Show = lambda course, finished: None) -> None:
-        self.name = safe(name)
+        self.name = name
         self.done = self.total = self._calls = 0
         self.told_at = self._began = perf_counter()
         self._show = show
@@ -88,7 +87,7 @@ def _line(course: _Course, finished: InputInfo | None) -> None:
     last = finished is not None and course.done == course.total
     if not last and perf_counter() - course.told_at >= TOLD_S:
         course.told_at = perf_counter()
-        click.echo(f"{course.name}: {safe(str(course))}", err=True)
+        click.echo(f"{course.name}: {course}", err=True)
 
 
 @contextmanager
@@ -103,8 +102,8 @@ def _bar(name: str) -> Iterator[_Course]:
     def show(course: _Course, finished: InputInfo | None) -> None:
         if finished is not None:
             bar.update(task, advance=1, total=course.total, rate=course.rate)
-        bar.update(task, inside=safe(course.inside))
+        bar.update(task, inside=course.inside)
 
     with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(safe(name), total=None, rate="", inside="")
+        task = bar.add_task(name, total=None, rate="", inside="")
         yield _Course(name, show)

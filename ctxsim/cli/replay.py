@@ -15,7 +15,7 @@ from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
@@ -184,11 +184,11 @@ def lines_of(
     status = "" if one.status == "ok" else f"✗ {one.status}: {one.reason}"
     yield f"{one.call:>4}    {tracker.report()}", False
     if waited or status:
-        yield safe(f"         {waited}{status}"), False
+        yield f"         {waited}{status}", False
     if watch is not None:
-        yield from ((safe(line), False) for line in watch.of(one))
+        yield from ((line, False) for line in watch.of(one))
     for text in one.said:
-        yield safe(text), True
+        yield text, True
     if one.edits:
         edited, dropped, taken = edits_of(one.tally.edits, counter)
         removed = f"{taken:,} tokens removed" if taken >= 0 else f"{-taken:,} added"

@@ -14,7 +14,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import agreed, many
 from ctxsim.readers.formats import ctxsim_jsonl
@@ -160,7 +160,7 @@ def find_command(list_paths: bool) -> None:
     if list_paths:
         for one in found:
             for path in one.paths:
-                click.echo(safe(str(path)))
+                click.echo(path)
         return
     widest = max((len(one.place.format) for one in found), default=0)
     for one in found:
