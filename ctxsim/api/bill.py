@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Facts, Session
 from ctxsim.answers.bill.sums import BYS, By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.sums import Bill as Lines
-from ctxsim.api.inputs import paths_of
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.paths import FOUND
@@ -121,7 +120,8 @@ def bill(
     prices = PriceList(known)
     left_out: list[str] = []
     errors: list[str] = []
-    sessions = list(_sessions(paths_of(what), facts, tell, left_out, errors))
+    paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
+    sessions = list(_sessions(paths, facts, tell, left_out, errors))
     found = billed(sessions, prices, days)
     if index and (facts.changed or prices.changed):
         indexes.save(place, known)
