@@ -11,7 +11,7 @@ from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell, tell_written
+from ctxsim.cli.output import tell_and_exit, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
@@ -68,7 +68,8 @@ def command(
     whole = form != "table"
     total = found.total()
     if not total.responses:
-        _finish(found, f"{', '.join(paths or (FOUND,))}: no response with recorded usage")
+        why = f"{', '.join(paths or (FOUND,))}: no response with recorded usage"
+        tell_and_exit(found.left_out, found.errors or [why])
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     opening, after = list(_opening(found, total)), list(told.pauses(misses(found.lines), total))
     less = None if alone else found.smaller()
@@ -84,7 +85,7 @@ def command(
         from ctxsim.report.usd_plots import plot_bill
 
         tell_written([plot_bill(found.by("project" if by == "part" else by), out)], form)  # type: ignore[arg-type]
-    _finish(found)
+    tell_and_exit(found.left_out, found.errors)
 
 
 def _opening(found: Bill, total: Sum) -> Iterator[str]:
@@ -104,14 +105,3 @@ def _closing(found: Bill, less: Smaller, own: bool) -> Iterator[str]:
             yield from hindrances(of_places(), settings)
     if (ahead := found.ahead()) is not None:
         yield told.pace(ahead)
-
-
-def _finish(found: Bill, why: str = "") -> None:
-    for line in dict.fromkeys(found.left_out):
-        note(f"left out: {line}", err=True)
-    for line in dict.fromkeys(found.errors):
-        tell(line)
-    if why and not found.errors:
-        tell(why)
-    if found.errors or why:
-        raise SystemExit(1)

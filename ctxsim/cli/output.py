@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -31,6 +32,15 @@ def console() -> Any:
 def tell(text: str) -> None:
     """Print an error, or what amounts to one, as a line on standard error."""
     click.echo(f"ctxsim: {one_line(text)}", err=True)
+
+
+def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
+    """Tell once each what was left out and what was wrong, and exit: with status 1 if anything was wrong."""
+    for text in dict.fromkeys(left_out):
+        note(f"left out: {text}", err=True)
+    for text in dict.fromkeys(errors):
+        tell(text)
+    sys.exit(1 if errors else 0)
 
 
 def tell_of_labels(policies: Iterable[str]) -> None:
