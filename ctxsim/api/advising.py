@@ -27,6 +27,7 @@ from ctxsim.readers import sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
+from ctxsim.results.frames import frame_of
 from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 
@@ -53,9 +54,7 @@ class Advised(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "agent": one.agent, "settings": "; ".join(f"{key} = {value}" for _, key, value in tried.settings),
                 "advised": tried.settings == one.settings, one.amount: tried.amount, "kept": tried.kept,

@@ -86,9 +86,7 @@ class Bill(msgspec.Struct, frozen=True):
 
     def frame(self, by: By = "project") -> pandas.DataFrame:
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             [
                 {by: name, "sessions": len(one.sessions), "responses": one.responses, "read": one.read,
                  "write": one.write, "plain": one.plain, "output": one.output, "usd_recorded": one.usd_recorded,

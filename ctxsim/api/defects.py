@@ -13,6 +13,7 @@ from ctxsim.api.live import NEEDS, faults_of
 from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
+from ctxsim.results.frames import frame_of
 from ctxsim.runs.doctor import Defect, Diagnosis, defect_names, examine_all, load_defect, prepare_case, shortest
 from ctxsim.transcript import Transcript
 
@@ -41,9 +42,7 @@ class Diagnoses(msgspec.Struct, frozen=True):
 
     def frame(self) -> Any:
         """Return a row for each policy and defect."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "policy": one.policy, "defect": one.defect.name, "has_it": one.has_it, "seen": one.value,
                 "at_most": one.defect.expectation.at_most, "expected": one.defect.expectation.that,

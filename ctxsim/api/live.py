@@ -24,6 +24,7 @@ from ctxsim.live.faults import Faults, parse_faults
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.results.files import replacing
+from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -96,11 +97,9 @@ class Endpoint(ExitStack):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each request so far: session, kind, step, status, tokens, output, what was kept or cut."""
-        import pandas
-
         columns = ("session", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut",
                    "inserted", "dropped", "compacted", "retry")  # fmt: skip
-        return pandas.DataFrame({name: getattr(one, name) for name in columns} for one in self.requests)
+        return frame_of({name: getattr(one, name) for name in columns} for one in self.requests)
 
 
 def serve(

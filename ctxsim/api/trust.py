@@ -130,10 +130,8 @@ class Fit(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return characters per token overall and by group, with 95 % intervals over transcripts."""
-        import pandas
-
         found = [("all", self.calibration.overall), *self.calibration.groups.items()]
-        return pandas.DataFrame({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
+        return frame_of({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
 
     def points(self) -> list[tuple[int, int, str]]:
         """Return characters, tokens and group of each text; of each recorded request without its head, where heads were
