@@ -80,20 +80,17 @@ def command(
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
     given = options.fields(said)
-    with progress("advise") as course:
-        watch = Watch(course.finished, course.within)
-        if framework is not None:
-            settings = ("settings", "project")
-            given = {name: value for name, value in given.items() if name not in settings}
-            framed = construct(framework, paths, watch=watch, **given)
-        else:
-            found = advise(paths, watch=watch, **given)
     if framework is not None:
+        given = {name: value for name, value in given.items() if name not in ("settings", "project")}
+        with progress("advise") as course:
+            framed = construct(framework, paths, watch=Watch(course.finished, course.within), **given)
         if form == "json":
             show("advise", (), form, advice=msgspec.to_builtins(framed))
         else:
             say("\n".join(constructor_screen(framed)))
         return
+    with progress("advise") as course:
+        found = advise(paths, watch=Watch(course.finished, course.within), **given)
     tell_newer((one.agent, one.version) for one in found.run.info.recorders or ())
     _print(found, form, more=not (verify or write or out))
     if out is not None:

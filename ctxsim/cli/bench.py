@@ -24,10 +24,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @options.form
 @options.columns
 @options.given(*options.RUN_OPTIONS, options.as_set)
-def command(
-    paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
-    scenarios: tuple[str, ...], **said: Any,
-) -> None:  # fmt: skip
+def command(paths: tuple[str, ...], policies: tuple[str, ...], scenarios: tuple[str, ...], **said: Any) -> None:
     """Replay transcripts or scenarios through policies, and say which policy to take.
 
     PATHS are files, folders, or - for standard input. Without arguments, bench runs the scenarios documented-53k and
@@ -37,5 +34,4 @@ def command(
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
     made = made or ([] if recorded else DEFAULT_SCENARIOS)
-    said["policies"] = policies
-    run_all("bench", bench, bench_sheet, recorded, made, words, goal, form, columns, said)
+    run_all("bench", bench, bench_sheet, recorded, made, words, said | {"policies": policies})

@@ -33,13 +33,14 @@ Made = Callable[..., Run]
 
 def run_all(
     command: str, make: Made, table: Callable[..., Sheet], paths: Sequence[str], scenarios: Sequence[str],
-    policies: Sequence[str], goal: str, form: str, columns: tuple[str, ...] | None, said: Mapping[str, Any],
+    policies: Sequence[str], said: dict[str, Any],
 ) -> None:  # fmt: skip
     """Make a run of each scenario, and one of the recordings together; of each print the answer and the table, and draw
     the charts. Then exit with the command's status.
 
     `policies` says in words which policies run; `said` are the command's options.
     """
+    goal, form, columns = (said.pop(name) for name in ("goal", "form", "columns"))
     bad, told = 0, form == "table"
     asked: list[str | tuple[str, ...]] = [*scenarios, *[tuple(paths)] * bool(paths)]
     names = [_short(scenario) for scenario in scenarios]
