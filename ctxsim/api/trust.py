@@ -216,19 +216,14 @@ class Checked(msgspec.Struct, frozen=True):
         return not self.violations
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row for each line, with its kind."""
+        """Return a row for each violation and finding."""
         import pandas
 
         return pandas.DataFrame(self.lines(), columns=["what", "line"])
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return each line with its kind: "violation", "finding", or "append-only" for what is said of that."""
-        name, said, about = self.append_only.partition(": ")
-        return [
-            *(("violation", line) for line in self.violations),
-            *(("finding", line) for line in self.findings),
-            *([(name, about)] if said else []),
-        ]
+        """Return each line with its kind, "violation" or "finding"."""
+        return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
 def check(

@@ -128,7 +128,11 @@ def command(
     each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
     found = [check(cast(Kind, kind), *asked, again=again, learn=learn) for asked in each]
     if form != "table":
-        rows = [(one.target, what, line) for one in found for what, line in one.lines()]
+        rows = []
+        for one in found:
+            rows += [(one.target, what, line) for what, line in one.lines()]
+            name, said, about = one.append_only.partition(": ")
+            rows += [(one.target, name, about)] if said else []
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
     for one in found if form == "table" else ():
         for line in one.findings:
