@@ -71,7 +71,7 @@ def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faul
     steps = max((len(script_of(one).steps) for one in conversations), default=late) if late else 0
     if late > steps:
         whose = conversations[0].name if len(conversations) == 1 else "the longest conversation"
-        raise LabelError(f"fault at step {late}: {whose} has {many(steps, 'step(s)')}")
+        raise LabelError(f"fault at step {late}: {whose} has {many(steps, 'step(s)')}; name one of them")
     return found
 
 
