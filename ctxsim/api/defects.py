@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ctxsim.api.live import NEEDS, faults_of
-from ctxsim.errors import CtxsimError, how_to_install
+from ctxsim.api.live import faults_of, needing_endpoint
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
 from ctxsim.results.frames import frame_of
@@ -73,10 +73,8 @@ def diagnose_driven(
     A refused request counts, even if a smaller one then passes. `window` is another one than the scenario's, for agents
     that believe in one of their own. Raises UnknownName, and CtxsimError where an agent isn't there.
     """
-    try:
+    with needing_endpoint():
         from ctxsim.live.drive import drive
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.runs.driven import UNPLAYED, examine_driven

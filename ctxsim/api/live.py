@@ -6,8 +6,8 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ctxsim.live.log import Entry
     from ctxsim.live.observed import Observation
 
-NEEDS = "the endpoint needs two more packages"
-
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
 
@@ -59,6 +57,15 @@ def _played(
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts")
     return chosen, resolve(dict(fields), None, chosen, inputs.models)
+
+
+@contextmanager
+def needing_endpoint() -> Iterator[None]:
+    """Say what to install where the endpoint's packages are missing. Raises CtxsimError."""
+    try:
+        yield
+    except ImportError:
+        raise CtxsimError(f"the endpoint needs two more packages: {how_to_install('serve')}") from None
 
 
 def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
@@ -128,11 +135,9 @@ def serve(
 
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
-    try:
+    with needing_endpoint():
         from ctxsim.live.app import Endpoint as Answering
         from ctxsim.live.server import beside
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.log import Log
     from ctxsim.live.session import Session
 
@@ -203,10 +208,8 @@ def drive(
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
         raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
-    try:
+    with needing_endpoint():
         from ctxsim.live.drive import drive as driven
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.policies import open_policies
