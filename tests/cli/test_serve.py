@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -25,7 +26,8 @@ SECRET = "tR7kW2" + "pLq9Xz"
 def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "ctxsim", "serve", "documented-53k", "--port", "0",
                "--log", str(tmp_path / "log.jsonl"), "--files", str(tmp_path / "files")]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    # By itself a process gets the width that readline has set for this one.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as server:
         try:
             assert server.stdout
             server.stdout.readline()
