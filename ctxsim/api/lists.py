@@ -42,7 +42,11 @@ def page(kind: str) -> str:
     if kind not in PAGES:
         return ""
     text: str = importlib.import_module(PAGES[kind]).markdown()
-    return text + (_printed() if kind == "columns" else "")
+    if kind == "columns":
+        from ctxsim.report.cells import glossary
+
+        text += f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
+    return text
 
 
 def completions(kind: str) -> list[str]:
@@ -239,12 +243,6 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
         said.append((f"{one.name}: {one.scenario.title}",
                      f"expected: {expected.that}\nwhat would mend it: {expected.mend}{reports}"))  # fmt: skip
     return sheet("defects", "", ("defect", "title", "expected", "at most", "mend", "reported"), rows), said
-
-
-def _printed() -> str:
-    from ctxsim.report.cells import glossary
-
-    return f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
 
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:

@@ -94,7 +94,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": one.title,
-        "about": f"{many(count, 'transcript(s)')}, {calls:,} calls, {len(labels)} policies. "
+        "about": f"{many(count, 'transcript(s)')}, {calls:,} calls, {many(len(labels), 'policy(s)')}. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
         "card": [] if several else _card(one.advice),

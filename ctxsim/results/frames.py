@@ -112,11 +112,11 @@ def frame(table: str, rows: Sequence[msgspec.Struct]) -> pandas.DataFrame:
     return arrow_batch(TABLES[table][0], rows).to_pandas()
 
 
-def frame_of(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
-    """Return rows of any type as a frame, a column for each of their fields."""
+def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> pandas.DataFrame:
+    """Return rows of any type as a frame, a column for each of their fields or keys."""
     import pandas
 
-    return pandas.DataFrame(msgspec.structs.asdict(row) for row in rows)
+    return pandas.DataFrame(row if isinstance(row, dict) else msgspec.structs.asdict(row) for row in rows)
 
 
 _CODES = {"string": "s", "int64": "q", "double": "d", "bool": "?"}
