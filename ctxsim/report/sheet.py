@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -41,14 +41,21 @@ class Cell(NamedTuple):
     text: str
 
 
-def cell(value: Any, form: str = "{:,}") -> Cell:
+Written = str | Callable[[Any], str]
+"""How a value is written: a format or a function."""
+
+
+def cell(value: Any, form: Written = "{:,}") -> Cell:
     """Return a cell with a value in this form; a dash where it isn't known."""
-    return Cell(value, "-" if value is None else form.format(value))
+    return Cell(value, "-" if value is None else form(value) if callable(form) else form.format(value))
 
 
 class Column(msgspec.Struct, frozen=True):
     """A column: its name in files and options, its heading, what it means. The larger `rank`, the sooner it leaves a
     terminal that is too narrow; 0 never does.
+
+    In a table of objects, `of` is the field, or the function of an object, that gives its cell: its name if it says
+    nothing. `form` is that of values, `kind` the kind of number.
     """
 
     name: str
@@ -56,6 +63,14 @@ class Column(msgspec.Struct, frozen=True):
     about: str = ""
     left: bool = False
     rank: int = 0
+    form: Written = ""
+    of: str | Callable[[Any], Any] = ""
+    kind: str = ""
+
+    def cell(self, one: Any) -> Any:
+        """Return what it shows of an object."""
+        value = self.of(one) if callable(self.of) else getattr(one, self.of or self.name)
+        return cell(value, self.form) if self.form else value
 
 
 class Sheet(msgspec.Struct, frozen=True):
@@ -80,6 +95,11 @@ def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence
     """Return a sheet of plain columns: a name alone is its heading, the first one stands to the left."""
     made = [Column(one, one, left=not n) if isinstance(one, str) else one for n, one in enumerate(columns)]
     return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
+
+
+def sheet_of(name: str, title: str, columns: Sequence[Column], objects: Iterable[Any], **more: Any) -> Sheet:
+    """Return a sheet with a row for each object, made by its columns."""
+    return sheet(name, title, columns, [[column.cell(one) for column in columns] for one in objects], **more)
 
 
 def legend(columns: Sequence[Column]) -> str:

@@ -65,7 +65,7 @@ def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> N
     assert max(map(len, printed.splitlines())) <= width
     assert "…" not in printed and "rate limit" in printed
     if wide:
-        assert all(one.column.heading in printed for one in every_column())
+        assert all(one.heading in printed for one in every_column())
 
 
 def test_columns_leave_in_their_order() -> None:
@@ -83,8 +83,8 @@ def test_columns_by_name() -> None:
     assert chosen_columns("usd, kept") == ("usd", "kept")
     with pytest.raises(UnknownName, match="kept"):
         chosen_columns("kep")
-    names = [one.column.name for one in every_column()]
-    assert len(set(names)) == len(names) and all(one.column.about for one in every_column())
+    names = [one.name for one in every_column()]
+    assert len(set(names)) == len(names) and all(one.about for one in every_column())
 
 
 def test_forms_of_any_sheet() -> None:
@@ -99,10 +99,10 @@ def test_forms_of_any_sheet() -> None:
 def test_the_page_of_columns_is_the_tables() -> None:
     assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
     for one in every_column():
-        assert f"- `{one.column.name}` ({one.column.heading}; {one.kind}): " in glossary()
+        assert f"- `{one.name}` ({one.heading}; {one.kind}): " in glossary()
     gone = fitting(
         policy_sheet(
-            *(lambda run: (run, Pooled(run), run.labels, [one.column.name for one in EVERY]))(
+            *(lambda run: (run, Pooled(run), run.labels, [one.name for one in EVERY]))(
                 read_run(ROOT / "results" / "documented-53k")
             )
         ),
