@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ctxsim.answers.validation.accuracy import Observed, Point
-from ctxsim.report.figure import entitle, heat_map, new_figure, save
+from ctxsim.report.figure import boxes, finished, heat_map, new_figure
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, compact, direct_labels, plain_axes
 
 FAR = 0.2
@@ -37,50 +37,36 @@ def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path:
         ends.append((label, len(run), float(values[-1]), color))
     axes.plot(calls, [point.tokens for point in run], color="black", linewidth=2.4)
     top = max(end[2] for end in ends) * 1.05 or 1.0
-    axes.set_ylim(0, top)
-    axes.set_xlim(1, max(2, len(run)))
+    axes.set(xlim=(1, max(2, len(run))), ylim=(0, top))
     direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(lambda value, _: compact(value))
-    axes.set_xlabel("call of the largest transcript")
-    axes.set_ylabel("tokens of the request")
-    entitle(
-        figure, f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call",
-        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early",
-    )  # fmt: skip
-    plain_axes(axes)
-    return save(figure, path)
+    plain_axes(axes, xlabel="call of the largest transcript", ylabel="tokens of the request")
+    finding = f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call"
+    marks = (
+        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early"
+    )
+    return finished(figure, path, finding, marks)
 
 
 def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, path: Path) -> Path:
     figure, (left, right) = new_figure(12.5, 0.34 * len(labels) + 2.4, columns=2)
     some = [point for point in requests if point.tokens]
     errors = [[100 * (one.estimates[n] / one.tokens - 1) for one in some] for n in range(len(labels))]
-    left.boxplot(
-        errors[::-1], orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95),
-        medianprops={"color": COLORS[1], "linewidth": 1.6}, tick_labels=list(labels)[::-1],
-    )  # fmt: skip
+    boxes(left, errors[::-1], labels[::-1])
     left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     left.axvline(0, color="#333333", linewidth=1)
-    left.set_xlabel(f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
+    plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
     right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     right.axhline(0, color="#333333", linewidth=1)
-    right.plot(
-        [point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
-        markeredgewidth=0,
-    )  # fmt: skip
-    right.set_xscale("log")
+    right.plot([point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
+               markeredgewidth=0)  # fmt: skip
+    plain_axes(right, xscale="log", xlabel="tokens of the request (log scale)", ylabel="error, %")
     right.xaxis.set_major_formatter(lambda value, _: compact(value))
-    right.set_xlabel("tokens of the request (log scale)")
-    right.set_ylabel("error, %")
     right.set_title(f"{labels[0]}: error against size", fontsize=11)
-    for axes in (left, right):
-        plain_axes(axes)
     off = [float(np.mean(np.abs(one))) if one else inf for one in errors]
-    entitle(
-        figure, f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average",
-        f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}",
-    )  # fmt: skip
-    return save(figure, path)
+    finding = f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average"
+    about = f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}"
+    return finished(figure, path, finding, about)
 
 
 def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, path: Path) -> Path:
@@ -96,5 +82,4 @@ def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, pat
     axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels)
     about = f"error in % of all tokens of a kind, against {tokenizer}; red: too low; blue: too high"
-    entitle(figure, "An estimator's error depends on what it counts", about)
-    return save(figure, path)
+    return finished(figure, path, "An estimator's error depends on what it counts", about)

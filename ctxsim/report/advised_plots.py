@@ -8,7 +8,7 @@ from ctxsim.answers.advice.predicted import Came, Range
 from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.advised import came_answer, day
-from ctxsim.report.figure import entitle, legend_below, new_figure, save
+from ctxsim.report.figure import finished, legend_below, new_figure
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
 HELD, MISSED = COLORS[0], COLORS[1]
@@ -42,8 +42,7 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     else:
         axes.set_xlim(0, 1.05 * max(ends))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-    axes.set_xlabel("USD")
-    plain_axes(axes)
+    plain_axes(axes, xlabel="USD")
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.grid(visible=False, axis="y")
     axes.plot([], [], color=COLORS[0], alpha=0.35, linewidth=9, label="predicted with what was advised")
@@ -51,8 +50,8 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     for mark, color, name in (("o", HELD, "what came: within the prediction"), ("X", MISSED, "what came: outside it")):
         axes.plot([], [], mark, color=color, markersize=9, markeredgecolor="white", label=name)
     legend_below(figure, axes)
-    entitle(figure, came_answer(found), "Dollars of the first sessions after each advice, beside ranges of 90 %.")
-    return save(figure, path)
+    about = "Dollars of the first sessions after each advice, beside ranges of 90 %."
+    return finished(figure, path, came_answer(found), about)
 
 
 def _tens(low: float, high: float) -> list[float]:

@@ -12,7 +12,7 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import entitle, is_for_paper, load_matplotlib, new_figure, save
+from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
@@ -142,15 +142,12 @@ def _growth(
             said = f"{re.split(' per | less ', name)[0]}: {compact(limit)}" if is_for_paper() else f"{name}: {limit:,}"
             text = axes.text(1, limit, f" {said}", color=color, va="bottom", fontsize=9, zorder=6)
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
-    axes.set_ylim(0, top)
-    axes.set_xlim(1 - 0.02 * last, last)
+    axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
     named, unnamed = thinned([(_together(names) + note, last, end, color)
                               for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
     direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(at_axis)
-    axes.set_xlabel("call")
-    axes.set_ylabel("input tokens sent (counted)")
-    plain_axes(axes)
+    plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
     return unnamed
@@ -221,9 +218,7 @@ def estimates(one: Picture, path: Path) -> Path:
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
             axes.plot([], [], shape, color=color, label=rest)
     reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
-    axes.set_yscale("log")
-    axes.set_ylim(1 / reach, reach)
-    axes.set_yticks([tick for tick in RATIOS if 1 / reach <= tick <= reach])
+    axes.set(yscale="log", ylim=(1 / reach, reach), yticks=[tick for tick in RATIOS if 1 / reach <= tick <= reach])
     axes.set_yticks([], minor=True)
     if len(calls):
         axes.set_xscale("log")
@@ -232,15 +227,12 @@ def estimates(one: Picture, path: Path) -> Path:
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
-    axes.set_xlabel(f"input tokens of the request, counted by {counted_by(list(run.info.tokenizers))} (log scale)")
-    axes.set_ylabel("estimate / count (log scale)\n← refused calls      context cut too early →")
-    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
-    entitle(
-        figure,
-        f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request",
-        f"{one.title}, {one.many}; a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times",
-    )
-    plain_axes(axes)
+    counted = f"counted by {counted_by(list(run.info.tokenizers))}"
+    plain_axes(axes, xlabel=f"input tokens of the request, {counted} (log scale)",
+               ylabel="estimate / count (log scale)\n← refused calls      context cut too early →")  # fmt: skip
     if len(off):
-        figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    return save(figure, path)
+        legend_below(figure, axes, 4)
+    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
+    finding = f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request"
+    marks = f"a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times"
+    return finished(figure, path, finding, f"{one.title}, {one.many}; {marks}")

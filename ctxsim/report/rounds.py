@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.figure import entitle, legend_below, panels, save
+from ctxsim.report.figure import finished, legend_below, panels
 from ctxsim.report.losses import share
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import plain_axes
@@ -78,20 +78,15 @@ def curves(one: Picture, path: Path) -> Path:
             panel.plot(kept.index, kept + offset, color=one.color(label), linewidth=1.5, label=one.marked(label))
         told = f"told: {value}" if column == "depth" else value
         panel.set_title(f"{told} ({part.needle.nunique()} facts)", fontsize=10)
-        panel.set_ylim(-6, 106)
-        panel.set_xlim(0, int(needles["round"].max()))
-        plain_axes(panel)
+        plain_axes(panel, xlim=(0, int(needles["round"].max())), ylim=(-6, 106))
     for panel in flat[-3:]:
         panel.set_xlabel("round of other work")
     for panel in flat[::3]:
         panel.set_ylabel("kept, %")
-    entitle(
-        figure,
-        f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all",
-        f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart",
-    )
     legend_below(figure, flat[0])
-    return save(figure, path)
+    finding = f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all"
+    about = f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart"
+    return finished(figure, path, finding, about)
 
 
 def _in_order(needles: Any, column: str) -> list[str]:

@@ -87,9 +87,7 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
         for axes, share, name in ((row[0], _amount, amount), (row[1], _kept, "kept, % of what later calls used")):
             _curve(one, axes, labels, [share(one, label) for label in labels])
             axes.set_xticks(range(len(labels)), [short_number(value) for value in grid.values[0]])
-            axes.set_xlabel(f"{grid.name}: {grid.varied[0]}")
-            axes.set_ylabel(name)
-            plain_axes(axes)
+            plain_axes(axes, xlabel=f"{grid.name}: {grid.varied[0]}", ylabel=name)
     entitle(figure, one.headline, _about(one, "blue", drawn, len(flat)))
     return figure
 
@@ -161,8 +159,7 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
     inks = heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= ROOM["value"])
     axes.set_xticks(range(len(columns)), [short_number(value) for value in columns])
     axes.set_yticks(range(len(rows)), [short_number(value) for value in rows])
-    axes.set_xlabel(grid.varied[1])
-    axes.set_ylabel(grid.varied[0])
+    axes.set(xlabel=grid.varied[1], ylabel=grid.varied[0])
     for y, row in enumerate(shares):
         for x, cell in enumerate(row):
             if len(columns) <= ROOM["interval"] and cell.low is not None and cell.high is not None:

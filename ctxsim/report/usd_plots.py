@@ -12,7 +12,7 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, group, names_of, usd
-from ctxsim.report.figure import entitle, legend_below, new_figure, save
+from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
 BLUE, GREY = "#2c6fbb", "#8a8a8a"
@@ -39,22 +39,13 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     if found.since is not None and timed:
         axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
         # At the top: the line of what came runs along the bottom.
-        axes.annotate(
-            " only later sessions count",
-            (datetime.fromtimestamp(found.since, UTC), 1.0),
-            xycoords=("data", "axes fraction"),
-            fontsize=8,
-            color=GREY,
-            va="top",
-        )
-    axes.set_ylabel("USD, added up" if amount == "usd" else "input tokens, added up")
-    axes.set_xlabel("" if timed else "sessions")
-    axes.set_ylim(0)
-    axes.spines[["top", "right"]].set_visible(False)
+        axes.annotate(" only later sessions count", (datetime.fromtimestamp(found.since, UTC), 1.0),
+                      xycoords=("data", "axes fraction"), fontsize=8, color=GREY, va="top")  # fmt: skip
+    plain_axes(axes, xlabel="" if timed else "sessions", ylim=(0, None),
+               ylabel="USD, added up" if amount == "usd" else "input tokens, added up")  # fmt: skip
     if timed:
         figure.autofmt_xdate()
-    entitle(figure, title, about)
-    return save(figure, path)
+    return finished(figure, path, title, about)
 
 
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
@@ -64,18 +55,12 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
     marks = "osD^v"
     for number, ahead in enumerate(sorted({one.ahead for one in tried})):
         levels = sorted({one.level for one in tried})
-        share = [
-            100 * np.mean([one.held for one in tried if (one.ahead, one.level) == (ahead, level)]) for level in levels
-        ]
+        share = [100 * np.mean([one.held for one in tried if (one.ahead, one.level) == (ahead, level)])
+                 for level in levels]  # fmt: skip
         axes.plot(levels, share, marker=marks[number % len(marks)], label=f"next {ahead} sessions", lw=1.2)
-    axes.set_xlabel("level of the range, %")
-    axes.set_ylabel("ranges that held, %")
-    axes.set_xlim(45, 100)
-    axes.set_ylim(0, 102)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes, xlabel="level of the range, %", ylabel="ranges that held, %", xlim=(45, 100), ylim=(0, 102))
     axes.legend(frameon=False, loc="lower right", fontsize=9)
-    entitle(figure, title, about)
-    return save(figure, path)
+    return finished(figure, path, title, about)
 
 
 MOST_BARS = 20
@@ -91,21 +76,15 @@ def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
     rows = dict(list(found.items())[:MOST_BARS])
     names = names_of("project", list(rows))
     figure, axes = new_figure(10, 1.8 + 0.36 * max(4, len(rows)))
-    left, sums = [0.0] * len(rows), dict.fromkeys(PAID_FOR, 0.0)
-    for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True):
-        of_each = [_paid_for(kind, one) for one in found.values()]
-        sums[kind], widths = sum(of_each), of_each[: len(rows)]
-        axes.barh(range(len(rows)), widths, 0.7, left=left, color=color, label=kind)
-        left = [a + b for a, b in zip(left, widths, strict=True)]
-    axes.set_yticks(range(len(rows)), [names[name] for name in rows])
-    axes.invert_yaxis()
-    axes.set_xlabel("USD")
-    plain_axes(axes)
+    paid = {kind: [_paid_for(kind, one) for one in found.values()] for kind in PAID_FOR}
+    styles = {kind: {"color": color} for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True)}
+    stacked_bars(axes, [names[name] for name in rows], {kind: its[: len(rows)] for kind, its in paid.items()}, styles)
+    plain_axes(axes, xlabel="USD")
     legend_below(figure, axes)
+    sums = {kind: sum(its) for kind, its in paid.items()}
     total, most = sum(one.usd for one in found.values()), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
-    entitle(figure, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
-    return save(figure, path)
+    return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
 
 
 def _paid_for(kind: str, one: Sum) -> float:

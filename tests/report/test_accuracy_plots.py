@@ -16,14 +16,6 @@ def point(tokens: int, *estimates: int) -> Point:
     return Point("", "request", tokens, None, estimates)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    for module in (accuracy_plots, calibration_plots):
-        monkeypatch.setattr(module, "save", lambda figure, path: found.append(figure) or path)
-    return found
-
-
 def lines(axes: Any) -> list[tuple[Any, ...]]:
     return [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in axes.lines]
 

@@ -17,13 +17,6 @@ def came(usd: float, advised: bool, low: float = 2.0, high: float = 5.0, **setti
     return Came(Prediction("pi", settings, {10: (3.0, 9.0)}, {10: (low, high)}), 10, usd, True, advised)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(advised_plots, "save", lambda figure, path: found.append(figure) or path)
-    return found
-
-
 def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
     assert advised_plots.plot_came([came(4.0, True, key=1), came(6.5, False)], Path("c.png")) == Path("c.png")
     [axes] = drawn[0].axes

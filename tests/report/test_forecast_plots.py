@@ -23,13 +23,6 @@ class Some(SimpleNamespace):
         return len(self.started)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(usd_plots, "save", lambda figure, path: found.append(figure) or path)
-    return found
-
-
 def axes_of(drawn: list[Any], amounts: dict[str, Any], started: list[float | None], come: float, days: int = 0,
             since: float | None = None) -> Any:  # fmt: skip
     sessions: Any = Some(started=started, amounts=amounts)

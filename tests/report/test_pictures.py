@@ -43,9 +43,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """All texts of each figure that is saved: titles, labels, ticks, legends."""
     found: dict[str, str] = {}
+    write = figure.save
 
     def save(figure_: pyplot.Figure, path: Path) -> Path:
         figure_.canvas.draw()
@@ -54,27 +55,26 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         for axes in figure_.axes:
             texts += [one.get_text() for one in (*axes.get_xticklabels(), *axes.get_yticklabels())]
         found[path.stem] = "\n".join(text for text in texts if text)
-        return figure.save(figure_, path)
+        return write(figure_, path)
 
-    for module in (charts, accuracy_plots, calibration_plots):
-        monkeypatch.setattr(module, "save", save)
+    monkeypatch.setattr(figure, "save", save)
     return found
 
 
-def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+def test_every_chart_of_a_run(run: Run, written: dict[str, str], tmp_path: Path) -> None:
     paths = charts.plot_all(picture(run), tmp_path, ("svg",))
     assert [path.stem for path in paths] == [
         "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
-    assert "mask 1" in drawn["survival-age"] and "1-2\n(n=18)" in drawn["survival-age"]
-    assert "left out" not in drawn["survival-age"], "four policies have room"
+    assert "mask 1" in written["survival-age"] and "1-2\n(n=18)" in written["survival-age"]
+    assert "left out" not in written["survival-age"], "four policies have room"
     total = run.of("keep-all").cost_usd.sum()
-    assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
-    assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
+    assert f" {usd(total)}" in written["dollars"] and "where the dollars go" in written["dollars"]
+    assert "read from the cache" in written["cache"] and "drop-all" in written["cache"]
 
 
-def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, written: dict[str, str], tmp_path: Path) -> None:
     def names(one: Run) -> list[str]:
         return [path.stem for path in charts.plot(picture(one), charts.OF_COMMAND["bench"])]
 
@@ -108,14 +108,14 @@ def test_marks_at_the_last_call_are_whole(run: Run) -> None:
 
 
 def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
-    run: Run, drawn: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, written: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, title=f"Recorded transcripts in {run.folder}"))
     one = picture(run)
     charts.plot_all(one, tmp_path, ("svg",))
     growth = plots.growth_of(one)
     assert page_data(run)["title"] == "Recorded transcripts"
-    told = {**drawn, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
+    told = {**written, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
     for name in ("token-growth", "survival-age", "dollars", "cache"):
         assert one.headline in " ".join(told[name].split())
         assert str(run.folder.parent) not in "".join(told[name].split())
@@ -151,9 +151,7 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
             assert reach.x0 >= -1 and reach.x1 <= one.bbox.x1 + 1, axes.get_xlabel()
 
 
-def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(tradeoff_plots, "save", lambda figure_, path: drawn.append(figure_))
+def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: list[Figure]) -> None:
     with figure.for_paper():
         tradeoff_plots.tradeoff(picture(run), Path("unused.pdf"), dollars=False)
     kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
@@ -173,7 +171,7 @@ def test_an_axis_has_room_for_two_names() -> None:
     assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
 
 
-def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
+def test_pictures_of_accuracy(written: dict[str, str], tmp_path: Path) -> None:
     # Two estimators over two requests; texts of two kinds. json: (60 + 60) / (100 + 100) - 1 = -40 %, prose: +10 %.
     requests = [Point("", "request", 100, None, (80, 110)), Point("", "request", 200, None, (150, 260))]
     sizes = (("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50)))
@@ -181,20 +179,20 @@ def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
     seen = Observed(texts, requests, [requests], [])
     paths = accuracy_plots.plot_accuracy(["chars", "words"], seen, "o200k_base", tmp_path)
     assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
-    cells = drawn["error-by-kind"].splitlines()
+    cells = written["error-by-kind"].splitlines()
     assert [cell for cell in cells if cell[0] in "+-\u2212"] == ["-40", "+10", "+5", "+0"]
     assert {"json", "prose", "chars", "words"} <= set(cells)
-    assert "counted (o200k_base)" in drawn["estimates-per-call"]
-    assert "chars: error against size" in drawn["error-distribution"]
+    assert "counted (o200k_base)" in written["estimates-per-call"]
+    assert "chars: error against size" in written["error-distribution"]
 
 
-def test_pictures_of_a_calibration(drawn: dict[str, str], tmp_path: Path) -> None:
+def test_pictures_of_a_calibration(written: dict[str, str], tmp_path: Path) -> None:
     points = [(80, 20, "Bash"), (400, 100, "Bash"), (90, 30, "search"), (30, 10, "tiny")]
     path = calibration_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert "characters / 3.50, fitted" in drawn["one"]
+    assert "characters / 3.50, fitted" in written["one"]
     # Texts under 20 tokens say nothing of a ratio.
-    assert "Bash (2)" in drawn["one"] and "search (1)" in drawn["one"] and "tiny" not in drawn["one"]
+    assert "Bash (2)" in written["one"] and "search (1)" in written["one"] and "tiny" not in written["one"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])

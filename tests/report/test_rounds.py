@@ -53,11 +53,7 @@ def test_shares_by_round_and_by_when_it_was_told() -> None:
 @pytest.mark.parametrize(("bounds", "apart", "best"), [("", (-0.3, 0.3), "A still has 100%"),
                                                        ("a", (0.0, 0.3), "B still has 50%"),
                                                        ("ab", (0.0, 0.0), "A still has 100%")])  # fmt: skip
-def test_curves_of_each_kind_and_part(
-    bounds: str, apart: tuple[float, float], best: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[Any] = []
-    monkeypatch.setattr(rounds, "save", lambda figure, path: drawn.append(figure) or path)
+def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], best: str, drawn: list[Any]) -> None:
     one: Any = SimpleNamespace(
         run=run(LOOKS), labels=("a", "b"), bound=lambda label: label in bounds, color=lambda label: OTHER_COLOR,
         marked=str, name=str.upper, title="T",
