@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.report.figure import finished, legend_below, panels
-from ctxsim.report.losses import share
+from ctxsim.report.losses import kept_rows
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
@@ -34,15 +34,10 @@ def in_rounds(run: Run) -> Any:
 
 def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     """Return which share each policy kept: by round, and when all was told by when it had been told."""
-    rows = []
-    for label in run.info.policies:
-        mine = needles[needles.policy == label]
-        row = {"policy": run.shown(label)}
-        told, rounds = mine[mine["round"] == 0], set(mine["round"])
-        row |= {f"rd {n}" if n else "told": share(mine[mine["round"] == n].kept) for n in SHOWN if n in rounds}
-        row |= {f"{part}": share(told[told.depth == part].kept) for part in _in_order(told, "depth")}
-        rows.append(row)
-    return rows
+    by_round = dict(iter(needles.groupby("round")))
+    groups = {f"rd {n}" if n else "told": by_round[n] for n in SHOWN if n in by_round}
+    groups |= {part: by_round[0][by_round[0].depth == part] for part in _in_order(needles, "depth")}
+    return kept_rows(run, run.info.policies, groups)
 
 
 def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
@@ -50,13 +45,13 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     stale: only what they had replaced was left.
     """
     last = needles[needles["round"] == needles["round"].max()]
-    kinds, stale = sorted(set(last.kind)), last.groupby("policy").stale.sum()
-    return [
-        {"policy": run.shown(label)}
-        | {kind: share(last[(last.policy == label) & (last.kind == kind)].kept) for kind in kinds}
-        | ({"stale": f"{stale[label]:,}"} if stale.any() else {})
-        for label in run.info.policies
-    ]
+    rows, stale = (
+        kept_rows(run, run.info.policies, dict(iter(last.groupby("kind")))),
+        last.groupby("policy").stale.sum(),
+    )
+    for row, label in zip(rows, run.info.policies, strict=True):
+        row |= {"stale": f"{stale[label]:,}"} if stale.any() else {}
+    return rows
 
 
 def curves(one: Picture, path: Path) -> Path:

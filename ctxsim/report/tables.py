@@ -9,17 +9,7 @@ from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
-from ctxsim.report.sheet import (
-    Cell,
-    Column,
-    Sheet,
-    blocks,
-    fitting,
-    legend,
-    rich_table,
-    sheet,
-    text_rows,
-)
+from ctxsim.report.sheet import Cell, Column, Sheet, blocks, fitting, legend, rich_table, sheet, text_rows
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
@@ -48,11 +38,9 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
     worth = [Cell(None, "") if pooled.all[label].bound else Cell(label not in worse, "no" if label in worse else "yes")
              for label in labels]  # fmt: skip
     about = "yes: no other row is at least as good in cost, kept and refusals, and better in one of them"
-    wider = sheet(
-        "settings", one.title, [*one.columns, Column("worth", "worth it", about)],
-        [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)], marks=one.marks,
-    )  # fmt: skip
-    return _noted(wider, run, pooled)
+    columns = [*one.columns, Column("worth", "worth it", about)]
+    rows = [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)]
+    return _noted(sheet("settings", one.title, columns, rows, marks=one.marks), run, pooled)
 
 
 def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
@@ -81,11 +69,9 @@ def needle_sheets(run: Run) -> list[Sheet]:
         last = "Planted facts that were still in view after the last round, by kind"
         by_kind = _of_texts("kinds", last, kind_rows(run, needles))
         return [_of_texts("rounds", title, round_rows(run, needles), about), by_kind]
-    rows = needle_rows(run)
     about = "head, middle, tail: the fact's place in its result; age: calls between first request and use"
-    return (
-        [_of_texts("needles", "Planted facts and rules that were still in view when used", rows, about)] if rows else []
-    )
+    title = "Planted facts and rules that were still in view when used"
+    return [_of_texts("needles", title, rows, about)] if (rows := needle_rows(run)) else []
 
 
 def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) -> Sheet:
