@@ -95,10 +95,10 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
         # Ten calls against ten calls.
         compared = [row for row in members if row.control_reread_calls is not None and row.calls_after >= SOON]
         if compared:
-            repeated = _mean_of(compared, lambda r: r.reread_calls)
+            calls = _mean_of(compared, lambda r: r.reread_calls)
             without = _mean_of(compared, lambda r: r.control_reread_calls or 0.0)
             more = _mean_of(compared, lambda r: r.reread_calls - (r.control_reread_calls or 0.0))
-            yield f"  repeated tool calls within ten calls: {repeated}; without a compaction {without}; difference {more}"
+            yield f"  repeated tool calls within ten calls: {calls}; without a compaction {without}; difference {more}"
             used = _mean_of(compared, lambda r: r.needed_strict_soon)
             without = _mean_of(compared, lambda r: r.control_needed_strict or 0.0)
             yield f"  old identifiers used within ten calls: {used}; without a compaction {without}"
