@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -70,11 +71,8 @@ def _room(run: Run, chosen: Sequence[str]) -> int:
 
 def longest(lengths: npt.NDArray[np.int64], budget: int) -> int:
     """Return how long texts of these lengths may be, cut all alike, so that together they keep to a budget."""
-    low, high = 0, int(lengths.max(initial=0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if np.minimum(lengths, middle).sum() <= budget else (low, middle - 1)
-    return low
+    most = int(lengths.max(initial=0))
+    return bisect(range(1, most + 1), budget, key=lambda length: int(np.minimum(lengths, length).sum()))
 
 
 class _Strings:
