@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -74,7 +75,9 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: head, bad or dim."""
+    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: chosen, bad or dim.
+    A row marked `head` has a text alone, the name of those below it.
+    """
 
     name: str
     title: str
@@ -181,9 +184,9 @@ def as_markdown(one: Sheet) -> str:
         "| " + " | ".join(column.heading for column in one.columns) + " |",
         "|" + "|".join("---" if column.left else "--:" for column in one.columns) + "|",
     ]
-    for row in one.rows:
+    for row, mark in _marked(one):
         texts = [text_of(cell).replace("\n", " ") for cell in row]
-        if one.columns[0].name == "policy":
+        if one.columns[0].name == "policy" or mark == "head":
             label = texts[0].removesuffix(BOUND)
             texts[0] = in_backticks(label) + (BOUND if label != texts[0] else "")
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |")
@@ -199,7 +202,10 @@ _LATEX = {
 def as_latex(one: Sheet) -> str:
     """Return a table as a LaTeX `table` with its title as the caption; notes follow the rows, a paragraph each."""
     rows = [" & ".join(_escaped(column.heading) for column in one.columns) + r" \\ \hline"]
-    rows += [" & ".join(_escaped(text_of(cell)) for cell in row) + r" \\" for row in one.rows]
+    for row, mark in _marked(one):
+        texts = [_escaped(text_of(cell)) for cell in row]
+        across = f"\\multicolumn{{{len(texts)}}}{{l}}{{{texts[0]}}}"
+        rows.append((across if mark == "head" else " & ".join(texts)) + r" \\")
     columns = "".join("l" if column.left else "r" for column in one.columns)
     caption = f"\\caption{{{_escaped(one.title)}}}"
     table = [
@@ -259,31 +265,54 @@ def blocks(one: Sheet, width: int) -> list[Sheet]:
 
 def _widths(one: Sheet) -> list[int]:
     """What each column takes, a column of texts at least."""
+    rows = [row for row, mark in _marked(one) if mark != "head"]
     found = [
-        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
+        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in rows)) for line in text.split("\n"))
         for n, column in enumerate(one.columns)
     ]
     return [min(width, LEAST_TEXT) if n and one.columns[n].left else width for n, width in enumerate(found)]
 
 
-def rich_table(one: Sheet, width: int) -> Any:
-    """Return a table for a terminal of this width: long names wrap, what is bad is red, what matters less dim."""
+def _marked(one: Sheet) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """A sheet's rows, each with its mark."""
+    return zip(one.rows, one.marks or [""] * len(one.rows), strict=True)
+
+
+def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
+    """Yield what a terminal of this width shows of a sheet: a table, and, where rows are heads, these as texts between
+    tables of the rows below them.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    widths = _widths(one)
+    heads = [n for n, mark in enumerate(one.marks) if mark == "head"]
+    first, *_ = [*heads, len(one.rows)]
+    yield _rich_table(one, slice(first), width, widths)
+    for head, end in pairwise([*heads, len(one.rows)] if heads else ()):
+        yield Text(f" {text_of(one.rows[head][0])}", style="bold")
+        yield Padding(_rich_table(one, slice(head + 1, end), width, widths, bare=True), (0, 0, 0, EDGES))
+    if heads:
+        yield Text()
+
+
+def _rich_table(one: Sheet, rows: slice, width: int, widths: Sequence[int], bare: bool = False) -> Any:
+    """Some rows as a table: long names wrap, what is bad is red, what matters less dim. `bare`: rows alone."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), width=None)
-    widths = _widths(one)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_header=not bare, show_edge=not bare)
     room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
     for n, column in enumerate(one.columns):
         # A name that can't be broken anywhere is folded, and texts wrap; figures stay whole.
         text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
         how = text if n else {"max_width": room, "overflow": "fold"}
-        table.add_column(Text(column.heading), justify="left" if column.left else "right", **how)
-    styles = {"head": "bold", "bad": "red", "dim": "dim", "chosen": "bold green"}
-    for n, row in enumerate(one.rows):
+        least = min(widths[n], room) if "head" in one.marks else None
+        table.add_column(Text(column.heading), justify="left" if column.left else "right", min_width=least, **how)
+    styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
+    for row, mark in list(_marked(one))[rows]:
         texts = [text_of(cell) for cell in row]
         texts[0] = wrap_label(texts[0], room)
-        mark = one.marks[n] if one.marks else ""
         table.add_row(*(Text(text) for text in texts), style=styles.get(mark, ""))
     return table

@@ -1,7 +1,7 @@
 """What `bench` and `sweep` print of a run: the answer, one table, and what its columns mean."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import chain
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
@@ -9,7 +9,7 @@ from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
-from ctxsim.report.sheet import Cell, Column, Sheet, blocks, fitting, legend, rich_table, sheet, text_rows
+from ctxsim.report.sheet import Cell, Column, Sheet, blocks, fitting, legend, rich_tables, sheet, text_rows
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
@@ -78,7 +78,7 @@ def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) ->
     return sheet(name, title, list(rows[0]), [tuple(row.values()) for row in rows], notes=notes)
 
 
-def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool = False, rest: str = "") -> None:
+def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool = False, rest: str = "") -> None:
     """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit.
 
     `rest` says how to see that.
@@ -86,11 +86,11 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
     from rich.text import Text
 
     one, gone = (one, []) if wide else fitting(one, width)
-    shown = blocks(one, width)
-    if one.title:
-        write(Text(f"\n{one.title}", style="bold"))
-    for part in shown if one.rows else ():
-        write(rich_table(part, width))
+    parts = blocks(one, width)
+    texts = [Text(f"\n{one.title}", style="bold")] if one.title else []
+    for shown in (*texts, *chain.from_iterable(rich_tables(part, width) for part in parts if one.rows)):
+        # A label that is longer than the terminal stays one word, to be copied.
+        write(shown, soft_wrap=isinstance(shown, Text) and any(len(word) > width for word in shown.plain.split()))
     for line in (*one.notes, legend(one.columns) if one.rows else ""):
         if line:
             write(Text(line, style="dim"))
