@@ -89,7 +89,7 @@ def _mean(column: str) -> Callable[[Row], float | None]:
 
 def _sum(column: str, number: Callable[[Any], float | None] = int) -> Callable[[Row], float | None]:
     """The sum over the transcripts that know it."""
-    return lambda row: number(row.part[column].sum()) if row.part[column].notna().any() else None
+    return lambda row: number(known.sum()) if len(known := row.part[column].dropna()) else None
 
 
 def _frontier(column: str) -> Callable[[Row], float | None]:
