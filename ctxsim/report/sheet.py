@@ -1,4 +1,4 @@
-"""A table as values with their texts, and its forms: for a terminal of any width, as JSON, CSV and Markdown."""
+"""A table as values with their texts, and its forms as JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.style import wrap_label
 
 Form = Literal["table", "json", "csv", "md"]
 
@@ -21,18 +19,6 @@ FORMS: tuple[str, ...] = get_args(Form)
 
 SCHEMA = 1
 """Of the JSON that every command prints; docs/output.md says what is in it."""
-
-LEAST_NAME = 20
-"""Characters that the first column keeps before another column drops out."""
-
-GAP = 2
-"""Characters beside each column."""
-
-EDGES = 1
-"""Characters left of all columns."""
-
-LEAST_TEXT = 36
-"""Characters that a column of longer texts takes at least; where no more are left its texts wrap."""
 
 
 class Cell(NamedTuple):
@@ -128,6 +114,11 @@ def value_of(one: Any) -> Any:
     return one.value if isinstance(one, Cell) else one
 
 
+def marked(one: Sheet) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Return a sheet's rows, each with its mark."""
+    return zip(one.rows, one.marks or [""] * len(one.rows), strict=True)
+
+
 def text_rows(one: Sheet) -> list[dict[str, str]]:
     """Return a sheet's rows as texts by heading."""
     headings = [column.heading for column in one.columns]
@@ -184,7 +175,7 @@ def as_markdown(one: Sheet) -> str:
         "| " + " | ".join(column.heading for column in one.columns) + " |",
         "|" + "|".join("---" if column.left else "--:" for column in one.columns) + "|",
     ]
-    for row, mark in _marked(one):
+    for row, mark in marked(one):
         texts = [text_of(cell).replace("\n", " ") for cell in row]
         if one.columns[0].name == "policy" or mark == "head":
             label = texts[0].removesuffix(BOUND)
@@ -202,7 +193,7 @@ _LATEX = {
 def as_latex(one: Sheet) -> str:
     """Return a table as a LaTeX `table` with its title as the caption; notes follow the rows, a paragraph each."""
     rows = [" & ".join(_escaped(column.heading) for column in one.columns) + r" \\ \hline"]
-    for row, mark in _marked(one):
+    for row, mark in marked(one):
         texts = [_escaped(text_of(cell)) for cell in row]
         across = f"\\multicolumn{{{len(texts)}}}{{l}}{{{texts[0]}}}"
         rows.append((across if mark == "head" else " & ".join(texts)) + r" \\")
@@ -234,85 +225,3 @@ def in_backticks(text: str) -> str:
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{space}{text}{space}{fence}"
-
-
-def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
-    """Return the sheet with what fits into a width, and the columns that left."""
-    left: list[Column] = []
-    while True:
-        others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
-        leaving = max(one.columns[1:], key=lambda column: column.rank, default=None)
-        if width - others >= min(LEAST_NAME, _widths(one)[0]) or leaving is None or not leaving.rank:
-            return one, left
-        left.append(leaving)
-        one = one.only([column.name for column in one.columns if column is not leaving])
-
-
-def blocks(one: Sheet, width: int) -> list[Sheet]:
-    """Return the sheet as tables that fit into a width, below each other, each with the first column."""
-    widths = _widths(one)
-    first = min(widths[0], LEAST_NAME)
-    parts: list[list[str]] = [[]]
-    room = width - first - GAP - EDGES
-    for column, needs in zip(one.columns[1:], widths[1:], strict=True):
-        if parts[-1] and room < needs + GAP:
-            parts.append([])
-            room = width - first - GAP - EDGES
-        parts[-1].append(column.name)
-        room -= needs + GAP
-    return [one.only(names) for names in parts]
-
-
-def _widths(one: Sheet) -> list[int]:
-    """What each column takes, a column of texts at least."""
-    rows = [row for row, mark in _marked(one) if mark != "head"]
-    found = [
-        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in rows)) for line in text.split("\n"))
-        for n, column in enumerate(one.columns)
-    ]
-    return [min(width, LEAST_TEXT) if n and one.columns[n].left else width for n, width in enumerate(found)]
-
-
-def _marked(one: Sheet) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """A sheet's rows, each with its mark."""
-    return zip(one.rows, one.marks or [""] * len(one.rows), strict=True)
-
-
-def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
-    """Yield what a terminal of this width shows of a sheet: a table, and, where rows are heads, these as texts between
-    tables of the rows below them.
-    """
-    from rich.padding import Padding
-    from rich.text import Text
-
-    widths = _widths(one)
-    heads = [n for n, mark in enumerate(one.marks) if mark == "head"]
-    first, *_ = [*heads, len(one.rows)]
-    yield _rich_table(one, slice(first), width, widths)
-    for head, end in pairwise([*heads, len(one.rows)] if heads else ()):
-        yield Text(f" {text_of(one.rows[head][0])}", style="bold")
-        yield Padding(_rich_table(one, slice(head + 1, end), width, widths, bare=True), (0, 0, 0, EDGES))
-    if heads:
-        yield Text()
-
-
-def _rich_table(one: Sheet, rows: slice, width: int, widths: Sequence[int], bare: bool = False) -> Any:
-    """Some rows as a table: long names wrap, what is bad is red, what matters less dim. `bare`: rows alone."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_header=not bare, show_edge=not bare)
-    room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
-    for n, column in enumerate(one.columns):
-        # A name that can't be broken anywhere is folded, and texts wrap; figures stay whole.
-        text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
-        how = text if n else {"max_width": room, "overflow": "fold"}
-        least = min(widths[n], room) if "head" in one.marks else None
-        table.add_column(Text(column.heading), justify="left" if column.left else "right", min_width=least, **how)
-    styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
-    for row, mark in list(_marked(one))[rows]:
-        texts = [text_of(cell) for cell in row]
-        texts[0] = wrap_label(texts[0], room)
-        table.add_row(*(Text(text) for text in texts), style=styles.get(mark, ""))
-    return table

@@ -1,7 +1,6 @@
 """What `bench` and `sweep` print of a run: the answer, one table, and what its columns mean."""
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
@@ -9,7 +8,7 @@ from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
-from ctxsim.report.sheet import Cell, Column, Sheet, blocks, fitting, legend, rich_tables, sheet, text_rows
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet, text_rows
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
@@ -76,26 +75,3 @@ def needle_sheets(run: Run) -> list[Sheet]:
 
 def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) -> Sheet:
     return sheet(name, title, list(rows[0]), [tuple(row.values()) for row in rows], notes=notes)
-
-
-def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool = False, rest: str = "") -> None:
-    """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit.
-
-    `rest` says how to see that.
-    """
-    from rich.text import Text
-
-    one, gone = (one, []) if wide else fitting(one, width)
-    parts = blocks(one, width)
-    texts = [Text(f"\n{one.title}", style="bold")] if one.title else []
-    for shown in (*texts, *chain.from_iterable(rich_tables(part, width) for part in parts if one.rows)):
-        # A label that is longer than the terminal stays one word, to be copied.
-        write(shown, soft_wrap=isinstance(shown, Text) and any(len(word) > width for word in shown.plain.split()))
-    for line in (*one.notes, legend(one.columns) if one.rows else ""):
-        if line:
-            write(Text(line, style="dim"))
-    if gone:
-        # By the names that --columns takes, where the command has it.
-        by_name = rest.startswith("--columns")
-        names = [one.name if by_name else one.heading.replace("\n", " ") for one in gone]
-        write(Text(f"Left out at this width: {', '.join(names)}{rest and f' ({rest})'}.", style="dim"))

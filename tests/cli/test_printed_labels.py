@@ -15,7 +15,8 @@ from samples import ASK, TASK, chat
 from ctxsim.plugins import labels
 from ctxsim.plugins.labels import BOUND, pasted
 from ctxsim.policies import open_policies, open_policy, registered_policies
-from ctxsim.report.sheet import rich_table, sheet
+from ctxsim.report.sheet import sheet
+from ctxsim.report.terminal import print_sheet
 from ctxsim.runs.grid import expand
 
 MINE = """from dataclasses import dataclass
@@ -42,7 +43,7 @@ def typed() -> list[str]:
 def printed(label: str, width: int) -> str:
     """The label as a table of this width prints it, over as many lines as it takes there."""
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(rich_table(sheet("t", "", ["policy"], [[label]]), width))
+    print_sheet(sheet("t", "", ["policy"], [[label]]), Console(file=out, width=width, color_system=None).print, width)
     return out.getvalue().rpartition("─")[2].strip()
 
 

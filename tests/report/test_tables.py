@@ -21,8 +21,9 @@ from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
 from ctxsim.errors import UnknownName
 from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet, shared
-from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
-from ctxsim.report.tables import bench_sheet, print_sheet, sweep_sheet
+from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, sheet, text_of, text_rows
+from ctxsim.report.tables import bench_sheet, sweep_sheet
+from ctxsim.report.terminal import blocks, fitting, print_sheet
 from ctxsim.results import Run, read_run
 
 
