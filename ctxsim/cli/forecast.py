@@ -86,7 +86,8 @@ def command(
             about = "Each forecast was made from the sessions before it."
             written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
         else:
-            written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
+            # The answer, and what it stands on.
+            written = plot_forecast(out, found.recorded, found.today, said[0], " ".join(said[2:]))
         if form == "table":
             tell_written([written])
     if tell_what_was_left_out(found.run.info, stored=False):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.report.figure import boxes, finished, heat_map, new_figure
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, compact, direct_labels, plain_axes
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, at_axis, direct_labels, plain_axes
 
 FAR = 0.2
 """Share of the count by which an estimate is far off."""
@@ -39,7 +39,7 @@ def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path:
     top = max(end[2] for end in ends) * 1.05 or 1.0
     axes.set(xlim=(1, max(2, len(run))), ylim=(0, top))
     direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
-    axes.yaxis.set_major_formatter(lambda value, _: compact(value))
+    axes.yaxis.set_major_formatter(at_axis)
     plain_axes(axes, xlabel="call of the largest transcript", ylabel="tokens of the request")
     finding = f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call"
     marks = (
@@ -55,13 +55,13 @@ def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, pa
     boxes(left, errors[::-1], labels[::-1])
     left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     left.axvline(0, color="#333333", linewidth=1)
-    plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
+    plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, %\n(box: middle half, whiskers: 5 to 95 %)")
     right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     right.axhline(0, color="#333333", linewidth=1)
     right.plot([point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
                markeredgewidth=0)  # fmt: skip
     plain_axes(right, xscale="log", xlabel="tokens of the request (log scale)", ylabel="error, %")
-    right.xaxis.set_major_formatter(lambda value, _: compact(value))
+    right.xaxis.set_major_formatter(at_axis)
     right.set_title(f"{labels[0]}: error against size", fontsize=11)
     off = [float(np.mean(np.abs(one))) if one else inf for one in errors]
     finding = f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average"
@@ -78,7 +78,7 @@ def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, pat
         for row in range(len(labels)):
             table[row, column] = 100 * (sum(text.estimates[row] for text in chosen) / total - 1)
     figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2.3)
-    heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+.0f")
+    heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+z.0f")
     axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels)
     about = f"error in % of all tokens of a kind, against {tokenizer}; red: too low; blue: too high"

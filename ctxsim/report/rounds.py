@@ -1,5 +1,6 @@
 """Facts that are looked for again and again: what each round of compactions leaves of them, as tables and curves."""
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,15 @@ def curves(one: Picture, path: Path) -> Path:
     best = max(used, key=lambda label: float(last[label]))
     for (column, value), panel in zip(shown, flat, strict=True):
         part = needles[needles[column] == value]
+        # Those of one colour differ by their dashes.
+        dashes = {color: cycle(("-", "--", ":", "-.")) for color in map(one.color, policies)}
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
             # Equal curves lie side by side, not on top of each other.
             offset = 0.0 if one.bound(label) else APART * (number - (len(policies) - 1) / 2)
-            panel.plot(kept.index, kept + offset, color=one.color(label), linewidth=1.5, label=one.marked(label))
+            color = one.color(label)
+            panel.plot(kept.index, kept + offset, color=color, linestyle=next(dashes[color]), linewidth=1.5,
+                       label=one.marked(label))  # fmt: skip
         told = f"told: {value}" if column == "depth" else value
         panel.set_title(f"{told} ({part.needle.nunique()} facts)", fontsize=10)
         plain_axes(panel, xlim=(0, int(needles["round"].max())), ylim=(-6, 106))
@@ -81,7 +86,7 @@ def curves(one: Picture, path: Path) -> Path:
     legend_below(figure, flat[0])
     finding = f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all"
     about = f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart"
-    return finished(figure, path, finding, about)
+    return finished(figure, path, finding, about, "▶: advised" if one.chosen else "")
 
 
 def _in_order(needles: Any, column: str) -> list[str]:

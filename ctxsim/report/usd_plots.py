@@ -45,7 +45,8 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
                ylabel="USD, added up" if amount == "usd" else "input tokens, added up")  # fmt: skip
     if timed:
         figure.autofmt_xdate()
-    return finished(figure, path, title, about)
+    marks = "dashed: median; shaded: ranges of these probabilities"
+    return finished(figure, path, title, about.removesuffix("."), marks)
 
 
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
@@ -80,7 +81,7 @@ def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
     styles = {kind: {"color": color} for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True)}
     stacked_bars(axes, [names[name] for name in rows], {kind: its[: len(rows)] for kind, its in paid.items()}, styles)
     plain_axes(axes, xlabel="USD")
-    legend_below(figure, axes)
+    legend_below(figure, axes, len(PAID_FOR))
     sums = {kind: sum(its) for kind, its in paid.items()}
     total, most = sum(one.usd for one in found.values()), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""

@@ -46,6 +46,7 @@ def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     assert (xs, errors, color) == ([50, 100], pytest.approx([-20, -10]), COLORS[0])
     assert lines(right)[0][1] == [0, 0] and lines(left)[-1][0] == [0, 0] and right.get_xscale() == "log"
     assert [text.get_text() for text in left.get_yticklabels()] == ["b", "a"]
+    assert right.xaxis.get_major_formatter()(20_000) == "20K" and "against t, %\n(box:" in left.get_xlabel()
     medians = [line.get_xdata()[0] for line in left.lines if line.get_color() == COLORS[1]]
     assert medians == pytest.approx([5, -15])
     # A box is the middle half: of 0 and 10 it is 2.5 to 7.5.
@@ -54,6 +55,12 @@ def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     assert drawn[0].texts[0].get_text() == "b is nearest: off by 5.0 % on average"
     accuracy_plots._spread(["a"], [point(0, 7)], "t", Path("x.png"))
     assert drawn[1].texts[0].get_text().endswith("inf % on average")
+
+
+def test_what_rounds_to_nothing_is_not_less_than_it(drawn: list[Any]) -> None:
+    texts = [Point("json", "text", 1_000, None, (996, 1_004, 990))]
+    accuracy_plots._heat_map(["a", "b", "c"], texts, "t", Path("x.png"))
+    assert [text.get_text() for text in drawn[0].axes[0].texts] == ["+0", "+0", "-1"]
 
 
 def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:

@@ -29,6 +29,7 @@ def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -
     colors = [to_hex(kind[0].get_facecolor()) for kind in axes.containers]
     assert colors == [*COLORS[:3], OTHER_COLOR]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["b/c", "y/z"] and axes.yaxis_inverted()
+    assert drawn[0].legends[0]._ncols == 4, "one line"
     # 12 dollars in all, 5 of them for answers: 41.7 %.
     assert drawn[0].texts[0].get_text().startswith("12.00 USD, 42% of it for the assistant's answers")
 

@@ -253,3 +253,29 @@ def test_a_line_of_growth_is_pale_from_its_first_failure_on_and_the_advised_one_
     many = pandas.DataFrame({"policy": "a", "call": range(1, 22), "tokens_sent": 1, "status": "ok"})
     (axes,) = plots.growth_figure(many, ["a"], (), names, "t", ()).axes
     assert axes.lines[-1].get_marker() in (None, "None"), "21 marks would hide the line"
+
+
+@pytest.mark.parametrize(
+    ("limits", "texts"),
+    [
+        ([(50, "rate limit per minute"), (50, "budget")], {" rate limit per minute: 50; budget: 50": LIMIT_COLOR}),
+        ([(50, "budget"), (49, "budget"), (48, "at")], {" budget: 49 to 50; at: 48": plots.OWN_COLOR}),
+        ([(40, "budget"), (50, "window")], {" budget: 40": plots.OWN_COLOR, " window: 50": LIMIT_COLOR}),
+    ],
+)
+def test_names_of_limits_that_are_near_to_each_other_are_one_text(
+    limits: list[tuple[int, str]], texts: dict[str, str]
+) -> None:
+    calls = pandas.DataFrame({"policy": "a", "call": [1, 2], "tokens_sent": [10, 60], "status": "ok"})
+    (axes,) = plots.growth_figure(calls, ["a"], (), {}, "t", limits).axes
+    found = {text.get_text(): text.get_color() for text in axes.texts if ": " in text.get_text()}
+    assert found == texts
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert sorted(line.get_ydata()[0] for line in dotted) == sorted(limit for limit, _ in limits)
+
+
+def test_an_interval_that_goes_on_beyond_the_axis_says_so() -> None:
+    _, axes = figure.new_figure()
+    for place, share in enumerate((Share(1.5, 1.2, 2.4), Share(1.5, 1.2, 1.9), Share(2.5, 2.2, 2.9))):
+        tradeoff_plots._mark(axes, place, share, "black", "o", worse=False)
+    assert [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"] == [[0]]
