@@ -138,7 +138,20 @@ def _growth(
             note = f"  × call {number[first]}: {compact(sent[first])}"
         name = f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if label in bounds else ''}"
         ends.setdefault((float(sent[-1]), color, note), []).append(name)
-    top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
+    top = _draw_limits(axes, limits, max(1.0, float(calls.tokens_sent.max()) * 1.08))
+    axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
+    named, unnamed = thinned([(_together(names) + note, last, end, color)
+                              for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
+    direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
+    axes.yaxis.set_major_formatter(at_axis)
+    plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
+    if last <= 20:
+        axes.set_xticks(range(1, last + 1))
+    return unnamed
+
+
+def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> float:
+    """Draw what is in reach of the axis' end, and return that end."""
     near: list[list[tuple[int, str]]] = []
     for limit, name in sorted(limits):
         if limit <= top * 1.5:
@@ -152,15 +165,7 @@ def _growth(
         color = min((_limit_color(name) for _, name in those), key=(LIMIT_COLOR, OWN_COLOR).index)
         text = axes.text(1, those[-1][0], f" {_named_limits(those)}", color=color, va="bottom", fontsize=9, zorder=6)
         text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
-    axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
-    named, unnamed = thinned([(_together(names) + note, last, end, color)
-                              for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
-    direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
-    axes.yaxis.set_major_formatter(at_axis)
-    plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
-    if last <= 20:
-        axes.set_xticks(range(1, last + 1))
-    return unnamed
+    return top
 
 
 def _limit_color(name: str) -> str:
