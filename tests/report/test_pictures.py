@@ -93,7 +93,7 @@ def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_pat
 def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
         found = frontiers(run, dollars)
-        assert [one.dash for one in found] == names and found[0].about.endswith(", edits free") is dollars
+        assert [one.dash for one in found] == names
         shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
         assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
     # Whoever may keep pieces of results never needs more than who keeps them whole.
@@ -161,7 +161,7 @@ def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: l
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
-    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any", "any")
+    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any")
     assert [least_amount(line, Share(kept)) for kept in (0.0, 0.4, 0.5, 1.0)] == [10.0, 10.0, 20.0, 40.0]
     assert least_amount(line, None) is None
 
