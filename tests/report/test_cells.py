@@ -108,6 +108,8 @@ def test_columns_are_chosen_by_name() -> None:
     for wrong in ("", "usd,nonsense"):
         with pytest.raises(UnknownName):
             chosen_columns(wrong)
+    with pytest.raises(UnknownName, match="kept"):
+        chosen_columns("kep")
 
 
 def test_a_sheet_has_the_columns_in_the_order_asked_for_and_marks_its_rows() -> None:
