@@ -42,7 +42,7 @@ OF_COMMAND = {
 """What the two commands draw, in this order; survival against tokens where no price is known."""
 
 
-BY_COLOR = ("estimates", "cache")
+BY_COLOR = ("estimates", "cache", "rounds")
 """Charts for a screen: they need colours, or more room than a paper's column has."""
 
 
@@ -105,7 +105,7 @@ def dollars(one: Picture, path: Path) -> Path:
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5)
     about = f"{one.title}, {one.pooled.priced:,} of {one.many}: where the dollars go"
-    return finished(figure, path, one.headline, about, "▶: advised" if one.chosen else "")
+    return finished(figure, path, one.headline, about, one.mark)
 
 
 def bill(part: Any) -> dict[str, float]:
@@ -126,7 +126,7 @@ def by_age(one: Picture, path: Path) -> Path:
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
     left = len(one.labels) - len(labels)
     rest = f"; {left} that keep least left out" if left else ""
-    marks = f"kept, % of what was needed (counted), by age; darker is better{'; ▶: advised' * bool(one.chosen)}{rest}"
+    marks = f"kept, % of what was needed (counted), by age; darker is better{one.mark and f'; {one.mark}'}{rest}"
     return finished(figure, path, one.headline, f"{one.title}, {one.many}", marks)
 
 
@@ -151,4 +151,5 @@ def cache(one: Picture, path: Path) -> Path:
         axes.tick_params(labelsize=8)
         plain_axes(axes, ylim=(0, highest))
     legend_below(figure, flat[0])
-    return finished(figure, path, one.headline, f"{one.title}: {which(one)}; input tokens of each call (modelled)")
+    about = f"{one.title}: {which(one)}; input tokens of each call (modelled)"
+    return finished(figure, path, one.headline, about, one.mark)

@@ -133,9 +133,9 @@ def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) ->
 
 
 def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
-    """Give a figure one legend, that of one of its panels."""
-    of = axes.get_legend_handles_labels()
-    figure.legend(*of, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    """Give a figure one legend, that of one of its panels; for a paper above them: below marks are explained."""
+    of, place = axes.get_legend_handles_labels(), "upper" if is_for_paper() else "lower"
+    figure.legend(*of, loc=f"outside {place} center", ncols=columns, frameon=False, fontsize=9)
 
 
 FORMS = ("png", "svg", "pdf")

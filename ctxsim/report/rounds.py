@@ -86,7 +86,7 @@ def curves(one: Picture, path: Path) -> Path:
     legend_below(figure, flat[0])
     finding = f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all"
     about = f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart"
-    return finished(figure, path, finding, about, "▶: advised" if one.chosen else "")
+    return finished(figure, path, finding, about, one.mark)
 
 
 def _in_order(needles: Any, column: str) -> list[str]:

@@ -88,7 +88,7 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
             _curve(one, axes, labels, [share(one, label) for label in labels])
             axes.set_xticks(range(len(labels)), [short_number(value) for value in grid.values[0]])
             plain_axes(axes, xlabel=f"{grid.name}: {grid.varied[0]}", ylabel=name)
-    entitle(figure, one.headline, _about(one, "blue", drawn, len(flat)))
+    entitle(figure, one.headline, *_about(one, "blue", drawn, len(flat)))
     return figure
 
 
@@ -107,10 +107,11 @@ def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Shar
     axes.set_ylim(bottom=0)
 
 
-def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> str:
+def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> tuple[str, str]:
+    """What a figure is of, and what its marks mean."""
     labels = [label for grid in drawn for label in grid.labels.values()]
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
-    notes = [f"{one.title}, {one.many}: {by}"]
+    notes = []
     curves = mark == "blue"
     if one.chosen in labels:
         notes.append(f"{mark}: advised")
@@ -122,7 +123,7 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
         notes.append("dotted: keep-all")
     if all_of_them > len(drawn):
         notes.append(f"the first {len(drawn)} of {all_of_them} policies")
-    return "; ".join(notes)
+    return f"{one.title}, {one.many}: {by}", "; ".join(notes)
 
 
 def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
@@ -145,8 +146,8 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             # Two maps stand side by side; their rows have names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
             axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
-    about = _about(one, "frame", drawn, len(deep)) + "; darker is better"
-    entitle(figure, one.headline, about)
+    about, marks = _about(one, "frame", drawn, len(deep))
+    entitle(figure, one.headline, about, "; ".join(filter(None, (marks, "darker is better"))))
     return figure
 
 

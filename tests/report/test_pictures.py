@@ -135,13 +135,16 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
         monkeypatch.setattr(module, "new_figure", kept)
     paths = charts.plot_paper(picture(run), tmp_path)
     names = [path.name for path in paths]
-    assert "survival-dollars.pdf" in names and "estimates.pdf" not in names
+    assert "survival-dollars.pdf" in names and "estimates.pdf" not in names and "rounds" in charts.BY_COLOR
     assert all(path.read_bytes().startswith(b"%PDF") for path in paths) and len(drawn) == len(paths)
     for one in drawn:
         # No headline, but what marks mean is said below.
         assert one.get_size_inches()[0] == figure.PAPER_INCHES and len(one.texts) <= 1
         assert all(text.get_position()[1] < 0.1 and run.info.title not in text.get_text() for text in one.texts)
         one.canvas.draw()
+        below = [text.get_window_extent() for text in one.texts]
+        boxes = [legend.get_window_extent() for legend in one.legends]
+        assert all(box.y0 >= text.y1 for box in boxes for text in below), "the legend lies beside what marks mean"
         for axes in one.axes:
             ticks = [tick.get_window_extent() for tick in axes.get_xticklabels() if tick.get_text()]
             assert all(left.x1 <= right.x0 for left, right in pairwise(ticks)), "x labels overprint each other"

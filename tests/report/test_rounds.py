@@ -56,7 +56,7 @@ def test_shares_by_round_and_by_when_it_was_told() -> None:
 def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], best: str, drawn: list[Any]) -> None:
     one: Any = SimpleNamespace(
         run=run(LOOKS), labels=("a", "b"), bound=lambda label: label in bounds, color=lambda label: OTHER_COLOR,
-        marked=str, name=str.upper, title="T", chosen="a",
+        marked=str, name=str.upper, title="T", mark="▶: advised",
     )  # fmt: skip
     assert rounds.curves(one, Path("x.png")) == Path("x.png")
     assert drawn[0].texts[0].get_text().startswith(best) and drawn[0].texts[1].get_text().endswith("; ▶: advised")
