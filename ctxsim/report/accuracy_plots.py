@@ -53,11 +53,10 @@ def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, pa
     some = [point for point in requests if point.tokens]
     errors = [[100 * (one.estimates[n] / one.tokens - 1) for one in some] for n in range(len(labels))]
     boxes(left, errors[::-1], labels[::-1])
-    left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-    left.axvline(0, color="#333333", linewidth=1)
+    for span, line in ((left.axvspan, left.axvline), (right.axhspan, right.axhline)):
+        span(-20, 20, color="#333333", alpha=0.06, linewidth=0)
+        line(0, color="#333333", linewidth=1)
     plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, %\n(box: middle half, whiskers: 5 to 95 %)")
-    right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-    right.axhline(0, color="#333333", linewidth=1)
     right.plot([point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
                markeredgewidth=0)  # fmt: skip
     plain_axes(right, xscale="log", xlabel="tokens of the request (log scale)", ylabel="error, %")

@@ -1,8 +1,8 @@
 """The picture of `advise --score`: what was predicted, and what came."""
 
 from collections.abc import Sequence
-from math import floor, log10
 from pathlib import Path
+from typing import Any
 
 from ctxsim.answers.advice.predicted import Came, Range
 from ctxsim.answers.advice.setting_names import title_of
@@ -22,6 +22,8 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     was predicted as advised, above it a thin one as it was set, and what came as a dot, or as a cross where it missed.
     """
     figure, axes = new_figure(10.5, 1.9 + 0.62 * max(2, len(found)))
+    from matplotlib.ticker import LogLocator
+
     for row, one in enumerate(found):
         color, weight = (HELD, "normal") if one.advised else (MISSED, "bold")
         _bar(axes, row, one.prediction.advised[one.sessions], 0.34, COLORS[0], 0.35)
@@ -37,7 +39,7 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
                                              *one.prediction.as_set[one.sessions])]  # fmt: skip
     if min(ends) > 0 and max(ends) > WIDE * min(ends):
         axes.set_xscale("log", subs=())
-        axes.set_xticks([ten * step for ten in _tens(min(ends), max(ends)) for step in (1, 2, 5)])
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.set_xlim(min(ends) / 1.2, 1.2 * max(ends))
     else:
         axes.set_xlim(0, 1.05 * max(ends))
@@ -54,12 +56,8 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     return finished(figure, path, came_answer(found), about)
 
 
-def _tens(low: float, high: float) -> list[float]:
-    return [10.0**power for power in range(floor(log10(low)), floor(log10(high)) + 1)]
-
-
-def _bar(axes: object, row: float, span: Range, height: float, color: str, alpha: float) -> None:
-    axes.barh(row, span[1] - span[0], height, left=span[0], color=color, alpha=alpha, linewidth=0)  # type: ignore[attr-defined]
+def _bar(axes: Any, row: float, span: Range, height: float, color: str, alpha: float) -> None:
+    axes.barh(row, span[1] - span[0], height, left=span[0], color=color, alpha=alpha, linewidth=0)
 
 
 def _name(one: Came) -> str:
