@@ -31,9 +31,12 @@ def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
         "4.000 USD in 10 sessions", "6.500 USD in 10 sessions\nmissed by 1.500"
     ]  # fmt: skip
     assert [one.get_text().split("\n")[1] for one in axes.get_yticklabels()] == ["key = 1", "change nothing"]
+    assert axes.get_yticklabels()[0].get_text().startswith("pi, 1 January 1970\n")
     # The farthest end is 9, and 5 % more.
     assert axes.get_xlim() == pytest.approx((0, 9.45)) and axes.get_ylim() == (1.5, -0.6)
     assert (axes.get_xscale(), axes.get_xlabel()) == ("linear", "USD")
+    held = "1 of 2 predictions held for the advised settings, 2 for the earlier ones; nine in ten should."
+    assert drawn[0].texts[0].get_text() == held
 
 
 @pytest.mark.parametrize(("high", "scale"), [(40.0, "linear"), (40.1, "log")])
