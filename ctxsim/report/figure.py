@@ -151,6 +151,11 @@ PAPER_LETTERS = 72
 """Characters of a line of marks' meanings below a picture for a paper."""
 
 
+def told(marks: Mapping[str, bool]) -> str:
+    """Return what marks mean, of those that a figure has."""
+    return "; ".join(mark for mark, holds in marks.items() if holds)
+
+
 def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
     """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.settings import Grid, grids
-from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save
+from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save, told
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes, short_number
 
@@ -111,19 +111,16 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
     """What a figure is of, and what its marks mean."""
     labels = [label for grid in drawn for label in grid.labels.values()]
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
-    notes = []
     curves = mark == "blue"
-    if one.chosen in labels:
-        notes.append(f"{mark}: advised")
-    if any(one.pooled.refusals(label) for label in labels):
-        notes.append(f"{'red' if curves else '×'}: some calls refused")
-    if one.pooled.sessions > 1:
-        notes.append("whiskers: ranges" if curves else "below each figure its range")
-    if curves:
-        notes.append("dotted: keep-all")
-    if all_of_them > len(drawn):
-        notes.append(f"the first {len(drawn)} of {all_of_them} policies")
-    return f"{one.title}, {one.many}: {by}", "; ".join(notes)
+    marks = {
+        f"{mark}: advised": one.chosen in labels,
+        f"{'red' if curves else '×'}: some calls refused": any(one.pooled.refusals(label) for label in labels),
+        "whiskers: ranges" if curves else "below each figure its range": one.pooled.sessions > 1,
+        "dotted: keep-all": curves,
+        f"the first {len(drawn)} of {all_of_them} policies": all_of_them > len(drawn),
+        "darker is better": not curves,
+    }
+    return f"{one.title}, {one.many}: {by}", told(marks)
 
 
 def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
@@ -146,8 +143,7 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             # Two maps stand side by side; their rows have names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
             axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
-    about, marks = _about(one, "frame", drawn, len(deep))
-    entitle(figure, one.headline, about, "; ".join(filter(None, (marks, "darker is better"))))
+    entitle(figure, one.headline, *_about(one, "frame", drawn, len(deep)))
     return figure
 
 

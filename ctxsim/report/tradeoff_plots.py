@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.answers.advice.figures import Share
-from ctxsim.report.figure import finished, new_figure
+from ctxsim.report.figure import finished, new_figure, told
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes
 from ctxsim.report.tradeoff import Frontier, Point, dominated, frontiers, points
@@ -103,4 +103,4 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
         "pale bar: range, by what summaries keep": brackets,
         f"{left} policies that others beat are in the table only": left > 0,
     }
-    return "; ".join(note for note, holds in notes.items() if holds)
+    return told(notes)
