@@ -40,7 +40,7 @@ def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, *
 
 
 def _print(sheets: Sequence[Sheet], wide: bool) -> None:
-    from ctxsim.report.terminal import print_sheet
+    from ctxsim.report.tables import print_sheet
 
     out = console()
     options = {name for parameter in click.get_current_context().command.params for name in parameter.opts}

@@ -16,7 +16,7 @@ from ctxsim.plugins import labels
 from ctxsim.plugins.labels import BOUND, pasted
 from ctxsim.policies import open_policies, open_policy, registered_policies
 from ctxsim.report.sheet import sheet
-from ctxsim.report.terminal import print_sheet
+from ctxsim.report.tables import print_sheet
 from ctxsim.runs.grid import expand
 
 MINE = """from dataclasses import dataclass

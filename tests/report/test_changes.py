@@ -13,7 +13,7 @@ from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import Difference
 from ctxsim.report.changes import _figure, change_sheet, read_sheet, said, unpaired_sheet
 from ctxsim.report.sheet import as_latex, as_markdown, text_rows, value_rows
-from ctxsim.report.terminal import print_sheet
+from ctxsim.report.tables import print_sheet
 
 MORE = Change(("p", "p"), "tokens_sum", 20_000.0, 25_000.0, (4_000.0, 6_500.0), 3, 0.0004)
 NOISE = Change(("p", "p"), "cost_usd", 2.0, 1.5, (-1.25, 0.5), 3, 0.25)

@@ -20,8 +20,7 @@ from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
 from ctxsim.report.cells import EVERY, every_column, glossary, policy_sheet
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, sheet, text_of, text_rows
-from ctxsim.report.tables import bench_sheet, sweep_sheet
-from ctxsim.report.terminal import blocks, fitting, print_sheet
+from ctxsim.report.tables import bench_sheet, blocks, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
 
 
