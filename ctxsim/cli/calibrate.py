@@ -90,7 +90,7 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
 
 
 def _draw(found: Fit, path: Path) -> Path:
-    from ctxsim.report.calibration_plots import plot_calibration
+    from ctxsim.report.accuracy_plots import plot_calibration
 
     axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
     return plot_calibration(found.points(), found.calibration.overall.chars_per_token, path, *axes)

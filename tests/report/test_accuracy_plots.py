@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxsim.answers.validation.accuracy import Observed, Point
-from ctxsim.report import accuracy_plots, calibration_plots
+from ctxsim.report import accuracy_plots
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 
 
@@ -72,7 +72,7 @@ def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
 def test_a_calibration_is_a_cloud_two_lines_and_a_box_for_each_group(drawn: list[Any]) -> None:
     cloud = [(80, 20, "x"), (400, 100, "x"), (90, 30, "y"), (19, 19, "z"), (0, 50, "n"), (50, 0, "n")]
     more = [(40, 20, f"g{n:02}") for n in range(12)]
-    calibration_plots.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
+    accuracy_plots.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
     left, right = drawn[0].axes
     points, fitted, plain = lines(left)
     assert points[0][:4] == [80, 400, 90, 19] and points[1][:4] == [20, 100, 30, 19] and len(points[0]) == 16

@@ -22,7 +22,7 @@ from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.errors import InputError
-from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
+from ctxsim.report import accuracy_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
@@ -191,7 +191,7 @@ def test_pictures_of_accuracy(written: dict[str, str], tmp_path: Path) -> None:
 
 def test_pictures_of_a_calibration(written: dict[str, str], tmp_path: Path) -> None:
     points = [(80, 20, "Bash"), (400, 100, "Bash"), (90, 30, "search"), (30, 10, "tiny")]
-    path = calibration_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
+    path = accuracy_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert "characters / 3.50, fitted" in written["one"]
     # Texts under 20 tokens say nothing of a ratio.

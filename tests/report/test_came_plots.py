@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ctxsim.answers.advice.predicted import Came, Prediction
-from ctxsim.report import advised_plots
+from ctxsim.report import usd_plots
 from ctxsim.report.style import COLORS, OTHER_COLOR
 
 
@@ -18,7 +18,7 @@ def came(usd: float, advised: bool, low: float = 2.0, high: float = 5.0, **setti
 
 
 def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
-    assert advised_plots.plot_came([came(4.0, True, key=1), came(6.5, False)], Path("c.png")) == Path("c.png")
+    assert usd_plots.plot_came([came(4.0, True, key=1), came(6.5, False)], Path("c.png")) == Path("c.png")
     [axes] = drawn[0].axes
     bars = [(one.get_x(), one.get_width(), one.get_y() + one.get_height() / 2, to_hex(one.get_facecolor()))
             for one in axes.patches]  # fmt: skip
@@ -41,7 +41,7 @@ def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
 
 @pytest.mark.parametrize(("high", "scale"), [(40.0, "linear"), (40.1, "log")])
 def test_dollars_over_twenty_times_apart_are_logarithms(drawn: list[Any], high: float, scale: str) -> None:
-    advised_plots.plot_came([came(4.0, True, 2.0, high)], Path("c.png"))
+    usd_plots.plot_came([came(4.0, True, 2.0, high)], Path("c.png"))
     [axes] = drawn[0].axes
     assert axes.get_xscale() == scale
     if scale == "log":
@@ -50,5 +50,5 @@ def test_dollars_over_twenty_times_apart_are_logarithms(drawn: list[Any], high: 
 
 
 def test_nothing_is_no_logarithm(drawn: list[Any]) -> None:
-    advised_plots.plot_came([came(0.0, False, 2.0, 90.0)], Path("c.png"))
+    usd_plots.plot_came([came(0.0, False, 2.0, 90.0)], Path("c.png"))
     assert drawn[0].axes[0].get_xscale() == "linear" and "missed by 2.000" in drawn[0].axes[0].texts[0].get_text()
