@@ -149,14 +149,19 @@ def compare_unpaired(
 ) -> Unpaired:
     """Return what changed between two sets of recorded sessions, from before and after a change of the agent.
 
-    - `fail_if`: rules such as `cost > 10%`.
+    - `fail_if`: rules such as `cost > 10%`; of compactions a number, of all other figures per cent.
 
     Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
-    between unpaired sets.
+    between unpaired sets, or another unit.
     """
-    from ctxsim.answers.bill.unpaired import FIGURES, cases, compared, differences
+    from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, cases, compared, differences
 
     rules = parse_rules(fail_if, "figure", FIGURES, "cost > 10%   or   compactions > 1")
+    for rule in rules:
+        if rule.value and rule.percent == (rule.figure == BY_NUMBER):
+            unit, right = ("a number", "") if rule.percent else ("per cent", "%")
+            said = f"{rule.figure} {'<>'[rule.above]} {rule.value:g}{right}"
+            raise CtxsimError(f"between recordings {rule.figure} changes by {unit}: write '{said}'")
     sides = [bill(one, days=None, index=index) for one in (before, after)]
     sessions = [cases(side.lines) for side in sides]
     found = differences(*sessions)

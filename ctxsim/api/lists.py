@@ -58,7 +58,7 @@ def completions(kind: str) -> list[str]:
     if kind == "columns":
         from ctxsim.report.cells import every_column
 
-        return ["all", *(one.column.name for one in every_column())]
+        return ["all", *(one.name for one in every_column())]
     if kind == "models":
         from ctxsim.simulator.provider.models import all_models
 
@@ -249,7 +249,7 @@ def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.report.cells import every_column
     from ctxsim.results.columns_page import column_rows
 
-    printed = [("table", one.column.name, "", one.kind, "", one.column.about) for one in every_column()]
+    printed = [("table", one.name, "", one.kind, "", one.about) for one in every_column()]
     every = [*column_rows(), *printed]
     rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 

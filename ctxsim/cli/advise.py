@@ -71,7 +71,7 @@ def command(
             few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
             say("\n".join(came_lines(came)) or few)
         if out is not None and came:
-            from ctxsim.report.advised_plots import plot_came
+            from ctxsim.report.usd_plots import plot_came
 
             tell_written([plot_came(came, out)], form)
         return

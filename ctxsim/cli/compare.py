@@ -48,7 +48,7 @@ def command(
 
     Instead of runs, RUN_A and RUN_B can be two folders of recordings: sessions of an agent before and after a change.
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
-    (tokens of system prompt and tools), calls, compactions.
+    (tokens of system prompt and tools), calls, all in per cent; or compactions, as in 'compactions > 1'.
     """
     if after is not None and not any(map(_names_a_run, (before, after))):
         if form == "latex":

@@ -77,8 +77,9 @@ def command(
             about = "Each forecast was made from the sessions before it."
             written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
         else:
-            first, *_, last = _lines(found)
-            written = plot_forecast(out, found.recorded, found.today, first, last)
+            # The answer, and what it stands on.
+            answer, _, *ground = _lines(found)
+            written = plot_forecast(out, found.recorded, found.today, answer, " ".join(ground))
         tell_written([written], form)
     if tell_what_was_left_out(found.run.info, stored=False):
         sys.exit(1)

@@ -16,7 +16,8 @@ from ctxsim.answers.advice.settings import label_in
 from ctxsim.plugins import labels
 from ctxsim.plugins.labels import BOUND, pasted
 from ctxsim.policies import open_policies, open_policy, registered_policies
-from ctxsim.report.sheet import rich_table, sheet
+from ctxsim.report.sheet import sheet
+from ctxsim.report.tables import print_sheet
 from ctxsim.results import read_run
 from ctxsim.runs.grid import expand
 
@@ -44,7 +45,7 @@ def typed() -> list[str]:
 def printed(label: str, width: int) -> str:
     """The label as a table of this width prints it, over as many lines as it takes there."""
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(rich_table(sheet("t", "", ["policy"], [[label]]), width))
+    print_sheet(sheet("t", "", ["policy"], [[label]]), Console(file=out, width=width, color_system=None).print, width)
     return out.getvalue().rpartition("─")[2].strip()
 
 
