@@ -78,6 +78,11 @@ class Assembly:
         """The recorded compactions so far."""
         return self._compactions
 
+    @property
+    def compacted_now(self) -> Compaction | None:
+        """The recorded compaction before the next call, if there is one."""
+        return next((one for one in self._compactions[-1:] if one.call > self.calls), None)
+
     def user(self, *parts: Part | str) -> None:
         """A user message. While calls are unanswered it waits: results always come first."""
         made = [Part("user", part) if isinstance(part, str) else part for part in parts]
@@ -130,40 +135,28 @@ class Assembly:
         tokens_before: int | None = None,
         tokens_after: int | None = None,
         seconds: float | None = None,
-    ) -> bool:
-        """The recorded agent shortened its history here. True if that is a new compaction.
+    ) -> None:
+        """The recorded agent shortened its history here.
 
         Sources tell of one compaction in several records: what is said again before the next response completes it.
         Before the first response there is no history to shorten: the summary is then how the recording begins.
         """
         if not self._calls:
-            self.user(*(text for text in summary if text))
-            return False
+            self.user(*filter(None, summary))
+            return
         self._close_exchange()
-        said = Compaction(
-            len(self._calls) + 1,
-            len(self._items),
-            started_by,
-            tuple(text for text in summary if text),
-            tuple(sorted(set(kept))),
-            tokens_before,
-            tokens_after,
-            seconds,
-        )
-        last = self._compactions[-1] if self._compactions else None
-        if last is None or last.call != said.call:
-            self._compactions.append(said)
-            return True
+        if not self._compactions or self._compactions[-1].call <= len(self._calls):
+            self._compactions.append(Compaction(len(self._calls) + 1, len(self._items)))
+        last = self._compactions[-1]
         self._compactions[-1] = msgspec.structs.replace(
             last,
-            started_by=last.started_by or said.started_by,
-            summary=last.summary + said.summary,
-            kept=tuple(sorted({*last.kept, *(place for place in said.kept if place < last.at)})),
-            tokens_before=said.tokens_before if last.tokens_before is None else last.tokens_before,
-            tokens_after=said.tokens_after if last.tokens_after is None else last.tokens_after,
-            seconds=said.seconds if last.seconds is None else last.seconds,
+            started_by=last.started_by or started_by,
+            summary=(*last.summary, *filter(None, summary)),
+            kept=tuple(sorted({*last.kept, *(place for place in kept if place < last.at)})),
+            tokens_before=tokens_before if last.tokens_before is None else last.tokens_before,
+            tokens_after=tokens_after if last.tokens_after is None else last.tokens_after,
+            seconds=seconds if last.seconds is None else last.seconds,
         )
-        return False
 
     def cleared(self, place: int) -> None:
         """Requests from the next call on go without the text of the tool result at that place."""

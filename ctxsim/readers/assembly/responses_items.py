@@ -4,7 +4,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses/object; 
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
 from ctxsim.readers.source import compact_json, convert, has
-from ctxsim.transcript import Media, StartedBy, Usage
+from ctxsim.transcript import Media, Usage
 
 IMAGE = IMAGE_TOKENS["openai"]
 
@@ -129,19 +128,10 @@ class Exchanges:
         for entry in waiting:
             self.give(entry)
 
-    def compacted(
-        self,
-        detail: str = "",
-        started_by: StartedBy = "",
-        summary: Sequence[str] = (),
-        kept: Sequence[int] = (),
-        tokens_before: int | None = None,
-        tokens_after: int | None = None,
-        seconds: float | None = None,
-    ) -> None:
+    def compacted(self, detail: str = "") -> None:
         """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
         self.close()
-        self.assembly.compacted(started_by, summary, kept, tokens_before, tokens_after, seconds)
+        self.assembly.compacted()
         # What is sent from here on is the history of the next segment.
         self.comparable = True
         if self._compacted_at != self.assembly.calls:

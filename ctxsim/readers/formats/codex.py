@@ -20,7 +20,7 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses_items import Exchanges
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "codex-rollout"
@@ -198,7 +198,7 @@ class _Rollout:
             self._count_first, self._calls_before = None, self.assembly.calls
 
     def _event(self, payload: Any, where: str) -> None:
-        kind = payload.get("type") if isinstance(payload, dict) else None
+        kind = under(payload, "type")
         if kind == "token_count":
             self._count(convert(payload, _TokenCount, where))
         elif kind == "thread_rolled_back":
@@ -215,8 +215,7 @@ class _Rollout:
     def _count(self, count: _TokenCount) -> None:
         last, total = count.last, count.total
         self.assembly.window = count.window or self.assembly.window
-        compacted = any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions)
-        if last and not last.input_tokens and compacted and not self.exchanges.open:
+        if last and not last.input_tokens and self.assembly.compacted_now and not self.exchanges.open:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
         if last is None or not last.input_tokens or (total is not None and total == self._total):
@@ -244,7 +243,8 @@ class _Rollout:
             said = [text for text in texts if text not in self.assembly.system]
             kept, texts = kept_and_new(self.assembly.items, [("user", text) for text in said])
         detail = f"{self._tokens} tokens" if self._tokens else ""
-        self.exchanges.compacted(detail, "", texts, kept, self._tokens or None)
+        self.exchanges.compacted(detail)
+        self.assembly.compacted("", texts, kept, self._tokens or None)
 
 
 def _newest_user_texts(items: Sequence[Item]) -> list[int]:
@@ -264,11 +264,8 @@ def _newest_user_texts(items: Sequence[Item]) -> list[int]:
 
 def _parent(source: Source, meta: Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
-    thread = meta.parent_thread_id
-    spawned: Any = meta.source
-    for key in ("subagent", "thread_spawn", "parent_thread_id"):
-        spawned = spawned.get(key) if isinstance(spawned, dict) else None
-    thread = thread or (spawned if isinstance(spawned, str) else None)
+    spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
+    thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
     if not thread or not source.path:
         return thread
     beside = sorted(path for path in source.path.parent.iterdir() if path.name.startswith("rollout-"))

@@ -19,7 +19,7 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Transcript
 
 NAME = "droid"
@@ -96,7 +96,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
     for record in records:
-        kind = record.value.get("type") if isinstance(record.value, dict) else None
+        kind = under(record.value, "type")
         if kind == "message":
             line = convert(record.value, _SessionLine, record.where)
             # The time is that of the finished response.

@@ -21,7 +21,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part, kept_and_new, left_out
 from ctxsim.readers.assembly.gemini import api_parts, response_parts, result, user_parts, with_compaction_notes
 from ctxsim.readers.assembly.numbers import with_thoughts
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
@@ -139,7 +139,7 @@ class _Recording:
             raise InputError(where, "messages is no list")
         for number, message in enumerate(messages or []):
             place = f"{where} message {number}"
-            key = message.get("id") if isinstance(message, dict) else None
+            key = under(message, "id")
             # Without an id of its own, a message is known by its place.
             unique = isinstance(key, str) and key not in self.messages
             self.messages[str(key) if unique else place] = Place(place, message)
@@ -176,17 +176,17 @@ class _Recording:
 
 
 def _is_sent(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("type") in ("user", "gemini")
+    return under(message, "type") in ("user", "gemini")
 
 
 def _outputs(message: Any) -> list[str]:
     """Return the outputs of a message's calls, however they are wrapped."""
-    calls = message.get("toolCalls") if isinstance(message, dict) else None
+    calls = under(message, "toolCalls")
     found: list[str] = []
     for call in calls if isinstance(calls, list) else []:
-        parts = call.get("result") if isinstance(call, dict) else None
+        parts = under(call, "result")
         for part in parts if isinstance(parts, list) else []:
-            answer = part.get("functionResponse") if isinstance(part, dict) else None
+            answer = under(part, "functionResponse")
             if isinstance(answer, dict) and answer.get("id") == call.get("id"):
                 found.append(compact_json(answer.get("response")))
     return found
@@ -212,7 +212,7 @@ class _Conversation:
             else:
                 self._masked(place.value)
             return
-        kind = place.value.get("type") if isinstance(place.value, dict) else None
+        kind = under(place.value, "type")
         if kind == "user":
             self._close()
             parts = api_parts(convert(place.value, Message, place.where).content, place.where)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, chat_messages
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "hermes"
@@ -54,7 +54,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly.system += filter(None, [session.system_prompt])
     assembly.tools += map(compact_json, session.tools or [])
     for number, value in enumerate(session.messages):
-        role = value.get("role") if isinstance(value, dict) else None
+        role = under(value, "role")
         if not isinstance(role, str) or role not in chat_messages.ROLES:
             assembly.left_out[role if isinstance(role, str) else "entry without a role"] += 1
             continue

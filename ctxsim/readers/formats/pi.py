@@ -24,7 +24,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
@@ -51,8 +51,7 @@ class TokenUsage(msgspec.Struct, rename="camel"):
 
     def request(self) -> Usage | None:
         """Return the usage of the request, or None where it was aborted before it had any."""
-        cost = self.cost.get("total") if isinstance(self.cost, dict) else None
-        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, None, cost)
+        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, cost=under(self.cost, "total"))
         return usage if usage.input_tokens else None
 
 

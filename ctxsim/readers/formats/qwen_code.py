@@ -30,7 +30,7 @@ from ctxsim.readers.assembly.gemini import (
     result,
     user_parts,
 )
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "qwen-code"
@@ -138,8 +138,7 @@ def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
 
 
 def _spawner(line: session_tree.Envelope) -> str | None:
-    payload = line.system_payload if isinstance(line, _Line) else None
-    session = (payload or {}).get("parentSessionId")
+    session = under(line.system_payload, "parentSessionId") if isinstance(line, _Line) else None
     return session if isinstance(session, str) else None
 
 

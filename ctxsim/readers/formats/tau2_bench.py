@@ -20,7 +20,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.conversations import trial_name
-from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "tau2-bench"
@@ -155,8 +155,7 @@ def _parts(message: Message, text: str) -> list[Part]:
 
 def _raw_arguments(raw_data: Any) -> dict[tuple[str, str], str]:
     """Return the arguments as the model wrote them, by id and name: spaces are tokens too."""
-    message = raw_data.get("message") if isinstance(raw_data, dict) else None
-    given = message.get("tool_calls") if isinstance(message, dict) else None
+    given = under(raw_data, "message", "tool_calls")
     try:
         calls = convert_all(given if isinstance(given, list) else [], _RawCall, "raw_data")
     except InputError:

@@ -97,7 +97,7 @@ def transcripts(
     """Return one transcript per conversation, from its requests in order of time.
 
     In `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
-    records are read; they go to the first transcript.
+    records are read; they go to the first transcript. A log without a response is one without calls.
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
@@ -109,18 +109,15 @@ def transcripts(
         [_request(logged) for logged in logs],
         lambda earlier, number, at: _repeats(logs[number].request.said[at], logs[earlier].reply),
     )
+    if not found:
+        empty = Assembly(name, format)
+        empty.notes += notes
+        yield empty.finished("no model response is recorded")
     names = [f"{name}#{index}" for index in range(1, len(found) + 1)] if len(found) > 1 else [name]
     for index, thread in enumerate(found):
         parent = next((names[n] for n in range(index) if one_run and found[n].last > thread.first), None)
         start = f"starts at {_short(logs[thread.first].where)}, which continues no earlier request"
         yield _transcript(Assembly(names[index], format, parent), [start] if index else notes, thread, logs)
-
-
-def nothing(name: str, format: str, notes: Sequence[str]) -> Transcript:
-    """Return the transcript of a log without a response."""
-    empty = Assembly(name, format)
-    empty.notes += notes
-    return empty.finished("no model response is recorded")
 
 
 def _request(logged: Logged) -> Request:

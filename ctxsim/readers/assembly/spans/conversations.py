@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
+from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript
@@ -75,7 +75,7 @@ def _of_pools(
                     whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
             yield _with_parent(transcript, parent)
     if not order:
-        yield nothing(source, format, notes)
+        yield from transcripts([], source, format, notes)
 
 
 def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:

@@ -213,20 +213,16 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
 def _of_prompt(message: Mapping[str, Any]) -> Message:
     """A message of Traceloop's attributes before it had `gen_ai.input.messages`."""
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role == "assistant" or "finish_reason" in message else "user"
     content = message.get("content")
     blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
-    text, media = text_and_media(blocks if isinstance(blocks, list) else content, _IMAGE)
-    said = Part(kind, text, media=media)
-    parts = [said] if text or media else []
-    for call in in_order(message.get("tool_calls")):
-        if isinstance(call, dict):
-            parts.append(call_part(call.get("name"), call.get("arguments"), call.get("id")))
-    return (
-        _result(role, message.get("tool_call_id"), said)
-        if role in ("tool", "function")
-        else Message(role, tuple(parts))
-    )
+    calls = [
+        call_part(call.get("name"), call.get("arguments"), call.get("id"))
+        for call in in_order(message.get("tool_calls"))
+        if isinstance(call, dict)
+    ]
+    by_model = role == "assistant" or "finish_reason" in message
+    said = blocks if isinstance(blocks, list) else content
+    return _said(role, "assistant" if by_model else "user", said, calls, message.get("tool_call_id"))
 
 
 def _of_event(event: Event) -> Message:
@@ -236,12 +232,17 @@ def _of_event(event: Event) -> Message:
     message = decoded(held.get("message"))
     inner = message if isinstance(message, dict) else held
     role = _OLD[event.name]
-    text, media = text_and_media(inner.get("content"), _IMAGE)
-    said = Part(_kind(role), text, media=media)
-    if role == "tool":
-        return _result(role, inner.get("id"), said)
-    parts = [said] if text or media else []
-    return Message(role, (*parts, *map(_call, _objects(decoded(inner.get("tool_calls"))))))
+    calls = map(_call, _objects(decoded(inner.get("tool_calls"))))
+    return _said(role, _kind(role), inner.get("content"), calls, inner.get("id"))
+
+
+def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
+    """A message of one content and the calls beside it, or the result of a call."""
+    text, media = text_and_media(content, _IMAGE)
+    said = Part(kind, text, media=media)
+    if role in ("tool", "function"):
+        return _result(role, call_id, said)
+    return Message(role, (*([said] if text or media else []), *calls))
 
 
 def _add(made: Caught, message: Message) -> None:

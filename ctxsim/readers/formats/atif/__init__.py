@@ -29,7 +29,7 @@ from ctxsim.readers.formats.atif.document import (
     Trajectory,
     ours,
 )
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 
 NAME = "atif"
@@ -61,8 +61,9 @@ def _read(name: str, where: str, value: Any, parent: str | None) -> Iterator[Tra
     trajectory = convert(value, Trajectory, where)
     yield _one(name, where, trajectory, parent)
     for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
-        named = inner.get("trajectory_id") if isinstance(inner, dict) else None
-        yield from _read(f"{name}#{named or number}", f"{where} sub-agent {number}", inner, name)
+        yield from _read(
+            f"{name}#{under(inner, 'trajectory_id') or number}", f"{where} sub-agent {number}", inner, name
+        )
 
 
 def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> Transcript:
@@ -97,9 +98,8 @@ class _Reading:
         if step.source == "agent" and step.llm_call_count != 0:
             self._response(step, held, where)
             return
-        managed = (step.extra or {}).get("context_management")
-        if isinstance(managed, dict) and managed.get("type") == BOUNDARY["type"] and self.assembly.calls:
-            self.assembly.compacted("")
+        if under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
+            self.assembly.compacted()
             self.assembly.compaction_note()
             self._results(step)
             return

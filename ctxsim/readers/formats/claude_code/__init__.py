@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, started_by, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
@@ -34,7 +34,7 @@ from ctxsim.readers.assembly.session_tree import (
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.told import ToldOfAgents
 from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -219,7 +219,7 @@ class _Conversation:
             new = [block for block in line.blocks if block not in blocks]
             blocks += new
             for block in new:
-                kind = block.get("type") if isinstance(block, dict) else ""
+                kind = under(block, "type")
                 if kind == "redacted_thinking" or (kind == "thinking" and not block.get("thinking")):
                     # Encrypted: known by its tokens only, which are recorded once for the whole response.
                     media = (Media("encrypted_reasoning", thinking_tokens),) if thinking_tokens else ()
@@ -279,7 +279,8 @@ class _Conversation:
         self._compacted("recorded compaction", str(metadata))
         kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
         seconds = metadata.duration_ms and metadata.duration_ms / 1000
-        self.assembly.compacted(metadata.how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
+        how = started_by(metadata.trigger)
+        self.assembly.compacted(how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
         self.whole_history, self.last_request = True, None
 
     def _cleared(self, calls: set[str]) -> bool:
@@ -297,7 +298,7 @@ class _Conversation:
         text = text_and_media(line.message.content if line.message else None, 0)[0]
         if not self.assembly.calls:
             self.assembly.notes.append(NO_HISTORY)
-        elif not any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions):
+        elif not self.assembly.compacted_now:
             self._compaction(Metadata())
         self.assembly.compacted(summary=[text])
         self.restoring = bool(self.assembly.calls)

@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.readers.assembly.anthropic_content import BilledUsage
 from ctxsim.readers.assembly.session_tree import Envelope, branch
-from ctxsim.transcript import StartedBy, Usage
+from ctxsim.transcript import Usage
 
 
 class _OutputDetails(msgspec.Struct):
@@ -98,11 +98,6 @@ class Metadata(msgspec.Struct, rename="camel"):
         said = [self.trigger or "", f"{self.pre_tokens} tokens" if self.pre_tokens else ""]
         said.append(f"{self.tokens_saved} saved" if self.tokens_saved else "")
         return ", ".join(part for part in said if part)
-
-    @property
-    def how(self) -> StartedBy:
-        """What started it, in our words."""
-        return "manual" if self.trigger == "manual" else "auto" if self.trigger == "auto" else ""
 
     def preserved(self, known: Iterable[str]) -> list[str]:
         """Return which of the known lines, in recorded order, it kept."""

@@ -28,7 +28,7 @@ from ctxsim.readers.formats.copilot.events import (
     parts,
     result,
 )
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "copilot-cli"
@@ -119,11 +119,10 @@ class _Session:
             case "tool.execution_complete":
                 agent.exchanges.give(result(convert(data, ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
-                model = data.get("newModel") or data.get("selectedModel") if isinstance(data, dict) else None
+                model = under(data, "newModel") or under(data, "selectedModel")
                 if isinstance(model, str):
                     self.main.exchanges.model = model
-                version = data.get("copilotVersion") if isinstance(data, dict) else None
-                if isinstance(version, str):
+                if isinstance(version := under(data, "copilotVersion"), str):
                     self.main.assembly.version = version
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, Compaction, where))
@@ -154,7 +153,7 @@ class _Session:
     def _user(self, agent: _Agent, message: UserMessage) -> None:
         media: list[Media] = []
         for attachment in message.attachments or []:
-            if isinstance(attachment, dict) and str(attachment.get("mimeType")).startswith("image/"):
+            if str(under(attachment, "mimeType")).startswith("image/"):
                 media.append(Media("image", IMAGE_TOKENS["openai"]))
             else:
                 self.left_out["attachment"] += 1
@@ -162,8 +161,8 @@ class _Session:
 
     def _response(self, agent: _Agent, message: AssistantMessage, event: Event) -> None:
         for call in message.tool_requests or []:
-            if isinstance(call.arguments, dict) and isinstance(call.arguments.get("prompt"), str):
-                self._prompts[call.tool_call_id] = call.arguments["prompt"]
+            if isinstance(prompt := under(call.arguments, "prompt"), str):
+                self._prompts[call.tool_call_id] = prompt
         call_id = agent.assembly.name.removeprefix(f"{self.name}#")
         if agent is not self.main and not agent.asked and call_id in self._prompts:
             agent.user(self._prompts[call_id])
@@ -204,4 +203,5 @@ def _compacted(agent: _Agent, compaction: Compaction) -> None:
     by = started_by(compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto"))
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
-    agent.exchanges.compacted(detail, by, summary, (), tokens or None, compaction.post_compaction_tokens)
+    agent.exchanges.compacted(detail)
+    agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)

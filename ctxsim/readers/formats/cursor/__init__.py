@@ -18,7 +18,7 @@ import msgspec
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.formats.cursor.composers import KEYS, conversations
-from ctxsim.readers.source import Sample, Source, convert, has
+from ctxsim.readers.source import Sample, Source, convert, has, under
 from ctxsim.readers.source.database import Database
 from ctxsim.transcript import Transcript
 
@@ -75,8 +75,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly = Assembly(source.name, NAME, _parent(source))
     for record in source.records(assembly.notes):
         if not _is_message(record.value):
-            kind = record.value.get("type") if isinstance(record.value, dict) else None
-            assembly.left_out[str(kind or "line without a type")] += 1
+            assembly.left_out[str(under(record.value, "type") or "line without a type")] += 1
             continue
         line = convert(record.value, _Line, record.where)
         content = [_renamed(block) for block in line.content]
@@ -85,7 +84,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _renamed(block: Any) -> Any:
-    kind = block.get("type") if isinstance(block, dict) else None
+    kind = under(block, "type")
     return block | {"type": _BLOCK_TYPES[kind]} if isinstance(kind, str) and kind in _BLOCK_TYPES else block
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent
+from ctxsim.readers.source import under
 from ctxsim.transcript import Media, StartedBy, Transcript
 
 _STARTED: Mapping[str, StartedBy] = {
@@ -97,7 +98,7 @@ class _Reading:
             return
         held = piece.result.get("content") if isinstance(piece.result, dict) else piece.result
         if isinstance(held, list):
-            held = [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
+            held = [one for one in held if for_agent(under(one, "annotations"))]
         text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
         self.assembly.result(text, piece.id, media=media)
 
@@ -125,8 +126,7 @@ class _Reading:
             case "redactedThinking":
                 return [Part("reasoning")]
             case "toolRequest" | "frontendToolRequest":
-                value = piece.called if isinstance(piece.called, dict) else {}
-                return [call_part(value.get("name"), value.get("arguments"), piece.id)]
+                return [call_part(under(piece.called, "name"), under(piece.called, "arguments"), piece.id)]
         self.skipped[piece.type] += 1
         return []
 

@@ -12,7 +12,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.stores import cell
-from ctxsim.readers.source import convert, convert_all
+from ctxsim.readers.source import convert, convert_all, under
 from ctxsim.transcript import Usage
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Content(msgspec.Struct):
 
 def for_agent(annotations: Any) -> bool:
     """Whether a piece with these annotations is sent to the model."""
-    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    audience = under(annotations, "audience")
     return not isinstance(audience, list) or "assistant" in audience
 
 

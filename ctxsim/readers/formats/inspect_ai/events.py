@@ -8,7 +8,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.formats.inspect_ai.messages import Message, ModelUsage, with_attachments
-from ctxsim.readers.source import compact_json, convert, convert_all, has
+from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 
 # What is no part of a conversation: a log has thousands of these.
 _OTHERS = (
@@ -85,7 +85,7 @@ class Walk:
         steps: list[str] = []
         for number, value in enumerate(convert(values, list[Any], f"{self._where} events {path}")):
             where = f"{self._where} event {path}{number}"
-            kind = value.get("event") if isinstance(value, dict) else None
+            kind = under(value, "event")
             match kind:
                 case "span_begin":
                     span = convert(value, Span, where)

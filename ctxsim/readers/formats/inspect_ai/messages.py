@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Usage
 
 
@@ -55,7 +55,7 @@ class Message(msgspec.Struct, dict=True):
     @property
     def summary(self) -> bool:
         """Whether this is the summary that a compaction put in place of the history."""
-        return isinstance(self.metadata, dict) and bool(self.metadata.get("summary"))
+        return bool(under(self.metadata, "summary"))
 
 
 class ModelUsage(msgspec.Struct):

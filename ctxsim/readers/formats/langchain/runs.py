@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.readers.assembly.requests import Caught, Logged
 from ctxsim.readers.formats.langchain.messages import Message, add_messages, is_message, kind_and_fields, response_parts
-from ctxsim.readers.source import compact_json, convert, time_s
+from ctxsim.readers.source import compact_json, convert, time_s, under
 from ctxsim.transcript import Usage
 
 
@@ -66,7 +66,8 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
         return None
     caught = Caught()
     add_messages(caught, messages, where, skipped)
-    caught.tools += [compact_json(tool) for tool in _tools(run.extra)]
+    tools = under(run.extra, "invocation_params", "tools")
+    caught.tools += map(compact_json, tools if isinstance(tools, list) else [])
     message = convert(kind_and_fields(reply)[1], Message, f"{where} output")
     usage = message.usage
     if usage is None and run.prompt_tokens:
@@ -77,7 +78,7 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
 
 def _message_lists(inputs: Any) -> list[Any]:
     """Return the messages of a request. Chat models take a batch of message lists, in practice of one."""
-    messages = inputs.get("messages") if isinstance(inputs, dict) else None
+    messages = under(inputs, "messages")
     while isinstance(messages, list) and messages and isinstance(messages[0], list):
         messages = messages[0]
     return messages if isinstance(messages, list) else []
@@ -85,14 +86,8 @@ def _message_lists(inputs: Any) -> list[Any]:
 
 def _reply(outputs: Any) -> Any:
     """Return the message of the first generation, or None."""
-    found = outputs.get("generations") if isinstance(outputs, dict) else None
+    found = under(outputs, "generations")
     while isinstance(found, list) and found:
         found = found[0]
-    message = found.get("message") if isinstance(found, dict) else None
+    message = under(found, "message")
     return message if is_message(message) else None
-
-
-def _tools(extra: Any) -> list[Any]:
-    parameters = extra.get("invocation_params") if isinstance(extra, dict) else None
-    tools = parameters.get("tools") if isinstance(parameters, dict) else None
-    return tools if isinstance(tools, list) else []

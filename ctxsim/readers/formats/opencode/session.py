@@ -11,7 +11,7 @@ from msgspec import field
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.source import compact_json, time_s
+from ctxsim.readers.source import compact_json, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 # Written beside the conversation: marks, snapshots of the files, and what the user interface shows.
@@ -74,7 +74,7 @@ class Info(msgspec.Struct):
     @property
     def aborted(self) -> bool:
         """Whether the user stopped the response, which then stays in the history."""
-        return isinstance(self.error, dict) and self.error.get("name") == "MessageAbortedError"
+        return bool(under(self.error, "name") == "MessageAbortedError")
 
 
 class _File(msgspec.Struct):

@@ -95,7 +95,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     files = sorted(_files(sample.folder), key=lambda file: (_time_s(file), file.name))
     damaged: list[InputError] = []
     made = list(transcripts(_records(files, notes, damaged), source.name, NAME, notes, one_run=True))
-    if damaged and not made:
+    if damaged and not any(one.calls for one in made):
         raise damaged[0]
     yield from made
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxsim.readers.assembly.spans import Attributes, Event, Span
 from ctxsim.readers.assembly.spans.span import flat
-from ctxsim.readers.source import has, time_s
+from ctxsim.readers.source import has, time_s, under
 
 ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
 """Columns of Phoenix's frame of spans; attributes are others."""
@@ -34,7 +34,7 @@ def is_row(value: Any) -> bool:
 
 def is_page(value: Any) -> bool:
     """Whether a JSON value is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
-    spans = value.get("data") if isinstance(value, dict) else None
+    spans = under(value, "data")
     names = dict.fromkeys(("span_id", "trace_id", "attributes", "start_time_unix_nano"), object)
     return isinstance(spans, list) and any(has(span, **names) for span in spans)
 
@@ -68,7 +68,7 @@ def key_of(span: Span) -> str:
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, dict) else None
+    found = under(value, name)
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
