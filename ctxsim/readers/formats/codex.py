@@ -19,7 +19,7 @@ from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
-from ctxsim.readers.assembly.responses_items import Exchanges
+from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Transcript, Usage
 

@@ -17,8 +17,7 @@ from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_mes
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
-from ctxsim.readers.assembly.responses_body import ApiUsage, Document, add_request
-from ctxsim.readers.assembly.responses_items import Exchanges
+from ctxsim.readers.assembly.responses import ApiUsage, Document, Exchanges, add_request
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Usage
 

@@ -18,14 +18,16 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, threads
-from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
-from ctxsim.readers.formats.inspect_ai.messages import (
+from ctxsim.readers.formats.inspect_ai.events import (
+    Compaction,
     Message,
+    ModelEvent,
+    Walk,
     add_message,
     image_tokens,
     response_parts,
     with_attachments,
-)
+)  # fmt: skip
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.values import json_document
