@@ -67,20 +67,16 @@ class Exchanges:
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self._parts: list[Part] = []
+        self.parts: list[Part] = []
+        """Those of the open response, which `close` would end; none if there is no such."""
         self._hosted: list[Result] = []
         self._inputs: list[Result | Part] = []
         self._usage: Usage | None = None
         self._whole = False
 
-    @property
-    def open(self) -> bool:
-        """Whether there is a response that `close` would end."""
-        return bool(self._parts)
-
     def usage(self, usage: Usage) -> bool:
         """Give the open response its usage, which ends it. False if there is none that lacks one."""
-        if not self._parts or self._usage:
+        if not self.parts or self._usage:
             return False
         self._usage, self._whole = usage, True
         return True
@@ -121,7 +117,7 @@ class Exchanges:
 
     def close(self) -> None:
         """End the open response, if any, and let what stands after it follow."""
-        if self._parts:
+        if self.parts:
             parts = self._sized_parts()
             self.assembly.response(parts, self._usage, self._time_s, self._model, self._comparable)
         waiting = [*self._hosted, *self._inputs]
@@ -157,14 +153,14 @@ class Exchanges:
         """The model made a part at that time."""
         if self._inputs or self._whole:
             self.close()
-        if not self._parts:
+        if not self.parts:
             self._time_s, self._model, self._comparable = time_s, self.model, self.comparable
             self._usage, self._next_usage = self._next_usage, None
-        self._parts.append(part)
+        self.parts.append(part)
 
     def give(self, entry: Result | Part) -> None:
         """The model is given a result or a user text with the next request."""
-        if self._parts:
+        if self.parts:
             self._inputs.append(entry)
         elif isinstance(entry, Result):
             self.assembly.result(entry.text, entry.call_id, media=entry.media)
@@ -179,7 +175,7 @@ class Exchanges:
             self.give(Part("user", text, media=media))
         elif item.role not in ("system", "developer"):
             raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
-        elif self._parts or self.assembly.calls:
+        elif self.parts or self.assembly.calls:
             note = "a system or developer message in mid-conversation is kept as user text"
             if note not in self.assembly.notes:
                 self.assembly.notes.append(note)
@@ -211,8 +207,8 @@ class Exchanges:
 
     def _sized_parts(self) -> list[Part]:
         """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
-        hidden = [number for number, part in enumerate(self._parts) if part.kind == "reasoning" and not part.text]
-        parts = list(self._parts)
+        hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
+        parts = list(self.parts)
         if not hidden:
             return parts
         tokens = self._usage.reasoning_tokens if self._usage else None

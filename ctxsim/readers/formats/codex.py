@@ -215,7 +215,7 @@ class _Rollout:
     def _count(self, count: _TokenCount) -> None:
         last, total = count.last, count.total
         self.assembly.window = count.window or self.assembly.window
-        if last and not last.input_tokens and self.assembly.compacted_now and not self.exchanges.open:
+        if last and not last.input_tokens and self.assembly.compacted_now and not self.exchanges.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
         if last is None or not last.input_tokens or (total is not None and total == self._total):
@@ -224,7 +224,7 @@ class _Rollout:
         self._total = total
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
-            self._count_first = not self.exchanges.open and self.assembly.calls == self._calls_before
+            self._count_first = not self.exchanges.parts and self.assembly.calls == self._calls_before
         used = self.exchanges.announce if self._count_first else self.exchanges.usage
         self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 

@@ -194,7 +194,7 @@ class _Session:
                 self.left_out[event.type] += 1
 
     def transcripts(self) -> Iterator[Transcript]:
-        if not self.main.exchanges.open and not self.main.assembly.calls:
+        if not self.main.exchanges.parts and not self.main.assembly.calls:
             self.main.assembly.notes.append("no response of a model is recorded")
         yield self.main.transcript()
         for agent in self._agents.values():

@@ -210,25 +210,11 @@ def _response_parts(message: _Message) -> list[Part]:
         elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
             text, media = text_and_media([block], IMAGE_TOKENS["openai"])
             parts += [Part("assistant", text, media=media)] if text or media else []
-    written = _written_arguments(extra)
+    written = chat_messages.written_arguments(extra.get("tool_calls"))
     for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:
         arguments = written.get(call.id or "") or compact_json(call.args)
         parts.append(Part("tool_call", arguments, call.name or "", call.id or ""))
     return parts
-
-
-def _written_arguments(extra: dict[str, Any]) -> dict[str, str]:
-    """By id the arguments as the model wrote them, where the provider's own form was kept too."""
-    try:
-        calls = msgspec.convert(extra.get("tool_calls") or [], list[chat_messages.ToolCall])
-    except msgspec.ValidationError:
-        # Another provider's form; `tool_calls` of the message has the same, parsed.
-        return {}
-    return {
-        call.id: call.function.arguments
-        for call in calls
-        if call.id and call.function and isinstance(call.function.arguments, str)
-    }
 
 
 def _is_run(value: Any) -> bool:

@@ -97,7 +97,10 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             assembly.system.append(text)
         elif entry.is_demo:
             counts["message(s) of a demonstration are part of the request: kept as user texts"] += 1
-            calls = [compact_json(msgspec.to_builtins(call)) for call in entry.tool_calls or []]
+            calls = [
+                compact_json({"function": msgspec.to_builtins(call.function), "id": call.id})
+                for call in entry.tool_calls or []
+            ]
             assembly.user(Part("user", "\n".join([text, *calls]), media=media))
         elif entry.role == "assistant" and _is_exit(entry):
             counts["message(s) with which the agent gave up left out: no model made them"] += 1

@@ -17,10 +17,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly.chat_messages import Reply, written_arguments
 from ctxsim.readers.assembly.conversations import trial_name
-from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "tau2-bench"
@@ -31,19 +31,9 @@ READS = "The agent's side of every simulation, with the provider's usage; the po
 NOT_READ = "The simulated user's own tools and usage, rewards, and the template that the agent puts around the policy."
 
 
-class _ToolCall(msgspec.Struct):
-    name: str
-    arguments: Any = None
-    id: str = ""
-    requestor: str = "assistant"
-
-
-class Message(msgspec.Struct):
-    """One message; a tool message has the call's id as its own `id`."""
-
+class _Message(Reply, kw_only=True):
     role: Literal["system", "user", "assistant", "tool"]
-    content: str | list[Any] | None = None
-    tool_calls: list[_ToolCall] | None = None
+    # Of a result it is the call's.
     id: str | None = None
     requestor: str = "assistant"
     usage: dict[str, Any] | None = None
@@ -91,7 +81,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
-        message = convert(value, Message, f"{where} message {number}")
+        message = convert(value, _Message, f"{where} message {number}")
         text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
         match message.role:
             case "assistant" if number == 0 and message.usage is None and not message.tool_calls:
@@ -105,9 +95,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 retried += bool(message.errors)
                 # The time is when the response was there, not when the request was sent.
                 time = time_s(message.timestamp)
-                assembly.response(
-                    _parts(message, text), _usage(message), time, info.llm or "", comparable=not message.errors
-                )
+                assembly.response(_parts(message), _usage(message), time, info.llm or "", comparable=not message.errors)
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
             case "tool":
@@ -136,35 +124,15 @@ def _add_head(assembly: Assembly, info: _Info) -> None:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
 
 
-def _usage(message: Message) -> Usage | None:
+def _usage(message: _Message) -> Usage | None:
     if message.prompt_tokens is None:
         return None
     return Usage(message.prompt_tokens, message.completion_tokens).costing(dollars(message.cost))
 
 
-def _parts(message: Message, text: str) -> list[Part]:
-    raw = _raw_arguments(message.raw_data)
-    parts = [Part("reasoning", message.reasoning)] if isinstance(message.reasoning, str) and message.reasoning else []
-    if text:
-        parts.append(Part("assistant", text))
+def _parts(message: _Message) -> list[Part]:
+    message.reasoning_content = message.reasoning if isinstance(message.reasoning, str) else None
+    written = written_arguments(under(message.raw_data, "message", "tool_calls"))
     for call in message.tool_calls or []:
-        written = raw.get((call.id, call.name))
-        parts.append(Part("tool_call", written or compact_json(call.arguments), call.name, call.id))
-    return parts
-
-
-def _raw_arguments(raw_data: Any) -> dict[tuple[str, str], str]:
-    """Return the arguments as the model wrote them, by id and name: spaces are tokens too."""
-    given = under(raw_data, "message", "tool_calls")
-    try:
-        calls = convert_all(given if isinstance(given, list) else [], _RawCall, "raw_data")
-    except InputError:
-        # A copy for debugging that no transcript depends on: `tool_calls` has the same, decoded.
-        return {}
-    return {(call.id, call.name): call.arguments for call in calls}
-
-
-class _RawCall(msgspec.Struct):
-    name: str = msgspec.field(name="function.name")
-    arguments: str = msgspec.field(name="function.arguments")
-    id: str = ""
+        call.arguments = written.get(call.id or "") or call.arguments
+    return message.parts()

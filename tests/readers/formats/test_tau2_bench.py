@@ -101,7 +101,7 @@ def test_the_agents_side_of_a_dialogue(tmp_path: Path) -> None:
 
 def test_arguments_as_the_model_wrote_them(tmp_path: Path) -> None:
     function = {"name": "find", "arguments": '{"phone":  "5"}'}
-    raw = {"message": {"tool_calls": [{"id": "c1", "function": function}, {"id": "c2", "function": {"name": "g"}}]}}
+    raw = {"message": {"tool_calls": [{"id": "c1", "function": function}, {"id": "c2", "function": "g"}]}}
     calls = [call("find", "c1", phone="5")]
     whole = {"message": {"tool_calls": [{"id": "c1", "function": function}]}}
     assert one(tmp_path, document(said("assistant", "", (9, 1), tool_calls=calls, raw_data=whole))).items[0].text == (

@@ -1,6 +1,6 @@
 """One session of Goose: its messages as the requests and responses that they stand for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent
@@ -15,31 +15,44 @@ _STARTED: Mapping[str, StartedBy] = {
 
 def transcript(name: str, format: str, parent: str | None, session: Session) -> Transcript:
     """Return a session as a transcript."""
-    return _Reading(Assembly(name, format, parent), session).all()
+    messages = _sent(session.messages)
+    groups = list(_groups(messages))
+    assembly = Assembly(name, format, parent)
+    if unsent := len(session.messages) - len(messages):
+        assembly.left_out["message that only the user sees"] = unsent
+    return _Reading(assembly, session, sum(map(_is_response, groups))).all(groups)
 
 
 class _Reading:
-    def __init__(self, assembly: Assembly, session: Session) -> None:
+    def __init__(self, assembly: Assembly, session: Session, responses: int) -> None:
         self.assembly = assembly
         self.session = session
         self.skipped = assembly.left_out
-        self.messages = _sent(session.messages)
-        if unsent := len(session.messages) - len(self.messages):
-            self.skipped["message that only the user sees"] = unsent
-        self.responses = _responses(self.messages)
         # Each request of the conversation is one line of the ledger, or nobody knows which line is whose.
-        self.spent = iter(session.spent if len(session.spent) == len(self.responses) else [])
+        self.spent = iter(session.spent if len(session.spent) == responses else [])
+        self.responses = responses
         self.summarized = 0
         self.whole = True
 
-    def all(self) -> Transcript:
+    def all(self, groups: list[list[Message]]) -> Transcript:
         assembly, session = self.assembly, self.session
         assembly.window = session.model.context_limit
-        number = 0
-        while number < len(self.messages):
-            number = self._one(number)
-        if session.spent and len(session.spent) != len(self.responses):
-            stored = f"where {len(self.responses)} response(s) are stored"
+        copied = False
+        for group, after in zip(groups, [*groups[1:], []], strict=True):
+            if copied:
+                copied = False
+            elif _starts_over(group):
+                copied = self._compaction(group[0], group[1], after)
+            elif _is_response(group):
+                self._response(group)
+            elif not group[0].shown.user_visible and group[0].only_text:
+                self.summarized += 1
+                self.whole = False
+                assembly.user(group[0].text)
+            else:
+                self._user(group[0])
+        if session.spent and len(session.spent) != self.responses:
+            stored = f"where {self.responses} response(s) are stored"
             assembly.notes.append(f"usage left out: the ledger has {len(session.spent)} request(s) {stored}")
         if not any(one.usage and one.usage.cost_usd for one in session.spent):
             assembly.cost_usd = session.cost_usd
@@ -48,34 +61,16 @@ class _Reading:
             assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
         return assembly.finished("no response of the model in this session")
 
-    def _one(self, number: int) -> int:
-        """Read the message with that number, and what belongs to it; return the number of the next."""
-        messages = self.messages
-        message = messages[number]
-        if _starts_over(messages, number):
-            return self._compaction(number)
-        if number in self.responses:
-            return self._response(number, self.responses[number])
-        if not message.shown.user_visible and message.only_text:
-            self.summarized += 1
-            self.whole = False
-            self.assembly.user(message.text)
-        else:
-            self._user(message)
-        return number + 1
-
-    def _compaction(self, number: int) -> int:
-        """A summary and the word to continue; a copy of the user's last text may follow, which then was kept."""
+    def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:
+        """A summary and the word to continue. True if a copy of the user's last text follows, which then was kept."""
         assembly = self.assembly
-        summary, word = self.messages[number : number + 2]
-        after = self.messages[number + 2 : number + 3]
         copied = after[0].text if after and after[0].role == "user" and after[0].only_text else None
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
         started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
         assembly.compaction_note()
         self.whole = True
-        return number + 2 + len(kept)
+        return bool(kept)
 
     def _user(self, message: Message) -> None:
         parts: list[Part] = []
@@ -102,9 +97,8 @@ class _Reading:
         text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
         self.assembly.result(text, piece.id, media=media)
 
-    def _response(self, number: int, end: int) -> int:
+    def _response(self, messages: list[Message]) -> None:
         """A response in one or several messages, with the results between them."""
-        messages = self.messages[number:end]
         parts: list[Part] = []
         for message in messages:
             for piece in message.content if message.role == "assistant" else ():
@@ -115,7 +109,6 @@ class _Reading:
         for message in messages:
             if message.role == "user":
                 self._user(message)
-        return end
 
     def _part(self, piece: Content) -> list[Part]:
         match piece.type:
@@ -136,8 +129,7 @@ def _sent(messages: list[Message]) -> list[Message]:
 
     And those with tool calls and results: what hides them is a summary of theirs that was written later.
     """
-    starts = (number for number in range(len(messages)) if _starts_over(messages, number))
-    last = max(starts, default=-1)
+    last = max((number for number in range(len(messages)) if _starts_over(messages[number : number + 2])), default=-1)
     of_tools = ("toolRequest", "frontendToolRequest", "toolResponse")
     return [
         message
@@ -146,37 +138,34 @@ def _sent(messages: list[Message]) -> list[Message]:
     ]
 
 
-def _starts_over(messages: list[Message], number: int) -> bool:
-    """Whether a compaction's two messages stand here: a summary as the user's, and the assistant's word to go on."""
-    both = messages[number : number + 2]
+def _starts_over(both: list[Message]) -> bool:
+    """Whether these are a compaction's two messages: a summary as the user's, and the assistant's word to go on."""
     hidden = all(message.only_text and not message.shown.user_visible for message in both)
     return hidden and [message.role for message in both] == ["user", "assistant"]
 
 
-def _responses(messages: list[Message]) -> dict[int, int]:
-    """Return where each response begins, and the number of the message after it and its results."""
-    found: dict[int, int] = {}
-    number = 0
-    while number < len(messages):
-        if _starts_over(messages, number):
-            number += 2
-            continue
-        if messages[number].role != "assistant" or not _says_something(messages[number]):
-            number += 1
-            continue
-        start, own = number, messages[number].id
-        number += 1
-        while number < len(messages) and _goes_on(messages, number, own):
-            number += 1
-        found[start] = number
-    return found
+def _groups(messages: list[Message]) -> Iterator[list[Message]]:
+    """What belongs together: the two of a compaction, a response with the results between its messages."""
+    start = 0
+    while start < len(messages):
+        end = start + 1
+        if _starts_over(messages[start : start + 2]):
+            end += 1
+        elif _is_response(messages[start:end]):
+            while end < len(messages) and _goes_on(messages[end - 1], messages[end], messages[start].id):
+                end += 1
+        yield messages[start:end]
+        start = end
 
 
-def _goes_on(messages: list[Message], number: int, own: str) -> bool:
+def _is_response(group: list[Message]) -> bool:
+    return group[0].role == "assistant" and _says_something(group[0])
+
+
+def _goes_on(before: Message, message: Message, own: str) -> bool:
     """Whether a message is of the response with that id, or a result of its calls."""
-    message = messages[number]
     if message.role == "assistant":
-        return _says_something(message) and (message.id == own or messages[number - 1].role == "assistant")
+        return _says_something(message) and (message.id == own or before.role == "assistant")
     return any(piece.type == "toolResponse" for piece in message.content)
 
 
