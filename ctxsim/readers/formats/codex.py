@@ -37,19 +37,18 @@ class _Line(msgspec.Struct):
     timestamp: Any = None
 
 
-class Meta(msgspec.Struct):
-    """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
-
+class _Meta(msgspec.Struct):
     cli_version: str = ""
     cwd: str = ""
     base_instructions: str = field(default="", name="base_instructions.text")
+    # Of old versions: the user's own, from AGENTS.md.
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
     source: Any = None
 
 
-class Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct):
     """Token counts in the order of `Usage`; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
 
     input_tokens: int = 0
@@ -62,18 +61,14 @@ class Tokens(msgspec.Struct):
 
 class _TokenCount(msgspec.Struct):
     # The event also comes with mere changes of the rate limits: then all is missing or repeated.
-    total: Tokens | None = field(default=None, name="info.total_token_usage")
-    last: Tokens | None = field(default=None, name="info.last_token_usage")
+    total: _Tokens | None = field(default=None, name="info.total_token_usage")
+    last: _Tokens | None = field(default=None, name="info.last_token_usage")
     window: int | None = field(default=None, name="info.model_context_window")
+    started_window: int | None = field(default=None, name="model_context_window")
 
 
-class _Started(msgspec.Struct):
-    model_context_window: int | None = None
-
-
-class Compacted(msgspec.Struct):
-    """A compaction: the new history, whole; before 0.50 or so only the summary."""
-
+class _Compacted(msgspec.Struct):
+    # The new history, whole; before 0.50 or so only the summary.
     message: str | None = None
     replacement_history: list[Any] | None = None
 
@@ -129,8 +124,8 @@ class _Rollout:
         self.assembly = Assembly(source.name, NAME)
         self.exchanges = Exchanges(self.assembly)
         self.left_out = self.assembly.left_out
-        self._meta: Meta | None = None
-        self._total: Tokens | None = None
+        self._meta: _Meta | None = None
+        self._total: _Tokens | None = None
         self._tokens = 0
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
@@ -153,16 +148,16 @@ class _Rollout:
                 if has(line.payload, model=str):
                     self.exchanges.model = line.payload["model"]
             case "session_meta":
-                self._session(convert(line.payload, Meta, where))
+                self._session(convert(line.payload, _Meta, where))
             case "compacted":
-                self._compacted(convert(line.payload, Compacted, where), where)
+                self._compacted(convert(line.payload, _Compacted, where), where)
             case _:
                 self.left_out[line.type] += 1
 
     def add_bare(self, record: Record) -> None:
         """Add a line of the first versions: the header, or an item without wrapper, or a state."""
         if self._meta is None:
-            self._session(convert(record.value, Meta, record.where))
+            self._session(convert(record.value, _Meta, record.where))
         elif has(record.value, record_type=object):
             self.left_out[f"record_type {record.value['record_type']}"] += 1
         else:
@@ -170,7 +165,7 @@ class _Rollout:
 
     def transcript(self) -> Transcript:
         self.exchanges.finish()
-        assembly, meta = self.assembly, self._meta or Meta()
+        assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
         if self._spare:
             assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
@@ -186,7 +181,7 @@ class _Rollout:
         assembly.system.append(meta.instructions)
         return assembly.transcript()
 
-    def _session(self, meta: Meta) -> None:
+    def _session(self, meta: _Meta) -> None:
         if self._meta is None:
             self._meta = meta
             tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
@@ -208,8 +203,7 @@ class _Rollout:
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
             if kind in ("task_started", "turn_started"):
-                started = convert(payload, _Started, where)
-                self.assembly.window = started.model_context_window or self.assembly.window
+                self.assembly.window = convert(payload, _TokenCount, where).started_window or self.assembly.window
             self.left_out[f"event {kind}"] += 1
 
     def _count(self, count: _TokenCount) -> None:
@@ -228,7 +222,7 @@ class _Rollout:
         used = self.exchanges.announce if self._count_first else self.exchanges.usage
         self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 
-    def _compacted(self, compacted: Compacted, where: str) -> None:
+    def _compacted(self, compacted: _Compacted, where: str) -> None:
         # A count that is still unused belongs to the request for the summary.
         self._spare += self.exchanges.withdraw()
         self.exchanges.close()
@@ -262,7 +256,7 @@ def _newest_user_texts(items: Sequence[Item]) -> list[int]:
     return kept[::-1]
 
 
-def _parent(source: Source, meta: Meta) -> str | None:
+def _parent(source: Source, meta: _Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
     spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)

@@ -28,9 +28,8 @@ READS = "Chat messages, reasoning, the system prompt and the tools where they ar
 NOT_READ = "The SQLite database of sessions; usage and times of messages are not in these files."
 
 
-class Message(chat_messages.Message):
-    """A chat message; reasoning stands in two fields, the tool's name in one of its own."""
-
+class _Message(chat_messages.Message):
+    # Instead of `reasoning_content` and `name`, or beside them.
     reasoning: str | None = None
     tool_name: str | None = None
 
@@ -58,7 +57,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if not isinstance(role, str) or role not in chat_messages.ROLES:
             assembly.left_out[role if isinstance(role, str) else "entry without a role"] += 1
             continue
-        message = convert(value, Message, f"{source.name} message {number}")
+        message = convert(value, _Message, f"{source.name} message {number}")
         if message.role == "assistant":
             message.reasoning_content = message.reasoning_content or message.reasoning
             assembly.response(message.parts(), model=session.model)

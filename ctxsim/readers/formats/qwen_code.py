@@ -49,13 +49,11 @@ class _Message(msgspec.Struct):
     role: str = ""
 
 
-class UsageMetadata(GeminiUsage, rename="camel"):
-    """Gemini's usage with the sum of all."""
-
+class _Usage(GeminiUsage, rename="camel"):
     total_token_count: int | None = None
 
     def request(self) -> Usage | None:
-        """Return the usage of the request, or None if it holds no numbers."""
+        """The usage of the request, or None if it holds no numbers."""
         if not self.prompt_token_count:
             return None
         # Whether thoughts are part of the candidates depends on the provider; the total has both.
@@ -74,7 +72,7 @@ class _Compression(msgspec.Struct):
 class _Line(session_tree.Envelope):
     message: _Message | None = None
     model: str | None = None
-    usage_metadata: UsageMetadata | None = None
+    usage_metadata: _Usage | None = None
     system_payload: dict[str, Any] | None = None
     decoded: list[ApiPart] = msgspec.field(default_factory=list)
     """The parts of the message, and of further lines with the same uuid."""

@@ -34,19 +34,16 @@ READS = "Requests with system prompt and tools, responses, provider usage and ti
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
-class Pair(msgspec.Struct):
-    """One entry of a log. The time is that of the request where the log tells it.
-
-    `session`, `kind` and `compacted` are what `ctxsim serve` writes: whose request it is, whether it is one of the
-    conversation, and whether the history before it was shortened.
-    """
-
+class _Pair(msgspec.Struct):
     request: dict[str, Any]
     response: Any = None
+    # The first of these that there is; that of the request where the log tells it.
+    start_time: str | float | None = None
     sent: str | float | None = msgspec.field(default=None, name="request.timestamp")
     timestamp: str | float | None = None
-    start_time: str | float | None = None
     created_at: str | float | None = None
+    # What `ctxsim serve` writes: whose request it is, whether it is one of the conversation, and whether the history
+    # before it was shortened.
     session: str = ""
     kind: str = "main"
     compacted: bool = False
@@ -98,7 +95,7 @@ def _logs(entries: Iterator[tuple[str, Any]], notes: list[str]) -> Iterator[Logg
     waiting: tuple[str, _Line] | None = None
     for where, value in entries:
         if _is_pair(value):
-            pair = convert(value, Pair, where)
+            pair = convert(value, _Pair, where)
             times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":

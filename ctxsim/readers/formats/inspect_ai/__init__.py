@@ -63,8 +63,13 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per thread of each sample."""
+    if sample.members:
+        samples = _archived(source, sample)
+    else:
+        listed = convert(sample.document.get("samples") or [], list[Any], f"{source.name} samples")
+        samples = ((f"{source.name} sample {number}", value) for number, value in enumerate(listed))
     empty = True
-    for where, value in _archived(source, sample) if sample.members else _listed(source, sample.document):
+    for where, value in samples:
         empty = False
         yield from _transcripts(source, where, convert(value, EvalSample, where))
     if empty:
@@ -72,11 +77,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         assembly.head_recorded = True
         assembly.notes.append("the log has no samples: its run was not finished, or it is a header alone")
         yield assembly.transcript()
-
-
-def _listed(source: Source, log: Any) -> Iterator[tuple[str, Any]]:
-    for number, value in enumerate(convert(log.get("samples") or [], list[Any], f"{source.name} samples")):
-        yield f"{source.name} sample {number}", value
 
 
 def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:

@@ -21,12 +21,6 @@ class ToolCall(msgspec.Struct):
     id: str = ""
 
 
-class ToolError(msgspec.Struct):
-    """Why a call failed; providers are sent this message in place of the content."""
-
-    message: str = ""
-
-
 class Message(msgspec.Struct, dict=True):
     """One message. User messages, too, can name calls, by a list of ids."""
 
@@ -35,7 +29,8 @@ class Message(msgspec.Struct, dict=True):
     tool_calls: list[ToolCall] | None = None
     tool_call_id: Any = None
     function: str | None = None
-    error: ToolError | None = None
+    # Why a call failed; providers are sent its message in place of the content.
+    error: dict[str, Any] | None = None
     tool_error: str | None = None
     metadata: Any = None
 
@@ -118,7 +113,7 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
             if text or media:
                 assembly.user(Part("user", text, media=media))
         case "tool":
-            error = message.error.message if message.error else message.tool_error
+            error = str(message.error.get("message") or "") if message.error else message.tool_error
             call_id = message.tool_call_id if isinstance(message.tool_call_id, str) else ""
             assembly.result(error or text, call_id, message.function or "", media)
         case "assistant":
@@ -130,13 +125,13 @@ def response_parts(message: Message, image: int, reasoning_tokens: int | None = 
     parts: list[Part] = []
     for block in message.blocks:
         if block.get("type") == "reasoning":
+            hidden = (Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ()
             if not block.get("redacted"):
                 parts.append(Part("reasoning", str(block.get("reasoning") or "")))
-                continue
-            hidden = (Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ()
-            parts.append(Part("reasoning", "", media=hidden))
-            # The recorded number is that of the whole response.
-            reasoning_tokens = None
+            else:
+                parts.append(Part("reasoning", media=hidden))
+                # The recorded number is that of the whole response.
+                reasoning_tokens = None
             continue
         text, media = text_and_media([block], image)
         if text or media:
