@@ -16,11 +16,6 @@ from ctxsim.transcript import Usage
 class Turn(msgspec.Struct):
     """A message as agents keep it; `content` is a string or a list of blocks."""
 
-    role: Literal["user", "assistant"]
-    content: str | list[Any] | None = None
-
-
-class _Message(msgspec.Struct):
     role: Literal["user", "assistant", "system"]
     content: str | list[Any] | None = None
 
@@ -95,11 +90,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add the messages of a request. Raises InputError with the message's number for one that doesn't fit."""
     for number, value in enumerate(values):
         place = f"{where} message {number}"
-        message = convert(value, _Message, place)
-        if message.role == "system":
-            assembly.system.append(text_and_media(message.content, 0)[0])
-        else:
-            add_turn(assembly, Turn(message.role, message.content), place)
+        add_turn(assembly, convert(value, Turn, place), place)
 
 
 def add_turn(
@@ -112,7 +103,9 @@ def add_turn(
     comparable: bool = True,
 ) -> None:
     """Add a user's message, or a response of the model with what the log says of its request."""
-    if turn.role == "user":
+    if turn.role == "system":
+        assembly.system.append(text_and_media(turn.content, 0)[0])
+    elif turn.role == "user":
         add_user_content(assembly, turn.content, where)
     else:
         assembly.response(response_parts(turn.content, where), usage, time_s, model, comparable)

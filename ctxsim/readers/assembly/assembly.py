@@ -1,7 +1,7 @@
 """From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Med
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One block of a response or of a user message, before it has a place."""
+    """One block of a response or of a user message, or the result of a call, before it has a place."""
 
     kind: Kind
     text: str = ""
@@ -127,6 +127,13 @@ class Assembly:
         if not self._unanswered:
             self._flush()
 
+    def give(self, part: Part) -> None:
+        """What the model is given: the result of a tool call, or a user message of one part."""
+        if part.kind == "tool_result":
+            self.result(part.text, part.call_id, part.tool, part.media)
+        else:
+            self.user(part)
+
     def compacted(
         self,
         started_by: StartedBy = "",
@@ -161,6 +168,15 @@ class Assembly:
     def cleared(self, place: int) -> None:
         """Requests from the next call on go without the text of the tool result at that place."""
         self._cleared.append((len(self._calls) + 1, place))
+
+    def cleared_of(self, calls: Collection[str]) -> bool:
+        """Requests from the next call on go without the results of these calls. False before the first, or if none is
+        there.
+        """
+        found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in calls]
+        for place in found if self._calls else ():
+            self.cleared(place)
+        return bool(found and self._calls)
 
     def compaction_note(self, detail: str = "", after: str = "", what: str = "compaction") -> None:
         """Note that the agent shortened its history before the next call."""

@@ -41,14 +41,6 @@ class ApiItem(msgspec.Struct):
     tools: list[Any] | None = None
 
 
-class Result(msgspec.Struct, frozen=True):
-    """What a tool gave back, before it has a place."""
-
-    text: str
-    call_id: str
-    media: tuple[Media, ...] = ()
-
-
 class Exchanges:
     """Groups a flat list of items: whatever the model made between two requests is one response.
 
@@ -69,8 +61,8 @@ class Exchanges:
     def _start_anew(self) -> None:
         self.parts: list[Part] = []
         """Those of the open response, which `close` would end; none if there is no such."""
-        self._hosted: list[Result] = []
-        self._inputs: list[Result | Part] = []
+        self._hosted: list[Part] = []
+        self._inputs: list[Part] = []
         self._usage: Usage | None = None
         self._whole = False
 
@@ -122,8 +114,8 @@ class Exchanges:
             self.assembly.response(parts, self._usage, self._time_s, self._model, self._comparable)
         waiting = [*self._hosted, *self._inputs]
         self._start_anew()
-        for entry in waiting:
-            self.give(entry)
+        for part in waiting:
+            self.give(part)
 
     def compacted(self, detail: str = "") -> None:
         """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
@@ -158,14 +150,12 @@ class Exchanges:
             self._usage, self._next_usage = self._next_usage, None
         self.parts.append(part)
 
-    def give(self, entry: Result | Part) -> None:
+    def give(self, part: Part) -> None:
         """The model is given a result or a user text with the next request."""
         if self.parts:
-            self._inputs.append(entry)
-        elif isinstance(entry, Result):
-            self.assembly.result(entry.text, entry.call_id, media=entry.media)
+            self._inputs.append(part)
         else:
-            self.assembly.user(entry)
+            self.assembly.give(part)
 
     def _message(self, item: ApiItem, where: str, time_s: float | None) -> None:
         text, media = text_and_media(item.content, IMAGE)
@@ -203,7 +193,7 @@ class Exchanges:
             self._hosted.append(_result(hosted, call_id))
         elif kind == "image_generation_call" and item.result:
             # The picture as base64: its tokens go by the image rule.
-            self._hosted.append(Result("", call_id, (Media("image", IMAGE),)))
+            self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
 
     def _sized_parts(self) -> list[Part]:
         """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
@@ -225,17 +215,17 @@ def is_known(kind: str) -> bool:
     return kind in ("message", "agent_message", "reasoning", "additional_tools") or kind.endswith(("_call", "_output"))
 
 
-def _output(item: ApiItem) -> Result:
+def _output(item: ApiItem) -> Part:
     # The output of a local shell call names its call by `id`, all others by `call_id`.
     call_id = item.call_id or (item.id if item.type == "local_shell_call_output" else None)
     # A tool search gives definitions.
     return _result(item.output if item.tools is None else compact_json(item.tools), call_id or "")
 
 
-def _result(output: Any, call_id: str) -> Result:
+def _result(output: Any, call_id: str) -> Part:
     # One block by itself is a list of one.
     text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
-    return Result(text, call_id, media)
+    return Part("tool_result", text, call_id=call_id, media=media)
 
 
 def _reasoning_text(content: str | list[Any] | None) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
-from ctxsim.readers.assembly.responses import Exchanges, Result
+from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -281,8 +281,8 @@ def _parts(message: _AssistantMessage) -> list[Part]:
     return made
 
 
-def _result(done: _ToolComplete) -> Result:
+def _result(done: _ToolComplete) -> Part:
     """What the model was sent for a call: the short form of the output, or the error."""
     text = done.error if done.content is None else done.content
     _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
-    return Result(text, done.tool_call_id, media)
+    return Part("tool_result", text, call_id=done.tool_call_id, media=media)

@@ -199,7 +199,9 @@ class _Conversation:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))
                 self.assembly.compacted("", new, kept)
             else:
-                self._masked(place.value)
+                # The outputs of these messages' calls are masked in later requests.
+                calls = {str(call.get("id")) for message in place.value for call in message.get("toolCalls") or []}
+                self.assembly.cleared_of(calls)
             return
         kind = under(place.value, "type")
         if kind == "user":
@@ -234,13 +236,6 @@ class _Conversation:
             yield from (("assistant", part.text) for part in response_parts(parts) if part.kind == "assistant")
             yield from (("tool_call", compact_json(call.args)) for call in message.tool_calls or [])
             yield from (("tool_result", self._result(call)[0]) for call in message.tool_calls or [])
-
-    def _masked(self, messages: list[Any]) -> None:
-        """The outputs of these messages' calls are masked in later requests."""
-        calls = {str(call.get("id")) for message in messages for call in message.get("toolCalls") or []}
-        for item in self.assembly.items if self.assembly.calls else ():
-            if item.kind == "tool_result" and item.call_id in calls:
-                self.assembly.cleared(item.place)
 
     def _gemini(self, message: _Message, where: str) -> None:
         before = self._response

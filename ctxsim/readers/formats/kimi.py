@@ -24,7 +24,7 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
-from ctxsim.transcript import Item, Media, Transcript, Usage
+from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
@@ -99,7 +99,7 @@ class _Step:
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
-        self.results: list[tuple[str, _Result]] = []
+        self.results: list[Part] = []
         self.usage: Usage | None = None
 
 
@@ -221,7 +221,7 @@ class _Reading:
                 arguments = compact_json({} if event.args is None else event.args)
                 self.step.parts.append(Part("tool_call", arguments, event.name, event.tool_call_id))
             case "tool.result" if event.result:
-                self.step.results.append((event.tool_call_id, event.result))
+                self.step.results.append(_shown(event.tool_call_id, event.result))
             case "step.end":
                 self.step.usage = event.usage.whole() if event.usage else None
                 self._close()
@@ -233,9 +233,8 @@ class _Reading:
         step, self.step = self.step, None
         if step and (step.parts or step.usage):
             self.assembly.response(step.parts, step.usage, time_s(self.request.time), self.request.model)
-            for call_id, result in step.results:
-                text, media = _shown(result)
-                self.assembly.result(text, call_id, media=media)
+            for result in step.results:
+                self.assembly.give(result)
         elif step:
             self.skipped["step without a response"] += 1
         if self.waiting:
@@ -263,11 +262,12 @@ _FAILED = "ERROR: Tool execution failed."
 _EMPTY = "Tool output is empty."
 
 
-def _shown(result: _Result) -> tuple[str, tuple[Media, ...]]:
+def _shown(call_id: str, result: _Result) -> Part:
     """What the model is sent of a result: a line for failure or emptiness, the output, the note."""
     text, media = text_and_media(result.output, IMAGE_TOKENS["openai"])
     if not text.strip() and not media:
         text = f"{_FAILED} {_EMPTY}" if result.is_error else _EMPTY
     elif result.is_error and not text.lstrip().startswith("ERROR:"):
         text = f"{_FAILED}\n{text}"
-    return (f"{text}\n{result.note}" if result.note else text), media
+    text = f"{text}\n{result.note}" if result.note else text
+    return Part("tool_result", text, call_id=call_id, media=media)

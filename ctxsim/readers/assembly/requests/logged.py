@@ -28,21 +28,12 @@ ASKED_AGAIN = "response(s) in a wrong form left out: they were asked for again, 
 COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A tool result of a request."""
-
-    text: str
-    call_id: str = ""
-    tool: str = ""
-    media: tuple[Media, ...] = ()
-
-
 class Said(msgspec.Struct, frozen=True):
     """What one message of a request says: a response of the model, or user texts, or a tool result."""
 
     parts: tuple[Part, ...] = ()
     response: bool = False
-    answer: Answer | None = None
+    answer: Part | None = None
 
 
 class Caught(Assembly):
@@ -67,7 +58,7 @@ class Caught(Assembly):
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """A tool result."""
-        self.said.append(Said(answer=Answer(text, call_id, tool, media)))
+        self.said.append(Said(answer=Part("tool_result", text, tool, call_id, media)))
 
 
 class Logged(msgspec.Struct):
@@ -154,7 +145,12 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
         replaced = call.replaced and _compacted(assembly, logged.request.said[: call.replaced])
         for said in call.new:
             counts[ONLY_REPEATED] += said.response
-            _add_said(assembly, said)
+            if said.answer:
+                assembly.give(said.answer)
+            elif said.response:
+                assembly.response(said.parts)
+            else:
+                assembly.user(*said.parts)
         if not call.whole:
             # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
@@ -210,8 +206,7 @@ def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
     """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
     said: list[tuple[Kind, str]] = []
     for one in history:
-        said += [("tool_result", one.answer.text)] if one.answer else []
-        said += [(part.kind, part.text) for part in one.parts]
+        said += [(part.kind, part.text) for part in (*filter(None, [one.answer]), *one.parts)]
     kept, new = kept_and_new(assembly.items, said)
     if any(new):
         assembly.compacted("", new, kept)
@@ -227,15 +222,6 @@ def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:
 
 def _short(where: str) -> str:
     return where.rsplit("/", 1)[-1]
-
-
-def _add_said(assembly: Assembly, said: Said) -> None:
-    if said.answer:
-        assembly.result(said.answer.text, said.answer.call_id, said.answer.tool, said.answer.media)
-    elif said.response:
-        assembly.response(said.parts)
-    else:
-        assembly.user(*said.parts)
 
 
 def _shown(parts: Iterable[Part]) -> list[tuple[str, str]]:

@@ -41,15 +41,15 @@ _COUNTS = (
 
 
 class Message(NamedTuple):
-    """One message in any convention: its role, its parts, and the results in it with the ids of their calls."""
+    """One message in any convention: its role, its parts, and the results in it."""
 
     role: str
     parts: tuple[Part, ...] = ()
-    results: tuple[tuple[str, Part], ...] = ()
+    results: tuple[Part, ...] = ()
 
 
-def _result(role: str, call_id: Any, part: Part) -> Message:
-    return Message(role, (), ((str(call_id or ""), msgspec.structs.replace(part, kind="user")),))
+def _result(role: str, call_id: Any, text: str, media: tuple[Media, ...] = ()) -> Message:
+    return Message(role, (), (Part("tool_result", text, call_id=str(call_id or ""), media=media),))
 
 
 def _kind(role: str) -> Kind:
@@ -162,7 +162,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
     role = str(message.get("role", ""))
     kind = _kind(role)
     parts: list[Part] = []
-    results: list[tuple[str, Part]] = []
+    results: list[Part] = []
     for part in _objects(message.get("parts")):
         match part.get("type"):
             case "text":
@@ -174,7 +174,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
             case "tool_call_response":
                 said = next((part[name] for name in ("response", "result") if part.get(name) is not None), None)
                 text, media = text_and_media(said, _IMAGE)
-                results.append((str(part.get("id") or ""), Part("user", text, media=media)))
+                results += _result(role, part.get("id"), text, media).results
             case "blob" | "uri" | "file":
                 parts.append(Part(kind, media=(Media(str(part.get("modality") or part["type"]), _IMAGE),)))
             case _:
@@ -206,7 +206,7 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
         if has(entry, tool_call=dict):
             parts.append(_call(entry["tool_call"]))
     if role in ("tool", "function"):
-        return _result(role, message.get("tool_call_id"), Part("user", "\n".join(part.text for part in parts)))
+        return _result(role, message.get("tool_call_id"), "\n".join(part.text for part in parts))
     return Message(role, tuple(parts))
 
 
@@ -239,18 +239,17 @@ def _of_event(event: Event) -> Message:
 def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
     """A message of one content and the calls beside it, or the result of a call."""
     text, media = text_and_media(content, _IMAGE)
-    said = Part(kind, text, media=media)
     if role in ("tool", "function"):
-        return _result(role, call_id, said)
-    return Message(role, (*([said] if text or media else []), *calls))
+        return _result(role, call_id, text, media)
+    return Message(role, (*([Part(kind, text, media=media)] if text or media else []), *calls))
 
 
 def _add(made: Caught, message: Message) -> None:
     if message.role in ("system", "developer") and not made.said:
         made.system += [part.text for part in message.parts]
         return
-    for call_id, result in message.results:
-        made.result(result.text, call_id, media=result.media)
+    for result in message.results:
+        made.give(result)
     if message.role in ("assistant", "model"):
         made.response(message.parts)
     elif message.parts:
@@ -268,13 +267,10 @@ def _text(attributes: Attributes, *names: str) -> str:
     return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
 
 
-def _number(attributes: Attributes, *names: str) -> int | None:
-    return next((int(value) for name in names if (value := finite(attributes.get(name))) is not None), None)
-
-
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
-    prompt, *others = (_number(attributes, *names) for names in _COUNTS)
+    found = ([finite(attributes.get(name)) for name in names] for names in _COUNTS)
+    prompt, *others = (next((int(count) for count in counts if count is not None), None) for counts in found)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
     made, read, written, reasoning = others
     cost = finite(attributes.get("llm.cost.total"))

@@ -56,12 +56,11 @@ def matches(sample: Sample) -> bool:
     if any("systemPayload" in record or has(record.get("message"), parts=object) for record in records):
         return False
     envelope = {"uuid", "parentUuid", "sessionId", "isSidechain"}
-    return any(record.keys() >= envelope or _title(record) for record in records)
-
-
-def _title(record: dict[str, Any]) -> bool:
-    kind = record.get("type")
-    return (kind == "summary" and "leafUuid" in record) or (kind == "file-history-snapshot" and "snapshot" in record)
+    titles = {("summary", "leafUuid"), ("file-history-snapshot", "snapshot")}
+    return any(
+        record.keys() >= envelope or any(record.get("type") == kind and key in record for kind, key in titles)
+        for record in records
+    )
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -138,10 +137,24 @@ class _Conversation:
             start = len(self.assembly.items)
             # All lines of a response stand where its first one does: results of parallel calls come between.
             of_response = responses.pop(line.response, []) if line.type == "assistant" else []
-            self._add(line, of_response)
+            match line.type:
+                case "assistant":
+                    self._response(of_response)
+                case "user":
+                    self._user(line)
+                case "system":
+                    self._system(line)
+                case _:
+                    self._attachment(line)
             for each in of_response or [line]:
                 self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
-        self._beside(rest)
+        # Responses of branches that were left were paid all the same.
+        left: dict[str, list[Line]] = {}
+        for line in rest:
+            if line.type == "assistant" and not line.local:
+                left.setdefault(line.response, []).append(line)
+        for response in left.values():
+            self._paid([line.message for line in response if line.message], response[0].timestamp)
         for message, when in told:
             self._paid([message], when)
         for line in rest:
@@ -150,17 +163,6 @@ class _Conversation:
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
         return self.assembly.finished("no response of a model in it")
-
-    def _add(self, line: Line, response: list[Line]) -> None:
-        match line.type:
-            case "assistant":
-                self._response(response)
-            case "user":
-                self._user(line)
-            case "system":
-                self._system(line)
-            case _:
-                self._attachment(line)
 
     def _response(self, lines: list[Line]) -> None:
         if not lines:
@@ -187,15 +189,6 @@ class _Conversation:
             model,
             self.whole_history and not cleared,
         )
-
-    def _beside(self, rest: Sequence[Line]) -> None:
-        """Responses of branches that were left were paid all the same."""
-        left: dict[str, list[Line]] = {}
-        for line in rest:
-            if line.type == "assistant" and not line.local:
-                left.setdefault(line.response, []).append(line)
-        for lines in left.values():
-            self._paid([line.message for line in lines if line.message], lines[0].timestamp)
 
     def _paid(self, messages: Sequence[LineMessage], when: Any) -> None:
         recorded, finished = recorded_usage(messages)
@@ -250,7 +243,7 @@ class _Conversation:
                 metadata = line.microcompact_metadata or Metadata()
                 self._compacted("recorded clearing of old tool results", str(metadata))
                 # What was cleared is known: the requests from here on can be told.
-                self.whole_history = self._cleared(set(metadata.compacted_tool_ids)) or self.whole_history
+                self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids) or self.whole_history
             case "local_command" if isinstance(line.content, str):
                 self.assembly.user(line.content)
             case _:
@@ -282,17 +275,6 @@ class _Conversation:
         how = started_by(metadata.trigger)
         self.assembly.compacted(how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
         self.whole_history, self.last_request = True, None
-
-    def _cleared(self, calls: set[str]) -> bool:
-        """Note the results that left; False if none of them is in the file."""
-        found = [
-            item.place
-            for item in (self.assembly.items if self.assembly.calls else ())
-            if item.kind == "tool_result" and item.call_id in calls
-        ]
-        for place in found:
-            self.assembly.cleared(place)
-        return bool(found)
 
     def _summary(self, line: Line) -> None:
         text = text_and_media(line.message.content if line.message else None, 0)[0]
