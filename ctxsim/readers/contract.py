@@ -55,7 +55,8 @@ def _matches(reader: Reader, source: Source) -> bool:
 
 
 def _examined(reader: Reader, source: Source) -> Iterator[str]:
-    before = source.path.read_bytes() if source.path and source.path.is_file() else b""
+    file = source.path if source.path and source.path.is_file() else None
+    before = file.read_bytes() if file else b""
     try:
         known = reader.matches(Sample(source))
         first, second = (list(reader.read(source, Sample(source))) for _ in range(2))
@@ -70,7 +71,7 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
         yield "`matches` doesn't recognise it"
     if first != second:
         yield "a second reading gives something else"
-    if source.path and source.path.is_file() and source.path.read_bytes() != before:
+    if file and file.read_bytes() != before:
         yield "reading changed the file"
     if not any(one.calls for one in first):
         yield "gives no call"

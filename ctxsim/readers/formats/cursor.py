@@ -139,14 +139,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out[str(under(record.value, "type") or "line without a type")] += 1
             continue
         line = convert(record.value, _Line, record.where)
-        content = [_renamed(block) for block in line.content]
+        renamed = [(_BLOCK_TYPES.get(str(under(block, "type"))), block) for block in line.content]
+        content = [block | {"type": kind} if kind else block for kind, block in renamed]
         add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
     yield assembly.finished("no response of the model in this file")
-
-
-def _renamed(block: Any) -> Any:
-    kind = under(block, "type")
-    return block | {"type": _BLOCK_TYPES[kind]} if isinstance(kind, str) and kind in _BLOCK_TYPES else block
 
 
 def _parent(source: Source) -> str | None:

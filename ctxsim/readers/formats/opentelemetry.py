@@ -55,7 +55,8 @@ def matches(sample: Sample) -> bool:
     if _ROW.issubset(sample.columns):
         return True
     first = sample.first[0] if isinstance(sample.first, list) and sample.first else sample.first
-    return _is_export(first) or _is_sdk_span(first) or _is_row(first) or _is_page(first)
+    exported = has(first, resourceSpans=list) or has(first, resourceLogs=list)
+    return exported or _is_sdk_span(first) or _is_row(first) or _is_page(first)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -79,10 +80,6 @@ def _spans(sample: Sample, notes: list[str]) -> list[Span]:
     lonely = sum(map(len, events.values()))
     notes += [f"{lonely} log record(s) of no span in this file left out"] if lonely else []
     return spans
-
-
-def _is_export(value: Any) -> bool:
-    return has(value, resourceSpans=list) or has(value, resourceLogs=list)
 
 
 def _is_sdk_span(value: Any) -> bool:

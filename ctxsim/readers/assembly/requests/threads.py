@@ -84,7 +84,9 @@ def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequen
         contexts = {requests[step.number].context for step in steps}
         on = {step.number for step in steps}
         off = [number for number in remaining if number not in on and requests[number].context in contexts]
-        left = sorted(number for branch in _branches(off, links) if not _beside(branch, on) for number in branch)
+        # Where a branch and the chain went on in turns, neither was left for the other.
+        branches = [one for one in _branches(off, links) if not any(one[0] < number < one[-1] for number in on)]
+        left = sorted(number for branch in branches for number in branch)
         for number in (*on, *left):
             del remaining[number]
         yield Thread(steps, left)
@@ -111,11 +113,6 @@ def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list
         tops[number] = tops.get(link.number, number) if link else number
         branches.setdefault(tops[number], []).append(number)
     yield from branches.values()
-
-
-def _beside(branch: Sequence[int], chain: Iterable[int]) -> bool:
-    """Whether a branch and a chain went on in turns, so that neither was left for the other."""
-    return any(branch[0] < number < branch[-1] for number in chain)
 
 
 class _Links:

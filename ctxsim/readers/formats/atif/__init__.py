@@ -25,7 +25,6 @@ from ctxsim.readers.formats.atif.document import (
     OfTranscript,
     Result,
     Step,
-    ToolCall,
     Trajectory,
     ours,
 )
@@ -142,10 +141,16 @@ class _Reading:
 
     def _results(self, step: Step) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
-        for call_id, results in _by_call(step.results).items():
+        # One call may have several, which are one result.
+        by_call: dict[str | None, list[Result]] = {}
+        for result in step.results:
+            by_call.setdefault(result.source_call_id, []).append(result)
+        for call_id, results in by_call.items():
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
-            media = tuple(one for _, found in texts for one in found) + _media_of(results[0])
+            held = ours(results[0].extra).get("media")
+            kept = [Media(kind, tokens) for kind, tokens in held] if isinstance(held, list) else []
+            media = (*(one for _, found in texts for one in found), *kept)
             refs = [ref for result in results for ref in result.subagent_trajectory_ref or []]
             elsewhere = sum(has(ref, trajectory_path=object) for ref in refs)
             self.counts["reference(s) to trajectories in other files left out"] += elsewhere
@@ -153,19 +158,6 @@ class _Reading:
                 self.assembly.result(text, call_id or "", media=media)
             elif text or media:
                 self.assembly.user(Part("user", text, media=media))
-
-
-def _by_call(results: list[Result]) -> dict[str | None, list[Result]]:
-    """Results by the call that they answer: one call may have several, which are one result."""
-    found: dict[str | None, list[Result]] = {}
-    for result in results:
-        found.setdefault(result.source_call_id, []).append(result)
-    return found
-
-
-def _media_of(result: Result) -> tuple[Media, ...]:
-    held = ours(result.extra).get("media")
-    return tuple(Media(kind, tokens) for kind, tokens in held) if isinstance(held, list) else ()
 
 
 def _said(message: Any, held: OfStep) -> list[Part]:
@@ -180,7 +172,11 @@ def _said(message: Any, held: OfStep) -> list[Part]:
 
 def _parts(step: Step, held: OfStep, where: str) -> list[Part]:
     text, _ = text_and_media(step.message, 0)
-    calls = [_call(call, where) for call in step.tool_calls or []]
+    calls = []
+    for call in step.tool_calls or []:
+        exact = convert(ours(call.extra), OfCall, f"{where} extra").text
+        arguments = exact if exact is not None else compact_json(call.arguments)
+        calls.append(Part("tool_call", arguments, call.function_name, call.tool_call_id or ""))
     parts = _in_order(step, held, text, calls)
     for at, kind, tokens in held.media:
         if at < len(parts):
@@ -202,12 +198,6 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
             at[kind] = start + length
             parts.append(Part("reasoning" if kind == "reasoning" else "assistant", texts[kind][start : start + length]))
     return [*parts, *waiting]
-
-
-def _call(call: ToolCall, where: str) -> Part:
-    held = convert(ours(call.extra), OfCall, f"{where} extra")
-    text = held.text if held.text is not None else compact_json(call.arguments)
-    return Part("tool_call", text, call.function_name, call.tool_call_id or "")
 
 
 def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:
