@@ -16,7 +16,7 @@ PROMPT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Go.", "gen
 
 
 def told(**attributes: Any) -> Exchange:
-    found = exchange(Span("t", "s", "", "chat", 0.0, attributes, []), "here")
+    found = exchange(Span("t", "s", "", 0.0, attributes, []), "here")
     assert found is not None
     return found
 
@@ -41,7 +41,7 @@ def test_tools_in_three_conventions(tools: dict[str, Any]) -> None:
 
 def test_a_request_without_tools_or_answer() -> None:
     assert told(**PROMPT).request.tools == []
-    assert exchange(Span("t", "s", "", "chat", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
+    assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ class Assembly:
         self.notes: list[str] = []
         # What of the recording is not in the transcript, and how often.
         self.left_out: Frequencies[str] = Frequencies()
+        # The total of a session: counts where no call states its own.
         self.cost_usd: float | None = None
         # What the log said last of the model's window: responses from here on have it.
         self.window: int | None = None
@@ -192,6 +193,7 @@ class Assembly:
         """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
         self._flush()
         recorded = bool(self.system) if self.head_recorded is None else self.head_recorded
+        priced = any(call.usage and call.usage.cost_usd for call in self._calls)
         notes = list(self.notes)
         if self._placeholders:
             notes.append(f"{self._placeholders} tool call(s) without a recorded result: '{NO_RESULT}' stands for it")
@@ -207,7 +209,7 @@ class Assembly:
             notes=tuple(notes),
             compactions=tuple(self._compactions),
             cleared=tuple(self._cleared),
-            cost_usd=self.cost_usd,
+            cost_usd=None if priced else self.cost_usd,
             project=self.project,
             version=self.version,
             beside=tuple(self._beside),

@@ -130,6 +130,11 @@ def compaction_notes(compactions: Iterable[tuple[int, str, str]], calls: int) ->
     ]
 
 
+def above_subagents(name: str) -> PurePath | None:
+    """Return the folder that holds the folder `subagents` in which a file lies, if it lies in one."""
+    return next((folder.parent for folder in PurePath(name).parents if folder.name == "subagents"), None)
+
+
 def beside(name: str, session: str) -> str:
     """Return the name that session's own file would have in the folder of the file `name`."""
     path = PurePath(name)

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
@@ -85,10 +84,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     asked = document.api_calls
     if asked and asked != assembly.calls:
         assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")
-    made = assembly.transcript()
-    if not any(call.usage and call.usage.cost_usd for call in made.calls):
-        made = msgspec.structs.replace(made, cost_usd=dollars(document.instance_cost))
-    yield made
+    assembly.cost_usd = dollars(document.instance_cost)
+    yield assembly.transcript()
 
 
 def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:

@@ -142,8 +142,7 @@ def _spawner(line: session_tree.Envelope) -> str | None:
 
 def _parent_name(name: str, session: str) -> str | None:
     """The session that a sub-agent's file belongs to: `subagents/<session>/agent-x.jsonl` is of `chats/<session>`."""
-    folders = PurePath(name).parents
-    project = next((folder.parent for folder in folders if folder.name == "subagents"), None)
+    project = session_tree.above_subagents(name)
     if project is None:
         return session_tree.beside(name, session) if session else None
     return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")

@@ -111,9 +111,8 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     if not assembly.calls:
         assembly.user(*greeting)
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
-    finished = assembly.finished("no response of the model in this simulation", *again)
-    priced = any(call.usage and call.usage.cost_usd for call in finished.calls)
-    return finished if priced else msgspec.structs.replace(finished, cost_usd=dollars(simulation.agent_cost))
+    assembly.cost_usd = dollars(simulation.agent_cost)
+    return assembly.finished("no response of the model in this simulation", *again)
 
 
 def _add_head(assembly: Assembly, info: _Info) -> None:

@@ -74,8 +74,7 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
-    if not reading.costs:
-        assembly.cost_usd = dollars(trajectory.total_cost_usd)
+    assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
     return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
@@ -87,7 +86,6 @@ class _Reading:
     def __init__(self, assembly: Assembly, model: str) -> None:
         self.assembly = assembly
         self.model = model
-        self.costs = False
         self.counts: Frequencies[str] = Frequencies()
         self.ids: dict[int, str] = {}
         self.steps: list[tuple[int, OfStep]] = []
@@ -119,7 +117,6 @@ class _Reading:
             written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
             usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
             usage = usage.costing(dollars(step.cost_usd))
-            self.costs = self.costs or usage.cost_usd is not None
         self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"
         self.counts[f"step(s) {copied}"] += bool(step.is_copied_context)

@@ -14,7 +14,7 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, started_by, text_and_media
@@ -24,6 +24,7 @@ from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import (
     CHAT,
     Envelope,
+    above_subagents,
     beside,
     compaction_notes,
     conversations,
@@ -97,8 +98,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
 
 def _parent_name(source: Source, session: str) -> str | None:
     """The session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
-    folders = PurePath(source.name).parents
-    owner = next((folder.parent for folder in folders if folder.name == "subagents"), None)
+    owner = above_subagents(source.name)
     if owner is None:
         return beside(source.name, session) if session else None
     files = [str(owner) + suffix for suffix in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
