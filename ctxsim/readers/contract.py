@@ -2,15 +2,15 @@
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.readers.paths import sources
 from ctxsim.readers.reader import Reader, load_reader, registered_formats
 from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript, problems
 
 SAID = frozenset(
@@ -91,7 +91,13 @@ def _ids(transcript: Transcript) -> Iterator[str]:
 
 def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
     """Texts and usage that the file holds and no transcript has."""
-    values = list(_values(data))
+    values: list[Any] = []
+    try:
+        values.append(json_document(data, ""))
+    except InputError:
+        # What isn't JSON at all holds no texts to look for.
+        with suppress(InputError):
+            values += (record.value for record in Source("", data=data).records([]))
     texts = "\n".join(
         text for one in transcripts for part in ([one.head.texts], (item.texts for item in one.items))
         for several in part for text in several
@@ -104,17 +110,6 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
         yield f'{characters:,} characters under "{key}" are in no item and no head'
     if any(name.encode() in data for name in USED) and not any(call.usage for one in transcripts for call in one.calls):
         yield "the file holds usage, and no call has any"
-
-
-def _values(data: bytes) -> Iterator[Any]:
-    try:
-        yield msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        for line in data.splitlines():
-            try:
-                yield msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
 
 
 def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:

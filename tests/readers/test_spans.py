@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ctxsim.readers.assembly.spans.messages import Exchange, exchange, usage
+from ctxsim.readers.assembly.requests import Logged
+from ctxsim.readers.assembly.spans.messages import exchange, usage
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Usage
 
@@ -15,7 +16,7 @@ TOOL = {"name": "read"}
 PROMPT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Go.", "gen_ai.completion.0.content": "Yes."}
 
 
-def told(**attributes: Any) -> Exchange:
+def told(**attributes: Any) -> Logged:
     found = exchange(Span("t", "s", "", 0.0, attributes, []), "here")
     assert found is not None
     return found

@@ -43,7 +43,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
-        elif logged := _logged(name, span):
+        elif logged := exchange(span, f"{name} span {span.id}"):
             counts[REDACTED] += sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
@@ -142,16 +142,6 @@ def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
     """The agent inside an agent that a request is of; '' for one of the outermost, whatever its trace."""
     agents = [above for above in _above(span, by_id) if kind_of(above) == AGENT]
     return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
-
-
-def _logged(name: str, span: Span) -> Logged | None:
-    where = f"{name} span {span.id}"
-    found = exchange(span, where)
-    if found is None:
-        return None
-    named = (span.attributes.get(key) for key in ("gen_ai.conversation.id", "session.id"))
-    context = next((value for value in named if isinstance(value, str) and value), span.trace)
-    return Logged(where, found.request, found.reply, found.usage, span.start_s, found.model, context)
 
 
 def _texts(logged: Logged) -> Iterator[str]:

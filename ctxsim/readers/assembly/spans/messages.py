@@ -13,8 +13,8 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.requests import Caught
-from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests import Caught, Logged
+from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.transcript import Kind, Media, Usage
@@ -56,16 +56,7 @@ def _kind(role: str) -> Kind:
     return "assistant" if role in ("assistant", "model", "choice") else "user"
 
 
-class Exchange(NamedTuple):
-    """A request and its answer."""
-
-    request: Caught
-    reply: tuple[Part, ...]
-    usage: Usage | None
-    model: str
-
-
-def exchange(span: Span, where: str) -> Exchange | None:
+def exchange(span: Span, where: str) -> Logged | None:
     """Return what a span tells of a request and its answer; None if it holds no answer."""
     attributes = dict(span.attributes)
     for event in span.events:
@@ -73,10 +64,14 @@ def exchange(span: Span, where: str) -> Exchange | None:
             attributes |= event.attributes
     model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                   "gen_ai.request.model")  # fmt: skip
-    if (whole := _bodies(attributes, where)) is not None:
+    context = _text(span.attributes, "gen_ai.conversation.id", "session.id") or span.trace
+    if (bodies := _bodies(attributes)) is not None:
+        api, request, response = bodies
+        said = answer(api, response, f"{where} output.value")
         cost = dollars(finite(attributes.get("llm.cost.total")))
-        told = whole.usage.costing(cost) if whole.usage else usage(attributes)
-        return whole._replace(usage=told, model=whole.model or model)
+        told = said.usage.costing(cost) if said.usage else usage(attributes)
+        sent_whole = caught(api, request, f"{where} input.value")
+        return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context)
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
         return None
@@ -87,19 +82,16 @@ def exchange(span: Span, where: str) -> Exchange | None:
     # Whatever role it has there: what was answered is the model's.
     reply = [part for message in answered for part in message.parts]
     by_model = (msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part for part in reply)
-    return Exchange(made, tuple(by_model), usage(attributes), model)
+    return Logged(where, made, tuple(by_model), usage(attributes), span.start_s, model, context)
 
 
-def _bodies(attributes: Attributes, where: str) -> Exchange | None:
+def _bodies(attributes: Attributes) -> tuple[Api, dict[str, Any], dict[str, Any]] | None:
     """OpenInference repeats the request and the response whole: exact, and whatever the limit of attributes."""
     request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
         return None
     api = api_of(response)
-    if api is None:
-        return None
-    said = answer(api, response, f"{where} output.value")
-    return Exchange(caught(api, request, f"{where} input.value"), said.parts, said.usage, said.model)
+    return None if api is None else (api, request, response)
 
 
 def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
