@@ -9,6 +9,8 @@ import msgspec
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
+NO_RESPONSE = "no response of the model is recorded"
+
 
 class Part(msgspec.Struct, frozen=True):
     """One block of a response or of a user message, or the result of a call, before it has a place."""
@@ -184,9 +186,9 @@ class Assembly:
         suffix = f" ({detail})" if detail else ""
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
-    def finished(self, silent: str, *more: str) -> Transcript:
-        """Return the transcript, noting what was left out, `more`, and `silent` where there is no response."""
-        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [silent])]
+    def finished(self, *more: str) -> Transcript:
+        """Return the transcript, noting what was left out, `more`, and where there is no response."""
+        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()
 
     def transcript(self) -> Transcript:

@@ -136,7 +136,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         # The time is that of the finished response.
         where = f"{source.name} message {number}"
         add_turn(assembly, message, where, message.usage(), time_s(message.ts), message.model, later)
-    yield assembly.finished("no response of the model in this session")
+    yield assembly.finished()
 
 
 def _with_files_as_text(content: Any) -> Any:
@@ -184,7 +184,7 @@ def _task(source: Source, folder: Path) -> Transcript:
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.
-    return assembly.finished("no response of the model in this task")
+    return assembly.finished()
 
 
 def _left_out_of_requests(assembly: Assembly, message_of: Sequence[int], deleted: tuple[int, int] | None) -> None:

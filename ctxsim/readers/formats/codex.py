@@ -18,7 +18,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
+from ctxsim.readers.assembly import NO_RESPONSE, Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Transcript, Usage
@@ -173,7 +173,7 @@ class _Rollout:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
         if not assembly.calls:
-            assembly.notes.append("no response of a model is recorded")
+            assembly.notes.append(NO_RESPONSE)
         made = assembly.transcript()
         if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
             return made

@@ -142,7 +142,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         renamed = [(_BLOCK_TYPES.get(str(under(block, "type"))), block) for block in line.content]
         content = [block | {"type": kind} if kind else block for kind, block in renamed]
         add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
-    yield assembly.finished("no response of the model in this file")
+    yield assembly.finished()
 
 
 def _parent(source: Source) -> str | None:
@@ -239,7 +239,7 @@ def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: lis
         assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
     if composer.summary:
         assembly.notes.append("the conversation was summarized: from when on requests began with that is not recorded")
-    return assembly.finished("no response of the model in this conversation")
+    return assembly.finished()
 
 
 def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:

@@ -92,7 +92,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         _add_session(assembly, records)
     else:
         _add_stream(assembly, records)
-    yield assembly.finished("no response of the model in this file")
+    yield assembly.finished()
 
 
 def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:

@@ -103,4 +103,4 @@ def _one(source: Source, parent: str | None) -> Transcript:
                 assembly.left_out[other] += 1
     if reasoning:
         assembly.response(reasoning)
-    return assembly.finished("no response of the model in this session")
+    return assembly.finished()

@@ -64,4 +64,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         else:
             message.name = message.name or message.tool_name
             chat_messages.add_message(assembly, message, first=not assembly.calls)
-    yield assembly.finished("no response of the model in this session")
+    yield assembly.finished()

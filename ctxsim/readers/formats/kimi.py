@@ -156,7 +156,7 @@ class _Reading:
         self._close()
         self.assembly.system += filter(None, [self.head.system_prompt])
         self.assembly.tools += map(compact_json, self.head.tools if isinstance(self.head.tools, list) else [])
-        return self.assembly.finished("no response of the model in this file")
+        return self.assembly.finished()
 
     def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
         match kind:

@@ -130,7 +130,7 @@ def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> 
     assembly = Assembly(name, NAME)
     assembly.notes += notes
     _add_messages(assembly, values, where, assembly.left_out)
-    yield assembly.finished("no response of the model in this list")
+    yield assembly.finished()
 
 
 def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:

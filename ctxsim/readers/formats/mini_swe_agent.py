@@ -85,7 +85,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if asked and asked != assembly.calls:
         assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")
     assembly.cost_usd = dollars(document.instance_cost)
-    yield assembly.transcript()
+    yield assembly.finished()
 
 
 def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
@@ -113,7 +113,7 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
                     f"a message has the role '{message.role}', which is unknown: taken for the user's"
                 )
             run.user(text, media)
-    run.finish(["the tool definition is not recorded"] if called else [])
+    assembly.notes += ["the tool definition is not recorded"] if called else []
 
 
 def _ends(parts: list[Part]) -> bool:

@@ -159,7 +159,7 @@ def _transcript(
             conversation.add(line, on_branch=position in kept)
     assembly.project, assembly.version = session_tree.where(lines)
     assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]
-    return assembly.finished("no response of a model in it")
+    return assembly.finished()
 
 
 class _Conversation:

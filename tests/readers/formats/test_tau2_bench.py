@@ -133,7 +133,7 @@ def test_a_dialogue_that_ends_with_the_greeting(tmp_path: Path) -> None:
     transcript = one(tmp_path, document(GREETING))
     assert texts(transcript) == [("user", "Hi! How can I help?")]
     assert transcript.calls == ()
-    assert "no response of the model in this simulation" in transcript.notes
+    assert "no response of the model is recorded" in transcript.notes
 
 
 def test_a_greeting_with_usage_was_generated(tmp_path: Path) -> None:

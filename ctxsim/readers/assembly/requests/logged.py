@@ -103,7 +103,7 @@ def transcripts(
     if not found:
         empty = Assembly(name, format)
         empty.notes += notes
-        yield empty.finished("no model response is recorded")
+        yield empty.finished()
     names = [f"{name}#{index}" for index in range(1, len(found) + 1)] if len(found) > 1 else [name]
     for index, thread in enumerate(found):
         parent = next((names[n] for n in range(index) if one_run and found[n].last > thread.first), None)

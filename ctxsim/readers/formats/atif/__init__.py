@@ -77,7 +77,7 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
-    return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
+    return _completed(assembly.finished(), reading, trajectory, where)
 
 
 class _Reading:

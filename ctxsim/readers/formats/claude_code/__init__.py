@@ -162,7 +162,7 @@ class _Conversation:
         self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
-        return self.assembly.finished("no response of a model in it")
+        return self.assembly.finished()
 
     def _response(self, lines: list[Line]) -> None:
         if not lines:

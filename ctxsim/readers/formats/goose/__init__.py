@@ -117,7 +117,7 @@ class _Reading:
         if self.summarized:
             what = "stand where they were written, and the calls that they replaced are kept"
             assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
-        return assembly.finished("no response of the model in this session")
+        return assembly.finished()
 
     def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:
         """A summary and the word to continue. True if a copy of the user's last text follows, which then was kept."""

@@ -248,4 +248,4 @@ class _Reading:
             assembly.notes.append(
                 f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"
             )
-        return assembly.finished("no response of the model in this session")
+        return assembly.finished()

@@ -209,7 +209,7 @@ class Agent:
     def finished(self) -> Transcript:
         """Return the transcript with its notes."""
         self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
-        return self.assembly.finished("no model response is recorded")
+        return self.assembly.finished()
 
 
 def _shell_text(output: str, state: _ShellState) -> str:
