@@ -21,7 +21,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import NO_RESPONSE, Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
-from ctxsim.transcript import Item, Transcript, Usage
+from ctxsim.transcript import Item, Kind, Transcript, Usage
 
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
@@ -71,11 +71,6 @@ class _Compacted(msgspec.Struct):
     # The new history, whole; before 0.50 or so only the summary.
     message: str | None = None
     replacement_history: list[Any] | None = None
-
-
-class _Replaced(msgspec.Struct):
-    type: str = "message"
-    content: str | list[Any] | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -150,7 +145,7 @@ class _Rollout:
             case "session_meta":
                 self._session(convert(line.payload, _Meta, where))
             case "compacted":
-                self._compacted(convert(line.payload, _Compacted, where), where)
+                self._compacted(convert(line.payload, _Compacted, where))
             case _:
                 self.left_out[line.type] += 1
 
@@ -222,7 +217,7 @@ class _Rollout:
         used = self.exchanges.announce if self._count_first else self.exchanges.usage
         self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 
-    def _compacted(self, compacted: _Compacted, where: str) -> None:
+    def _compacted(self, compacted: _Compacted) -> None:
         # A count that is still unused belongs to the request for the summary.
         self._spare += self.exchanges.withdraw()
         self.exchanges.close()
@@ -231,11 +226,12 @@ class _Rollout:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
         else:
             # Of other items, such as an encrypted compaction, there is no text.
-            values = [convert(value, _Replaced, where) for value in history if isinstance(value, dict)]
-            texts = [text_and_media(value.content, 0)[0] for value in values if value.type == "message"]
+            values = [value for value in history if isinstance(value, dict)]
+            said = [value.get("content") for value in values if value.get("type", "message") == "message"]
+            texts = [text_and_media(content, 0)[0] for content in said]
             # What the head holds goes with every request anyway.
-            said = [text for text in texts if text not in self.assembly.system]
-            kept, texts = kept_and_new(self.assembly.items, [("user", text) for text in said])
+            sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
+            kept, texts = kept_and_new(self.assembly.items, sent)
         detail = f"{self._tokens} tokens" if self._tokens else ""
         self.exchanges.compacted(detail)
         self.assembly.compacted("", texts, kept, self._tokens or None)

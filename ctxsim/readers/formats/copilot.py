@@ -73,12 +73,8 @@ class _ToolComplete(msgspec.Struct):
     error: str = field(default="", name="error.message")
 
 
-class _Requests(msgspec.Struct):
-    count: int | None = None
-
-
 class _ModelMetrics(msgspec.Struct):
-    requests: _Requests | int | None = None
+    requests: Any = None
     input_tokens: int | None = field(default=None, name="usage.inputTokens")
     output_tokens: int | None = field(default=None, name="usage.outputTokens")
     cache_read_tokens: int | None = field(default=None, name="usage.cacheReadTokens")
@@ -235,7 +231,7 @@ class _Session:
         notes = self.main.assembly.notes
         for model, told in (shutdown.model_metrics or {}).items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
-            count = usage.requests if isinstance(usage.requests, int | None) else usage.requests.count
+            count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
             if usage.input_tokens is None:
                 continue
             notes.append(

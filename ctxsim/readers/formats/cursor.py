@@ -67,10 +67,6 @@ _KEYS = "cursorDiskKV"
 _USER, _MODEL = 1, 2
 
 
-class _Header(msgspec.Struct):
-    bubble_id: str = field(name="bubbleId")
-
-
 class _Tool(msgspec.Struct, rename="camel"):
     # Arguments and result are JSON texts.
     name: str = ""
@@ -99,7 +95,7 @@ class _Bubble(msgspec.Struct):
 class _Composer(msgspec.Struct):
     """A conversation: headers of its bubbles, or, in older versions, the bubbles themselves."""
 
-    headers: list[_Header] | None = field(default=None, name="fullConversationHeadersOnly")
+    headers: list[dict[str, Any]] | None = field(default=None, name="fullConversationHeadersOnly")
     conversation: list[Any] | None = None
     by_id: dict[str, Any] | None = field(default=None, name="conversationMap")
     model: str | None = field(default=None, name="modelConfig.modelName")
@@ -197,12 +193,13 @@ def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[_Composer, li
     inside = composer.by_id or {}
     bubbles, missing = [], 0
     for header in composer.headers or []:
-        key = f"bubbleId:{one}:{header.bubble_id}"
+        own = str(header.get("bubbleId"))
+        key = f"bubbleId:{one}:{own}"
         row = found.execute(f"SELECT value FROM {_KEYS} WHERE key = ?", (key,)).fetchone()
         if row and row[0] is not None:
             bubbles.append(cell(row[0], _Bubble, f"{name} {key}"))
-        elif header.bubble_id in inside:
-            bubbles.append(convert(inside[header.bubble_id], _Bubble, f"{name} {key}"))
+        elif own in inside:
+            bubbles.append(convert(inside[own], _Bubble, f"{name} {key}"))
         else:
             missing += 1
     if not composer.headers:

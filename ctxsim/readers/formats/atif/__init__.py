@@ -20,6 +20,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_
 from ctxsim.readers.assembly.conversations import conversations
 from ctxsim.readers.formats.atif.document import (
     BOUNDARY,
+    OURS,
     OfCall,
     OfStep,
     OfTranscript,
@@ -66,12 +67,12 @@ def _read(name: str, where: str, value: Any, parent: str | None) -> Iterator[Tra
 
 
 def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> Transcript:
-    reading = _Reading(Assembly(name, NAME, parent), trajectory.agent.model_name or "")
+    reading = _Reading(Assembly(name, NAME, parent), trajectory.model_name or "")
     for number, value in enumerate(trajectory.steps, 1):
         reading.step(convert(value, Step, f"{where} step {number}"), f"{where} step {number}")
     assembly = reading.assembly
-    stated = ours(trajectory.agent.extra).get("tools")
-    tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
+    stated = under(trajectory.agent, "extra", OURS, "tools")
+    tools = stated if isinstance(stated, list) else trajectory.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
     assembly.cost_usd = dollars(trajectory.total_cost_usd)
