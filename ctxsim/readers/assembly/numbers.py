@@ -97,25 +97,18 @@ def _item(item: Item, found: Counter[str]) -> Item:
     return msgspec.structs.replace(item, media=sane)
 
 
+Count = int | None
+
+
 def in_parts(
-    fresh: int | None,
-    output: int | None,
-    read: int | None,
-    written: int | None,
-    reasoning: int | None = None,
-    cost: Any = None,
+    fresh: Count, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
     """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written."""
     return Usage((fresh or 0) + (read or 0) + (written or 0), output, read, written, reasoning, dollars(cost))
 
 
 def of_prompt(
-    prompt: int,
-    output: int | None,
-    read: int | None,
-    written: int | None,
-    reasoning: int | None = None,
-    cost: Any = None,
+    prompt: int, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
     """Return usage of a prompt that is whole, or without the cached tokens: where these are more than it."""
     cached = (read or 0) + (written or 0)
@@ -135,6 +128,6 @@ def dollars(value: Any) -> float | None:
         return math.inf
 
 
-def with_thoughts(prompt: int, candidates: int | None, cached: int | None, thoughts: int | None) -> Usage:
+def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count) -> Usage:
     """Return usage as Gemini counts it: its output is without thoughts."""
     return Usage(prompt, None if candidates is None else candidates + (thoughts or 0), cached, None, thoughts)

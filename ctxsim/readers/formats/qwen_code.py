@@ -20,16 +20,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, kept_and_new, session_tree
-from ctxsim.readers.assembly.gemini import (
-    ApiPart,
-    GeminiUsage,
-    add_user_parts,
-    api_parts,
-    response_parts,
-    result,
-    user_parts,
-)
+from ctxsim.readers.assembly import Assembly, gemini, kept_and_new, session_tree
 from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import Kind, Transcript, Usage
 
@@ -49,7 +40,7 @@ class _Message(msgspec.Struct):
     role: str = ""
 
 
-class _Usage(GeminiUsage, rename="camel"):
+class _Usage(gemini.GeminiUsage, rename="camel"):
     total_token_count: int | None = None
 
     def request(self) -> Usage | None:
@@ -74,7 +65,7 @@ class _Line(session_tree.Envelope):
     model: str | None = None
     usage_metadata: _Usage | None = None
     system_payload: dict[str, Any] | None = None
-    decoded: list[ApiPart] = msgspec.field(default_factory=list)
+    decoded: list[gemini.ApiPart] = msgspec.field(default_factory=list)
     """The parts of the message, and of further lines with the same uuid."""
 
 
@@ -117,7 +108,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
         line.line = record.line
         if kind in session_tree.CHAT and line.message is None:
             counts[f"{kind} line without a message"] += 1
-        line.decoded = api_parts(line.message.parts if line.message else None, record.where)
+        line.decoded = gemini.api_parts(line.message.parts if line.message else None, record.where)
         earlier = known.setdefault((kind, line.uuid), line) if line.uuid else line
         if earlier is line:
             yield line
@@ -182,11 +173,11 @@ class _Conversation:
             self.counts[f"{line.subtype} line"] += 1
         elif line.type == "assistant":
             usage = line.usage_metadata.request() if line.usage_metadata else None
-            parts = response_parts(line.decoded)
+            parts = gemini.response_parts(line.decoded)
             # The time at which the response was written; the start of the request isn't recorded.
             self.assembly.response(parts, usage, time_s(line.timestamp), line.model or "", self.whole_history)
         else:
-            add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
+            gemini.add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
 
     def _history_replaced(self, line: _Line) -> None:
         """From here on requests hold the history that stands in the line itself."""
@@ -211,10 +202,10 @@ class _Conversation:
 
 def _said(history: list[_Message], where: str) -> Iterator[tuple[Kind, str]]:
     for content in history:
-        parts = api_parts(content.parts, where)
+        parts = gemini.api_parts(content.parts, where)
         for part in parts:
             if part.function_response:
-                yield "tool_result", result(part.function_response, where)[0]
+                yield "tool_result", gemini.result(part.function_response, where)[0]
         others = [part for part in parts if not part.function_response]
-        made = response_parts(others) if content.role == "model" else user_parts(others)
+        made = gemini.response_parts(others) if content.role == "model" else gemini.user_parts(others)
         yield from ((part.kind, part.text) for part in made)

@@ -28,7 +28,7 @@ from ctxsim.readers.formats.atif.document import (
     Step,
     Trajectory,
     ours,
-)
+)  # fmt: skip
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 

@@ -17,21 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, started_by, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.assembly.session_tree import (
-    CHAT,
-    Envelope,
-    above_subagents,
-    beside,
-    compaction_notes,
-    conversations,
-    kind_of,
-    link,
-    where,
-)
+from ctxsim.readers.assembly.session_tree import Envelope
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.told import ToldOfAgents
 from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
@@ -70,7 +60,9 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     counts: Frequencies[str] = Frequencies()
     told = ToldOfAgents(source.path)
     lines_of = _lines(source, notes, counts, told)
-    for name, parent, lines in conversations(source.name, lines_of, lambda session: _parent_name(source, session)):
+    for name, parent, lines in session_tree.conversations(
+        source.name, lines_of, lambda session: _parent_name(source, session)
+    ):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # What is known of the file is told of its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)
@@ -79,7 +71,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: ToldOfAgents) -> Iterator[Envelope]:
     repeats = Repeats()
     for record in source.records(notes):
-        kind = kind_of(record.value)
+        kind = session_tree.kind_of(record.value)
         if kind == "progress":
             told.hear(record.value)
         line: Envelope | None
@@ -88,7 +80,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
             line.line = record.line
         else:
             counts[kind] += 1
-            line = link(record.value, kind, record.line)
+            line = session_tree.link(record.value, kind, record.line)
         if line and repeats.seen(line):
             # A resumed session can repeat the lines before it.
             counts["repeated line"] += 1
@@ -98,9 +90,9 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
 
 def _parent_name(source: Source, session: str) -> str | None:
     """The session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
-    owner = above_subagents(source.name)
+    owner = session_tree.above_subagents(source.name)
     if owner is None:
-        return beside(source.name, session) if session else None
+        return session_tree.beside(source.name, session) if session else None
     files = [str(owner) + suffix for suffix in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
     return next((file for file in files if source.path and Path(file).exists()), files[0])
 
@@ -129,8 +121,8 @@ class _Conversation:
         for line in kept:
             if line.type == "assistant":
                 responses.setdefault(line.response, []).append(line)
-        first = next((line for line in kept if line.type in CHAT), None)
-        self.assembly.project, self.assembly.version = where(kept)
+        first = next((line for line in kept if line.type in session_tree.CHAT), None)
+        self.assembly.project, self.assembly.version = session_tree.where(kept)
         if first and first.type == "assistant":
             self.assembly.notes.append("starts with a response: what its request held is not in the file")
         for line in kept:
@@ -158,8 +150,8 @@ class _Conversation:
         for message, when in told:
             self._paid([message], when)
         for line in rest:
-            self.counts["line of an abandoned branch" if line.type in CHAT else line.kind] += 1
-        self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
+            self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
+        self.assembly.notes += [*notes, *session_tree.compaction_notes(self.compaction_notes, self.assembly.calls)]
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
         return self.assembly.finished()
