@@ -24,7 +24,6 @@ class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
-    data: str = ""
     id: str | None = None
     name: str = ""
     input: Any = None
@@ -67,11 +66,9 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
             case "text":
                 if block.text:
                     parts.append(Part("assistant", block.text))
-            case "thinking":
+            case "thinking" | "redacted_thinking":
+                # Of what is encrypted the size is not known from its bytes.
                 parts.append(Part("reasoning", block.thinking))
-            case "redacted_thinking":
-                # Encrypted: its size is not known from its bytes.
-                parts.append(Part("reasoning"))
             case "tool_use" | "server_tool_use":
                 parts.append(Part("tool_call", compact_json(block.input), block.name, block.id or ""))
             case _:

@@ -12,7 +12,7 @@ Documentation: https://github.com/cline/cline, https://github.com/RooCodeInc/Roo
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +176,10 @@ def _task(source: Source, folder: Path) -> Transcript:
             request = next(requests, _Request(time_s=time_s(message.ts)))
             if request.deleted != deleted:
                 deleted = request.deleted
-                _left_out_of_requests(assembly, message_of, deleted)
+                # From here on requests hold all messages but these; nothing stands in their place.
+                start, end = deleted or (1, 0)
+                kept = [place for place, own in enumerate(message_of) if not start <= own <= end]
+                assembly.compacted("auto", (), kept)
             parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
             assembly.response(parts, request.usage, request.time_s, request.model, whole)
@@ -185,13 +188,6 @@ def _task(source: Source, folder: Path) -> Transcript:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.
     return assembly.finished()
-
-
-def _left_out_of_requests(assembly: Assembly, message_of: Sequence[int], deleted: tuple[int, int] | None) -> None:
-    """From here on requests hold all messages but these; nothing stands in their place."""
-    start, end = deleted or (1, 0)
-    kept = [place for place, message in enumerate(message_of) if not start <= message <= end]
-    assembly.compacted("auto", (), kept)
 
 
 def _ends_with_xml(text: str) -> bool:

@@ -88,8 +88,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for name, parent, lines in session_tree.conversations(
         source.name, lines_of, lambda one: _parent_name(source.name, one)
     ):
-        spawner = next((_spawner(line) for line in lines if line.subtype == "parent_session"), None)
-        parent = session_tree.beside(source.name, spawner) if spawner and not parent else parent
+        spawned = (line for line in lines if isinstance(line, _Line) and line.subtype == "parent_session")
+        spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
+        if isinstance(spawner, str) and spawner and not parent:
+            parent = session_tree.beside(source.name, spawner)
         yield _transcript(Assembly(name, NAME, parent), lines, notes, counts)
         # What is known of the file is told of its first conversation.
         notes, counts = [], Frequencies()
@@ -124,11 +126,6 @@ def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
     earlier.decoded += new
     earlier.model = line.model or earlier.model
     earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
-
-
-def _spawner(line: session_tree.Envelope) -> str | None:
-    session = under(line.system_payload, "parentSessionId") if isinstance(line, _Line) else None
-    return session if isinstance(session, str) else None
 
 
 def _parent_name(name: str, session: str) -> str | None:

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Reply, written_arguments
+from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply, written_arguments
 from ctxsim.readers.assembly.conversations import trial_name
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import Transcript
 
 NAME = "tau2-bench"
 TITLE = "tau2-bench results"
@@ -36,9 +36,7 @@ class _Message(Reply, kw_only=True):
     # Of a result it is the call's.
     id: str | None = None
     requestor: str = "assistant"
-    usage: dict[str, Any] | None = None
-    prompt_tokens: int | None = msgspec.field(default=None, name="usage.prompt_tokens")
-    completion_tokens: int | None = msgspec.field(default=None, name="usage.completion_tokens")
+    usage: ChatUsage | None = None
     timestamp: Any = None
     reasoning: Any = None
     errors: list[Any] | None = None
@@ -93,9 +91,11 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 greeting = []
                 # The request of a second try also held the invalid first response, which no later request does.
                 retried += bool(message.errors)
+                usage = message.usage.whole() if message.usage else None
+                usage = usage and usage.costing(dollars(message.cost))
                 # The time is when the response was there, not when the request was sent.
                 time = time_s(message.timestamp)
-                assembly.response(_parts(message), _usage(message), time, info.llm or "", comparable=not message.errors)
+                assembly.response(_parts(message), usage, time, info.llm or "", comparable=not message.errors)
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
             case "tool":
@@ -121,12 +121,6 @@ def _add_head(assembly: Assembly, info: _Info) -> None:
     assembly.tools += map(compact_json, tools)
     if info.policy and not tools:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
-
-
-def _usage(message: _Message) -> Usage | None:
-    if message.prompt_tokens is None:
-        return None
-    return Usage(message.prompt_tokens, message.completion_tokens).costing(dollars(message.cost))
 
 
 def _parts(message: _Message) -> list[Part]:

@@ -10,6 +10,7 @@ while the thread did is a thread of its own, and so is what another context took
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -132,7 +133,7 @@ class _Links:
     def add(self, request: Request) -> None:
         number = len(self.steps)
         self._requests.append(request)
-        prefixes = _prefixes(request.keys)
+        prefixes = list(accumulate(request.keys, lambda before, key: hash((before, key)), initial=0))
         link, again = self._longest(request, prefixes)
         if again is not None:
             link, root = self.steps[again], self.roots[again]
@@ -193,10 +194,3 @@ class _Links:
             if latest >= 0:
                 return Step(latest, max(place for number, place in held if number >= 0) + 1, False)
         return None
-
-
-def _prefixes(keys: Sequence[Hashable]) -> list[int]:
-    hashes = [0]
-    for key in keys:
-        hashes.append(hash((hashes[-1], key)))
-    return hashes
