@@ -17,9 +17,8 @@ class _OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class LineUsage(BilledUsage):
-    """Usage as each line of a response repeats it."""
-
+class _LineUsage(BilledUsage):
+    # Each line of a response repeats it.
     output_tokens_details: _OutputDetails | None = None
 
     @property
@@ -50,7 +49,7 @@ class LineMessage(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: LineUsage | None = None
+    usage: _LineUsage | None = None
     context_management: Any = None
 
     @property
@@ -60,7 +59,7 @@ class LineMessage(msgspec.Struct):
         return isinstance(edits, list) and any(str(under(one, "type")).startswith("clear_tool_uses") for one in edits)
 
 
-def recorded_usage(messages: Sequence[LineMessage]) -> tuple[LineUsage | None, bool]:
+def recorded_usage(messages: Sequence[LineMessage]) -> tuple[_LineUsage | None, bool]:
     """Return what the lines of one response state last of its usage, and whether the response is finished there."""
     stated = next((message.usage for message in reversed(messages) if message.usage), None)
     return stated, any(message.stop_reason for message in messages)

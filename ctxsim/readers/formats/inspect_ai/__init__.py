@@ -41,14 +41,13 @@ READS = "Every request of every sample with the provider's usage; one transcript
 NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
 
 
-class EvalSample(msgspec.Struct):
-    """One sample of a task; `transcript` is where older versions keep events and attachments."""
-
+class _Sample(msgspec.Struct):
     id: int | str
     epoch: int = 1
     messages: list[Any] | None = None
     events: list[Any] | None = None
     attachments: dict[str, str] | None = None
+    # Where older versions keep events and attachments.
     transcript: dict[str, Any] | None = None
     message_pool: list[Any] | None = None
     events_data: dict[str, Any] | None = None
@@ -71,7 +70,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     empty = True
     for where, value in samples:
         empty = False
-        yield from _transcripts(source, where, convert(value, EvalSample, where))
+        yield from _transcripts(source, where, convert(value, _Sample, where))
     if empty:
         assembly = Assembly(source.name, NAME)
         assembly.head_recorded = True
@@ -107,7 +106,7 @@ def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
     return json_document(member_bytes(archive, archive.getinfo(name)), f"{source.name}!{name}")
 
 
-def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Transcript]:
+def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transcript]:
     old = sample.transcript or {}
     kept = sample.attachments or old.get("content") or {}
     attachments = convert(kept, dict[str, str], f"{where} attachments")
@@ -139,9 +138,7 @@ def _request(call: ModelEvent) -> Request:
     return Request(keys, reply, places, [reply], call.context, after_compaction=call.compaction is not None)
 
 
-def _final_messages(
-    name: str, where: str, sample: EvalSample, attachments: Mapping[str, str], found: Walk
-) -> Transcript:
+def _final_messages(name: str, where: str, sample: _Sample, attachments: Mapping[str, str], found: Walk) -> Transcript:
     """Return the final message list as a transcript, for logs that were written without model events."""
     assembly = Assembly(name, NAME)
     messages = with_attachments(sample.messages or [], attachments)
