@@ -64,6 +64,7 @@ class _TokenCount(msgspec.Struct):
     total: _Tokens | None = field(default=None, name="info.total_token_usage")
     last: _Tokens | None = field(default=None, name="info.last_token_usage")
     window: int | None = field(default=None, name="info.model_context_window")
+    # Of the event that a task or a turn has started.
     started_window: int | None = field(default=None, name="model_context_window")
 
 

@@ -38,12 +38,14 @@ class _Event(msgspec.Struct, rename="camel"):
     type: str
     data: Any = None
     timestamp: Any = None
+    # Names a sub-agent.
     agent_id: str | None = None
 
 
 class _ToolRequest(msgspec.Struct, rename="camel"):
     name: str
     tool_call_id: str = ""
+    # An object, or a JSON text.
     arguments: Any = None
 
 
