@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,16 +32,14 @@ _AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
 class GitSource(Source):
     """A file of a commit. Its repository is a folder on this machine; workers open it again by themselves."""
 
-    def __init__(self, name: str, repository: Path, blob: str, size: int) -> None:
-        super().__init__(name, refused=too_large(name) if size > most_bytes() else None)
+    def __init__(self, name: str, repository: Path, blob: str) -> None:
+        super().__init__(name)
         self.repository = repository
         self.blob = blob
 
     def open(self) -> BinaryIO:
         """Return the file's bytes as a stream."""
-        if self.refused:
-            raise self.refused
-        return io.BytesIO(_content(self.repository, self.blob, self.name))
+        return io.BytesIO(_objects(self.repository, os.getpid()).content(self.blob, self.name))
 
 
 def git_sources(path: str) -> Iterator[Source]:
@@ -65,12 +63,13 @@ def git_sources(path: str) -> Iterator[Source]:
     if not entries:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
     longest: dict[str, tuple[int, str, str]] = {}
+    objects = _objects(repository.resolve(), os.getpid())
     for file, blob, size in entries:
-        key = blob if size > most_bytes() else _session(_content(repository, blob, file)[:_START_BYTES]) or blob
+        key = blob if size > most_bytes() else _session(objects.content(blob, file)[:_START_BYTES]) or blob
         if key not in longest or size > longest[key][0]:
             longest[key] = size, file, blob
-    for size, file, blob in sorted(longest.values(), key=lambda one: one[1]):
-        yield GitSource(f"{shown}:{file}", repository.resolve(), blob, size)
+    for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
+        yield GitSource(f"{shown}:{file}", repository.resolve(), blob)
 
 
 def _session(start: bytes) -> str:
@@ -121,13 +120,37 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
     return done.stdout
 
 
-@lru_cache(maxsize=1)
-def _content(repository: Path, blob: str, name: str) -> bytes:
-    """The bytes of an object, of the last one without asking again: whoever reads a file opens it several times.
+class _Objects:
+    """One `git cat-file --batch` of a repository: asked for an object at a time."""
 
-    Raises InputError if it is missing, as in a shallow or partial clone.
-    """
-    try:
-        return _run(repository, name, "cat-file", "blob", blob)
-    except InputError as error:
-        raise InputError(name, f"is not among the repository's objects: {error.what}") from None
+    def __init__(self, repository: Path) -> None:
+        self.process = subprocess.Popen(
+            [*_git(repository), "cat-file", "--batch"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
+        )  # fmt: skip
+
+    def content(self, blob: str, name: str) -> bytes:
+        """Return an object's bytes. Raises InputError if it is missing, as in a shallow or partial clone."""
+        asked, answers = self.process.stdin, self.process.stdout
+        assert asked is not None
+        assert answers is not None
+        asked.write(f"{blob}\n".encode())
+        asked.flush()
+        head = answers.readline().split()
+        if len(head) != 3:
+            raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
+        size = int(head[2])
+        if size > most_bytes():
+            while size > 0:
+                size -= len(answers.read(min(size, 1 << 20)))
+            answers.read(1)
+            raise too_large(name)
+        data = answers.read(size)
+        answers.read(1)
+        return data
+
+
+@cache
+def _objects(repository: Path, process: int) -> _Objects:
+    """By process too: a forked worker must not share its parent's pipe."""
+    return _Objects(repository)
