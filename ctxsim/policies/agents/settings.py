@@ -4,7 +4,7 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -115,7 +115,8 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
 
-    It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
+    It stands in a `file`, by the end of its path, or in the variable `env`; without either in the first of the agent's
+    files, or in code where the agent has none. `words` may stand for a value. `outside` is
     what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
     the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
     code has a value. `needs` are keys that must be set too. `opposite`: a switch whose true is the parameter's false.
@@ -123,7 +124,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     a switch the agent doesn't compact.
     """
 
-    type: Literal["int", "ratio", "bool", "text", "choice"]
+    type: Literal["int", "ratio", "bool", "text", "choice"] = "int"
     file: str = ""
     env: str = ""
     bounds: tuple[float, float] | None = None
@@ -178,12 +179,21 @@ class AgentSettings(msgspec.Struct, frozen=True):
         return (*self.settings, *self.numbers)
 
 
+class _Class(msgspec.Struct, forbid_unknown_fields=True):
+    """What all settings of one class of upstream share; their keys begin with its name."""
+
+    policy: str
+    source: str = ""
+
+
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file holds, before its entries are looked at."""
+    """What a file holds, before its entries are looked at. `source` is that of entries that don't say another."""
 
     agent: str
     read_on: str
     version: str = ""
+    source: str = ""
+    classes: dict[str, _Class] = {}
     files: tuple[ConfigFile, ...] = ()
     setting: tuple[dict[str, Any], ...] = ()
     number: tuple[dict[str, Any], ...] = ()
@@ -249,22 +259,35 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
         raise InputError(where, str(error)) from None
     if file.agent != agent:
         raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
-    settings = tuple(_entry(Setting, where, "setting", place, raw) for place, raw in enumerate(file.setting, 1))
-    numbers = tuple(_entry(Number, where, "number", place, raw) for place, raw in enumerate(file.number, 1))
+    settings = tuple(_entries(file, Setting, file.setting, where))
+    numbers = tuple(_entries(file, Number, file.number, where))
     known = AgentSettings(agent, file.version, file.read_on, file.files, settings, numbers)
     for key, problem in _problems(known):
         raise InputError(f"{where}, {key}", problem)
     return known
 
 
-def _entry(kind: type[Any], where: str, name: str, place: int, raw: dict[str, Any]) -> Any:
-    """A plain value as default is a rule for every version and model."""
-    if not isinstance(raw.get("default", []), list):
-        raw = {**raw, "default": [{"value": raw["default"]}]}
-    try:
-        return msgspec.convert(raw, kind)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}, {name} {place} ({raw.get('key', 'no key')})", str(error)) from None
+def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], where: str) -> Iterator[Any]:
+    """The entries with what the file says of all of them. A plain value as default is one for all versions and models.
+
+    Raises InputError with the entry and the field that doesn't fit.
+    """
+    place_of_others = Path(file.files[0].path).name if file.files else CODE
+    for number, raw in enumerate(given, 1):
+        key = str(raw.get("key", "no key"))
+        of_class = file.classes.get(key.rpartition(".")[0])
+        shared: dict[str, Any] = {"source": (of_class and of_class.source) or file.source}
+        if of_class:
+            shared["policy"] = of_class.policy
+        if kind is Setting and "env" not in raw:
+            shared["file"] = place_of_others
+        whole = {name: value for name, value in shared.items() if value} | raw
+        if not isinstance(whole.get("default", []), list):
+            whole["default"] = [{"value": whole["default"]}]
+        try:
+            yield msgspec.convert(whole, kind)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{where}, {kind.__name__.lower()} {number} ({key})", str(error)) from None
 
 
 def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
@@ -277,8 +300,6 @@ def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
                 yield f"{entry.key}, default", f"another entry gives {entry.parameter} a value; keep one of them"
             given.add((entry.policy, entry.parameter))
     for one in known.settings:
-        if not one.file and not one.env:
-            yield f"{one.key}, file", "neither file nor env says where it is set"
         if one.file not in ("", CODE) and not any(file.path.endswith(one.file) for file in known.files):
             yield f"{one.key}, file", f"no path in files ends with {one.file}"
         if one.opposite and (one.type != "bool" or one.default):
