@@ -90,7 +90,7 @@ def _form(prefix: str) -> Form[Policy]:
     return form(prefix)
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,), _forms, _form)
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, _forms, _form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:

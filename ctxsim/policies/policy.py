@@ -1,13 +1,13 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from dataclasses import Field, dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
-from ctxsim.plugins import labels
+from ctxsim.plugins import FOLDERS, labels
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -25,6 +25,9 @@ ShareOrOff = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 Family = Literal["agents", "frameworks", "seeds", "papers", ""]
 """Where a policy comes from: coding agents and vendors, frameworks, the five documents, papers."""
+
+SHIPPED: Any = object()
+"""The default of a parameter that the agent's `settings.toml` holds: what its newest version ships."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -96,7 +99,7 @@ class Policy:
     others_code: ClassVar[bool] = False
     """True: its moments run code from outside the package, though they are methods of a class in it."""
     family: ClassVar[Family] = ""
-    """The preset that it runs with: `ctxsim bench --policy agents`."""
+    """The preset that it runs with: `ctxsim bench --policy agents`. Those in our folder of a family needn't say it."""
     source: ClassVar[str] = ""
     """Whose rule it is: a repository, a vendor's interface, a document, a paper."""
     version: ClassVar[str] = ""
@@ -109,11 +112,18 @@ class Policy:
     """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
     """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
+    abstract: ClassVar[bool] = True
+    """True: only what some policies share, which no label names."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        cls.abstract = abstract
         if "name" not in cls.__dict__:
             cls.name = labels.kebab(cls.__name__)
+        for package in FOLDERS:
+            if cls.__module__.startswith(f"{package}."):
+                cls.family = cast(Family, package.rpartition(".")[2])
+        _take_shipped(cls)
 
     @property
     def sees(self) -> Surroundings:
@@ -176,8 +186,22 @@ class Policy:
         return None
 
 
+def _take_shipped(cls: type[Policy]) -> None:
+    """Put what the agent ships in the place of SHIPPED."""
+    if not cls.agent:
+        return
+    from ctxsim.policies.agents.settings import values_for
+
+    shipped = values_for(cls.agent, policy=cls.name)
+    for name, default in list(vars(cls).items()):
+        if default is SHIPPED:
+            setattr(cls, name, shipped[name])
+        elif isinstance(default, Field) and default.default is SHIPPED:
+            default.default = shipped[default.metadata.get("label", name)]
+
+
 @dataclass
-class Oracle(Policy):
+class Oracle(Policy, abstract=True):
     """A bound that knows the future, through `clear_at` alone: no other policy may declare this field.
 
     Replay plans for its `aim`, tokens or dollars, and for a `stub` that stands for what has left.

@@ -1,18 +1,14 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
-
-SHIPPED = values_for("crush")
 
 
 @dataclass
@@ -26,16 +22,15 @@ class Crush(Policy):
     refused request. Output of a shell keeps 30,000 characters at its ends on arrival.
     """
 
-    family = "agents"
     source = "charmbracelet/crush"
     version = "37f36e93824"
     read_on = "2026-08"
     agent = "crush"
-    decides_by: ClassVar[str] = "bytes"
+    decides_by = "bytes"
 
-    large_context_window_threshold: Count = SHIPPED["large_context_window_threshold"]
-    large_context_window_buffer: Count = SHIPPED["large_context_window_buffer"]
-    small_context_window_ratio: Share = SHIPPED["small_context_window_ratio"]
+    large_context_window_threshold: Count = SHIPPED
+    large_context_window_buffer: Count = SHIPPED
+    small_context_window_ratio: Share = SHIPPED
     disable_auto_summarize: bool = False
     summary_tokens: Positive = 1_500
 

@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Overflow, Policy, Positive, ShareOrOff
+from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, ShareOrOff
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 GO_ON = "The conversation so far was summarised above. I go on from there."
 LADDER = (0, 10, 20, 50, 100)
 """Per cent of the tool responses that the summariser goes without, attempt by attempt."""
-
-
-SHIPPED = values_for("goose")
 
 
 @dataclass
@@ -30,15 +25,14 @@ class Goose(Policy):
     `large_text_threshold` characters becomes one sentence. A threshold of 0 or 1 leaves refusals alone to compact.
     """
 
-    family = "agents"
     source = "block/goose"
     version = "331a8429723"
     read_on = "2026-08"
     agent = "goose"
-    decides_by: ClassVar[str] = "tokenizer"
+    decides_by = "tokenizer"
 
-    auto_compact_threshold: ShareOrOff = SHIPPED["auto_compact_threshold"]
-    large_text_threshold: Positive = SHIPPED["large_text_threshold"]
+    auto_compact_threshold: ShareOrOff = SHIPPED
+    large_text_threshold: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

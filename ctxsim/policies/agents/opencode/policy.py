@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import CLEARED, whole_lines
 from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
-
-
-SHIPPED = values_for("opencode")
 
 
 @dataclass
@@ -34,24 +30,23 @@ class Opencode(Policy):
     over 20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
     """
 
-    family = "agents"
     source = "anomalyco/opencode"
     version = "1.18.33"
     read_on = "2026-11"
     agent = "opencode"
-    decides_by: ClassVar[str] = "opencode"
+    decides_by = "opencode"
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 
-    output: Count = SHIPPED["output"]
+    output: Count = SHIPPED
     input: Count = 0
     reserved: Count = 0
     auto: bool = True
-    preserve_recent_tokens: Count = SHIPPED["preserve_recent_tokens"]
+    preserve_recent_tokens: Count = SHIPPED
     tail_turns: Count = 0
-    tail_share: Share = SHIPPED["tail_share"]
+    tail_share: Share = SHIPPED
     prune: bool = False
-    max_lines: Positive = SHIPPED["max_lines"]
-    max_bytes: Positive = SHIPPED["max_bytes"]
+    max_lines: Positive = SHIPPED
+    max_bytes: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

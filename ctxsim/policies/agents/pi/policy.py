@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Reported
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
-
-SHIPPED = values_for("pi")
 
 
 @dataclass
@@ -31,20 +27,19 @@ class Pi(Policy):
     shell the last ones.
     """
 
-    family = "agents"
     source = "badlogic/pi-mono"
     version = "0.87.1"
     read_on = "2026-11"
     agent = "pi"
-    decides_by: ClassVar[str] = "usage-tail:ratio=4,unit=utf16"
+    decides_by = "usage-tail:ratio=4,unit=utf16"
 
     enabled: bool = True
-    within_runs: bool = SHIPPED["within_runs"]
-    zero_is_none: bool = SHIPPED["zero_is_none"]
-    reserve_tokens: Count = SHIPPED["reserve_tokens"]
-    keep_recent_tokens: Count = SHIPPED["keep_recent_tokens"]
-    max_lines: Positive = SHIPPED["max_lines"]
-    max_bytes: Positive = SHIPPED["max_bytes"]
+    within_runs: bool = SHIPPED
+    zero_is_none: bool = SHIPPED
+    reserve_tokens: Count = SHIPPED
+    keep_recent_tokens: Count = SHIPPED
+    max_lines: Positive = SHIPPED
+    max_bytes: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import newly_asked, since_response
 from ctxsim.policies.agents.shared.tools import files_read, is_reader, is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-
-
-SHIPPED = values_for("qwen-code")
 
 
 @dataclass
@@ -32,12 +28,11 @@ class QwenCode(Policy):
     becomes a preview of 4,000 on arrival; a file read keeps so many.
     """
 
-    family = "agents"
     source = "QwenLM/qwen-code"
     version = "0.24.4"
     read_on = "2026-11"
     agent = "qwen-code"
-    decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
+    decides_by = "chars:ratio=4,unit=utf16"
 
     renamed: ClassVar[Mapping[str, str]] = {
         "context_percentage_threshold": "auto_compact_threshold",
@@ -46,13 +41,13 @@ class QwenCode(Policy):
         "idle_minutes": "tool_results_threshold_minutes",
     }
 
-    auto_compact_threshold: Share = SHIPPED["auto_compact_threshold"]
-    reserve: Count = SHIPPED["reserve"]
-    buffer: Count = SHIPPED["buffer"]
-    max_recent_files_to_retain: Count = SHIPPED["max_recent_files_to_retain"]
-    tool_results_num_to_keep: Count = SHIPPED["tool_results_num_to_keep"]
-    tool_results_threshold_minutes: Count = SHIPPED["tool_results_threshold_minutes"]
-    truncate_tool_output_threshold: Positive = SHIPPED["truncate_tool_output_threshold"]
+    auto_compact_threshold: Share = SHIPPED
+    reserve: Count = SHIPPED
+    buffer: Count = SHIPPED
+    max_recent_files_to_retain: Count = SHIPPED
+    tool_results_num_to_keep: Count = SHIPPED
+    tool_results_threshold_minutes: Count = SHIPPED
+    truncate_tool_output_threshold: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

@@ -19,17 +19,13 @@ class SweAgent(Policy):
     observation keeps its first 100,000 characters on arrival. A refused request ends the run.
     """
 
-    family = "agents"
     source = "SWE-agent/SWE-agent"
     version = "3ea751c087f"
     read_on = "2026-07"
+    per_request = True
 
     n: Positive = 5
     polling: Positive = 1
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def on_tool_result(self, item: Item) -> Item:
         return item if len(item.text) <= LIMIT else item.with_text(item.text[:LIMIT])

@@ -2,17 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
-SHIPPED = values_for("zed")
 PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<left>[1-9]\d*)")
 
 
@@ -26,16 +23,15 @@ class Zed(Policy):
     Nothing is done about a refused request.
     """
 
-    family = "agents"
     source = "zed-industries/zed"
     version = "00b6ce1c"
     read_on = "2026-11"
     agent = "zed"
-    decides_by: ClassVar[str] = "usage-tail"
+    decides_by = "usage-tail"
 
     enabled: bool = True
-    at: str = field(default=SHIPPED["threshold"], metadata={"label": "threshold"})
-    smallest_window: Count = SHIPPED["smallest_window"]
+    at: str = field(default=SHIPPED, metadata={"label": "threshold"})
+    smallest_window: Count = SHIPPED
     summary_tokens: Positive = 1_500
 
     def __post_init__(self) -> None:

@@ -22,7 +22,6 @@ class LitellmTrim(Policy):
     """
 
     decides_by = "litellm"
-    family = "frameworks"
     source = "BerriAI/litellm"
     version = "litellm 1.106.2"
     read_on = "2026-11-22"

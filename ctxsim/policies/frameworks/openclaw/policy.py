@@ -27,19 +27,15 @@ class Openclaw(Policy):
     """
 
     decides_by = "openclaw"
-    family = "frameworks"
     source = "openclaw/openclaw"
     version = "openclaw 2026.9.6"
     read_on = "2026-11-25"
+    retries = 1
 
     enabled: bool = True
     reserve_tokens: Count = 20_000
     keep_recent_tokens: Positive = 20_000
     summary_tokens: Positive = 1_500
-
-    @property
-    def retries(self) -> int:
-        return 1
 
     def fires_at(self) -> float | None:
         return self.sees.window - min(self.reserve_tokens, self.sees.window // 4) if self.enabled else None

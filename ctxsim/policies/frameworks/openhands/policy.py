@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -23,9 +22,6 @@ def events(unit: Unit) -> int:
     return max(calls, results < len(unit)) + results
 
 
-_OPENHANDS_CONDENSER = values_for("openhands-sdk", policy="openhands-condenser")
-
-
 @dataclass
 class OpenhandsCondenser(Policy):
     """Over `max_size` events, put a summary in the place of all but the first `keep_first` and the newest half.
@@ -37,21 +33,17 @@ class OpenhandsCondenser(Policy):
     that can't be, everything. The summarizer sees 500 characters of each result.
     """
 
-    family = "frameworks"
     source = "OpenHands/software-agent-sdk"
     version = "openhands-sdk 1.58.0"
     read_on = "2026-11-22"
     agent = "openhands-sdk"
+    retries = 5
 
-    max_size: Positive = _OPENHANDS_CONDENSER["max_size"]
-    keep_first: Count = _OPENHANDS_CONDENSER["keep_first"]
+    max_size: Positive = SHIPPED
+    keep_first: Count = SHIPPED
     max_tokens: Count = 0
-    minimum_progress: Share = _OPENHANDS_CONDENSER["minimum_progress"]
+    minimum_progress: Share = SHIPPED
     summary_tokens: Positive = 1_000
-
-    @property
-    def retries(self) -> int:
-        return 5
 
     def threshold(self) -> float | None:
         return self.max_tokens or None

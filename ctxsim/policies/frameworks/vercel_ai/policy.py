@@ -32,7 +32,6 @@ class VercelPrune(Policy):
     tools: str = "all"
     every_step: bool = True
 
-    family = "frameworks"
     source = "vercel/ai"
     version = "ai 7.0.173"
     read_on = "2026-11-25"
