@@ -25,8 +25,8 @@ class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `{summary}` stands for a summary of what it sends.
     """
 
-    kind: str
     pattern: str
+    kind: str = "summary"
     where: Literal["text", "system", "header"] = "text"
     header: str = ""
     answer: str = "{summary}"

@@ -115,13 +115,13 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
 
-    It stands in a `file`, by the end of its path, or in the variable `env`; without either in the first of the agent's
-    files, or in code where the agent has none. `words` may stand for a value. `outside` is
-    what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
-    the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
-    code has a value. `needs` are keys that must be set too. `opposite`: a switch whose true is the parameter's false.
-    `in_list`: it stands in an entry of that list of the file. `thousands`: 300k is 300,000. `stops`: with this value of
-    a switch the agent doesn't compact.
+    It stands in a `file`, by the end of its path, or in the variable `env`; without either in the first of the
+    agent's files, or in code where the agent has none. An int counts tokens unless `unit` says otherwise. `words`
+    may stand for a value. `outside` is what the agent does with a value outside `bounds`, `cap` what it never
+    exceeds. Of several settings of one parameter the one of the greater `precedence` goes first. `search` are
+    values that `advise` begins with, `written` is how code has a value. `needs` are keys that must be set too.
+    `opposite`: a switch whose true is the parameter's false. `in_list`: it stands in an entry of that list of the
+    file. `thousands`: 300k is 300,000. `stops`: with this value of a switch the agent doesn't compact.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"] = "int"
@@ -279,8 +279,9 @@ def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], wher
         shared: dict[str, Any] = {"source": (of_class and of_class.source) or file.source}
         if of_class:
             shared["policy"] = of_class.policy
-        if kind is Setting and "env" not in raw:
-            shared["file"] = place_of_others
+        if kind is Setting:
+            shared["file"] = "" if "env" in raw else place_of_others
+            shared["unit"] = "tokens" if raw.get("type", "int") == "int" else ""
         whole = {name: value for name, value in shared.items() if value} | raw
         if not isinstance(whole.get("default", []), list):
             whole["default"] = [{"value": whole["default"]}]
