@@ -1,7 +1,5 @@
 """One probe of an installed agent: its settings are written into a throw-away home, and it is run."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +9,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
-from ctxsim.live.drive import GRACE_S
+from ctxsim.live.drive import GRACE_S, run_apart
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
@@ -47,27 +45,12 @@ def probe(
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()
-        written = Path(work, "plan.json")
-        written.write_bytes(msgspec.json.encode(plan))
-        _run(written, agent.probe.limit_s + GRACE_S)
+        run_apart("probe", "ctxsim.live.probe.run", plan, agent.probe.limit_s + GRACE_S)
         probed = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Probed)
         if not any(one.kind == "main" for one in probed.sent):
             said = Path(work, "output.txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise CtxsimError(f"{agent.name} sent no request; it said: {' / '.join(said[-3:])[:300] or 'nothing'}")
     return probed
-
-
-def _run(plan: Path, limit_s: float) -> None:
-    command = [sys.executable, "-P", "-m", "ctxsim.live.probe.run", str(plan)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as process:
-        try:
-            _, said = process.communicate(timeout=limit_s)
-        except BaseException:
-            process.terminate()
-            raise
-    if process.returncode:
-        last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no word of why"]
-        raise CtxsimError(f"the probe ended with status {process.returncode}: {last[0]}")
 
 
 def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent:

@@ -115,13 +115,13 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
 
-    It stands in a `file`, by the end of its path, or in the variable `env`; without either in the first of the
-    agent's files, or in code where the agent has none. An int counts tokens unless `unit` says otherwise. `words`
-    may stand for a value. `outside` is what the agent does with a value outside `bounds`, `cap` what it never
-    exceeds. Of several settings of one parameter the one of the greater `precedence` goes first. `search` are
-    values that `advise` begins with, `written` is how code has a value. `needs` are keys that must be set too.
-    `opposite`: a switch whose true is the parameter's false. `in_list`: it stands in an entry of that list of the
-    file. `thousands`: 300k is 300,000. `stops`: with this value of a switch the agent doesn't compact.
+    It stands in a `file`, by the end of its path, or in the variable `env`, whose name then is the `key`; without
+    either in the first of the agent's files, or in code where the agent has none. An int counts tokens unless `unit`
+    says otherwise. `words` may stand for a value. `outside` is what the agent does with a value outside `bounds`, `cap`
+    what it never exceeds. Of several settings of one parameter the one of the greater `precedence` goes first. `search`
+    are values that `advise` begins with, `written` is how code has a value. `needs` are keys that must be set too.
+    `opposite`: a switch whose true is the parameter's false. `in_list`: it stands in an entry of that list of the file.
+    `thousands`: 300k is 300,000. `stops`: with this value of a switch the agent doesn't compact.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"] = "int"
@@ -149,6 +149,15 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Return what a version did with it; of no version the first that stands there. "not yet seen" where none."""
         seen = (one for one in self.honoured if not version or Rule(0, one.versions, one.models).fits(version, model))
         return next(seen, Verdict("not yet seen"))
+
+    def taken(self, value: Value) -> Value | None:
+        """Return what the agent makes of a value: itself, the nearest bound, or None where it takes neither."""
+        if not self.problem(value):
+            return value
+        if self.outside != "clamped" or not self.bounds or not isinstance(value, int | float):
+            return None
+        nearest = min(max(value, self.bounds[0]), self.bounds[1])
+        return int(nearest) if self.type == "int" else nearest
 
     def problem(self, value: Value) -> str:
         """Return what is wrong with a value, '' where nothing is: its type, its bounds, or that it is no choice."""
@@ -274,9 +283,9 @@ def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], wher
     """
     place_of_others = Path(file.files[0].path).name if file.files else CODE
     for number, raw in enumerate(given, 1):
-        key = str(raw.get("key", "no key"))
+        key = str(raw.get("key") or raw.get("env", "no key"))
         of_class = file.classes.get(key.rpartition(".")[0])
-        shared: dict[str, Any] = {"source": (of_class and of_class.source) or file.source}
+        shared: dict[str, Any] = {"key": raw.get("env"), "source": (of_class and of_class.source) or file.source}
         if of_class:
             shared["policy"] = of_class.policy
         if kind is Setting:
