@@ -67,11 +67,14 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name."""
+    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name.
+
+    `settings.toml` leaves out a `format` that the path's suffix tells, and a `scope` that its beginning does.
+    """
 
     path: str
     format: Literal["json", "jsonc", "toml", "yaml", "env"]
-    scope: Literal["user", "project"] = "user"
+    scope: Literal["user", "project"]
     variable: str = ""
 
     def place(self, project: str | os.PathLike[str] | None = None) -> Path:
@@ -188,6 +191,15 @@ class AgentSettings(msgspec.Struct, frozen=True):
         return (*self.settings, *self.numbers)
 
 
+def _config_file(raw: dict[str, Any]) -> ConfigFile:
+    path = Path(str(raw.get("path", "")))
+    told = {
+        "format": path.suffix[1:].replace("yml", "yaml"),
+        "scope": "user" if path.parts[:1] == ("~",) else "project",
+    }
+    return msgspec.convert(told | raw, ConfigFile)
+
+
 class _Class(msgspec.Struct, forbid_unknown_fields=True):
     """What all settings of one class of upstream share; their keys begin with its name."""
 
@@ -203,7 +215,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     version: str = ""
     source: str = ""
     classes: dict[str, _Class] = {}
-    files: tuple[ConfigFile, ...] = ()
+    files: tuple[dict[str, Any], ...] = ()
     setting: tuple[dict[str, Any], ...] = ()
     number: tuple[dict[str, Any], ...] = ()
 
@@ -264,13 +276,14 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
     """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
     try:
         file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
+        files = tuple(map(_config_file, file.files))
     except msgspec.ValidationError as error:
         raise InputError(where, str(error)) from None
     if file.agent != agent:
         raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
     settings = tuple(_entries(file, Setting, file.setting, where))
     numbers = tuple(_entries(file, Number, file.number, where))
-    known = AgentSettings(agent, file.version, file.read_on, file.files, settings, numbers)
+    known = AgentSettings(agent, file.version, file.read_on, files, settings, numbers)
     for key, problem in _problems(known):
         raise InputError(f"{where}, {key}", problem)
     return known
@@ -281,7 +294,7 @@ def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], wher
 
     Raises InputError with the entry and the field that doesn't fit.
     """
-    place_of_others = Path(file.files[0].path).name if file.files else CODE
+    place_of_others = Path(file.files[0]["path"]).name if file.files else CODE
     for number, raw in enumerate(given, 1):
         key = str(raw.get("key") or raw.get("env", "no key"))
         of_class = file.classes.get(key.rpartition(".")[0])
