@@ -32,5 +32,4 @@ class AnthropicCompact(Policy):
         used = self.sees.estimate(view)
         if used <= self.trigger:
             return view
-        made = condense(self, view, list(view), f"over {self.trigger:,} input tokens", self.summary_tokens)
-        return view if made is None else made
+        return condense(self, view, list(view), f"over {self.trigger:,} input tokens", self.summary_tokens) or view

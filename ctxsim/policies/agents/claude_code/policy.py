@@ -110,7 +110,7 @@ class ClaudeCode(Policy):
 
     def _used(self, view: View) -> int:
         estimated, usage = self.sees.estimate(view), self.sees.usage
-        known = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        known = usage.total_tokens if usage else 0
         return estimated + round((self.tail_factor - 1) * max(0, estimated - known))
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:

@@ -119,7 +119,7 @@ class Cline(Policy):
             self, view, old, reason, self.summary_tokens, view[start].order, results_cut(old, LEFT_OF_RESULTS)
         )
         self._compacted = self._compacted or made is not None
-        return view if made is None else made
+        return made or view
 
     def _basic(self, view: View, target: float, reason: str) -> View:
         kept = {item.place for item in view if item.kind == "user"} | self._frozen

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.condense import condense_history
 from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.phases import last_asked, newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
@@ -58,13 +58,11 @@ class Crush(Policy):
         room = self.large_context_window_buffer if large else self.small_context_window_ratio * window
         if used is None or window - used > room or self.disable_auto_summarize:
             return view
-        history, pending = history_of(view), newly_asked(view)
         reason = f"{window - used:,} tokens are left"
-        at = pending[0].place if pending else None
-        made = condense(self, view, history, reason, self.summary_tokens, at)
+        made = condense_history(self, view, reason, self.summary_tokens)
         if made is None:
             return view
-        if pending or run_ended(view):
+        if newly_asked(view) or run_ended(view):
             return made
         self._prompt = (
             "The session before was interrupted because it got too long, the first request of the user was: "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
 from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, ShareOrOff
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import Item
 from ctxsim.view import View
 
 GO_ON = "The conversation so far was summarised above. I go on from there."
@@ -36,7 +36,6 @@ class Goose(Policy):
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        self._used = 0
         self._recovered = False
 
     def on_tool_result(self, item: Item) -> Item:
@@ -46,15 +45,11 @@ class Goose(Policy):
             f"The response of {len(item.text)} characters is too large; it is in tool-{item.place}.txt."
         )
 
-    def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
-        return view
-
     def before_call(self, view: View) -> View:
         if not newly_asked(view):
             return view
         self._recovered = False
-        used = self._used or self.sees.estimate(view)
+        used = (self.sees.usage.total_tokens if self.sees.usage else 0) or self.sees.estimate(view)
         if not 0 < self.auto_compact_threshold < 1 or used <= self.auto_compact_threshold * self.sees.window:
             return view
         return (

@@ -44,5 +44,4 @@ class KimiCli(Policy):
         old = [item for message in messages[:start] for item in message]
         shown = [item for item in old if item.kind != "tool_call"]
         reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
-        made = condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown)
-        return view if made is None else made
+        return condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown) or view

@@ -57,7 +57,7 @@ class MistralVibe(Policy):
         if limit is None:
             return view
         usage = self.sees.usage
-        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        reported = usage.total_tokens if usage else 0
         estimated = self._estimated(view)
         if max(reported, estimated) < limit or all(item.synthetic or item.kind == "user" for item in view):
             return view

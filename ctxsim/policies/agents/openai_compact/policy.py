@@ -30,5 +30,4 @@ class OpenaiCompact(Policy):
     def before_call(self, view: View) -> View:
         if self.sees.estimate(view) <= self.threshold():
             return view
-        made = condense(self, view, list(view), f"over {self.threshold():,.0f} tokens", self.summary_tokens)
-        return view if made is None else made
+        return condense(self, view, list(view), f"over {self.threshold():,.0f} tokens", self.summary_tokens) or view

@@ -65,7 +65,7 @@ class Opencode(Policy):
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
 
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:

@@ -45,13 +45,8 @@ class Pi(Policy):
     def start(self) -> None:
         self._recovered = False
 
-    @property
-    def limit(self) -> int:
-        """Tokens over which a run's end compacts."""
-        return self.sees.window - self.reserve_tokens
-
     def fires_at(self) -> float | None:
-        return self.limit if self.enabled else None
+        return self.sees.window - self.reserve_tokens if self.enabled else None
 
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
@@ -59,19 +54,19 @@ class Pi(Policy):
     def before_call(self, view: View) -> View:
         if newly_asked(view):
             self._recovered = False
-        used = self._used(view, self.sees.usage)
-        if not self.enabled or not self.within_runs or used <= self.limit:
+        used, limit = self._used(view, self.sees.usage), self.fires_at()
+        if limit is None or not self.within_runs or used <= limit:
             return view
-        return self._compacted(view, f"{used:,} tokens are over {self.limit:,}")
+        return self._compacted(view, f"{used:,} tokens are over {limit:,}")
 
     def after_call(self, view: View, usage: Usage) -> View:
-        used = self._used(view, usage)
-        if not self.enabled or used <= self.limit or not run_ended(view):
+        used, limit = self._used(view, usage), self.fires_at()
+        if limit is None or used <= limit or not run_ended(view):
             return view
-        return self._compacted(view, f"{used:,} tokens at the end of a run are over {self.limit:,}")
+        return self._compacted(view, f"{used:,} tokens at the end of a run are over {limit:,}")
 
     def _used(self, view: View, usage: Usage | None) -> int:
-        unknown = usage is None or (self.zero_is_none and not usage.input_tokens + (usage.output_tokens or 0))
+        unknown = usage is None or (self.zero_is_none and not usage.total_tokens)
         reported = Reported() if unknown else self.sees.reported
         return self.sees.estimator.request(self.sees.head, view.size, view, reported)
 

@@ -39,7 +39,7 @@ class RooCode(Policy):
         self._used = 0
 
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ctxsim.policies.mask import placeholder
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -33,8 +34,5 @@ class SweAgent(Policy):
     def before_call(self, view: View) -> View:
         observations = [item for item in view if item.kind in ("user", "tool_result")]
         last = max(0, len(observations) // self.polling * self.polling - self.n)
-        elided = {
-            item.place: f"Old environment output: ({len(item.text.splitlines())} lines omitted)"
-            for item in observations[1:last]
-        }
+        elided = {item.place: placeholder(item.text) for item in observations[1:last]}
         return view.rewrite(elided, f"older than the newest {self.n} observations")

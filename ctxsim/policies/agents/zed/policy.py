@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.agents.shared.condense import condense_history
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -51,14 +50,12 @@ class Zed(Policy):
         return float(self._found["used"] or self.sees.window - int(self._found["left"]))
 
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:
         used, self._used = self._used, None
         if not self.enabled or used is None or used < self.limit or self.sees.window < self.smallest_window:
             return view
-        pending = newly_asked(view)
         reason = f"{used:,} tokens are {self.limit:,.0f} or more"
-        at = pending[0].place if pending else None
-        return condense(self, view, history_of(view), reason, self.summary_tokens, at) or view
+        return condense_history(self, view, reason, self.summary_tokens) or view

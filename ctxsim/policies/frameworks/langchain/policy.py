@@ -214,7 +214,7 @@ class LangchainSummarize(OfLangchain):
         if self.trigger_messages and not self.trigger:
             return False
         usage = self.sees.usage
-        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        reported = usage.total_tokens if usage else 0
         return max(counted(self.sees, found), reported) >= self.threshold()
 
 

@@ -74,7 +74,7 @@ class Openclaw(Policy):
     def tail(self, found: Sequence[Message], first: int) -> int:
         """Return where the messages that stay begin, among those behind the summary before."""
         whole = counted(self.sees, found)
-        used = self.sees.usage.input_tokens + (self.sees.usage.output_tokens or 0) if self.sees.usage else 0
+        used = self.sees.usage.total_tokens if self.sees.usage else 0
         scale = min(self.keep_recent_tokens, max(1.0, used / whole)) if whole else 1.0
         start, tokens = first, 0
         for n in range(len(found) - 1, first - 1, -1):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from ctxsim.policies.frameworks.shared.messages import in_place_of, messages
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -98,9 +99,4 @@ class OpenhandsCondenser(Policy):
             return None
         shown = [item.with_text(item.text[:PREVIEW]) if item.kind == "tool_result" else item for item in old]
         text = self.sees.summarize(shown, self.summary_tokens)
-        if text is None:
-            return None
-        places = [item.place for item in old]
-        end = view.position(places[-1]) + 1
-        at = view[end].order if end < len(view) else view[-1].order + 1
-        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+        return None if text is None else in_place_of(view, messages(old), text, reason)
