@@ -201,7 +201,9 @@ def _config_file(raw: dict[str, Any]) -> ConfigFile:
 
 
 class _Class(msgspec.Struct, forbid_unknown_fields=True):
-    """What all settings of one class of upstream share; their keys begin with its name."""
+    """What all settings of one class of upstream share: their keys are its name and an argument, which our policy has
+    as a parameter of that name.
+    """
 
     policy: str
     source: str = ""
@@ -300,7 +302,7 @@ def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], wher
         of_class = file.classes.get(key.rpartition(".")[0])
         shared: dict[str, Any] = {"key": raw.get("env"), "source": (of_class and of_class.source) or file.source}
         if of_class:
-            shared["policy"] = of_class.policy
+            shared |= {"policy": of_class.policy, "parameter": key.rpartition(".")[2]}
         if kind is Setting:
             shared["file"] = "" if "env" in raw else place_of_others
             shared["unit"] = "tokens" if raw.get("type", "int") == "int" else ""

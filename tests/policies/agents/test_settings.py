@@ -170,10 +170,11 @@ def test_an_entry_takes_what_the_file_says_of_all() -> None:
     head += '[classes]\nA = { policy = "p", source = "t" }\nB = { policy = "q" }\n'
     files = '[[files]]\npath = "~/.x/home.json"\nformat = "json"\n'
     keys = "".join(f'[[setting]]\nkey = "{key}"\n' for key in ("A.size", "B.size", "size", 'over"\nenv = "OVER'))
-    own = '[[setting]]\nkey = "A.own"\npolicy = "r"\nsource = "u"\nfile = "code"\n'
+    own = '[[setting]]\nkey = "A.own"\npolicy = "r"\nsource = "u"\nfile = "code"\nparameter = "ours"\n'
     found = parsed("x", head + files + keys + own, "x.toml").settings
-    assert [(one.policy, one.source, one.file) for one in found] == [
-        ("p", "t", "home.json"), ("q", "s", "home.json"), ("", "s", "home.json"), ("", "s", ""), ("r", "u", "code"),
+    assert [(one.policy, one.parameter, one.source, one.file) for one in found] == [
+        ("p", "size", "t", "home.json"), ("q", "size", "s", "home.json"), ("", "", "s", "home.json"),
+        ("", "", "s", ""), ("r", "ours", "u", "code"),
     ]  # fmt: skip
     assert {one.file for one in parsed("x", head + keys, "x.toml").settings} == {"code", ""}
 
