@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,7 @@ from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import GRACE_S, run_apart
 from ctxsim.live.faults import Faults
-from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan
+from ctxsim.live.probe.plan import Probed, ProbePlan
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
@@ -24,16 +25,11 @@ def probe(
     model: str,
     window: int,
     waypoints: tuple[int, ...],
-    refuses: int = 0,
-    single: int = 0,
-    estimator: str = "",
-    late: bool = False,
-    fine: int = FINE,
-    past: int = PAST,
+    **more: Any,
 ) -> Probed:
     """Run an agent with settings by key, and return what it sent.
 
-    `window` is declared for the model; `ProbePlan` says what the others are. Raises CtxsimError where it sends no
+    `window` is declared for the model; `more` are the other fields of ProbePlan. Raises CtxsimError where it sends no
     request of the conversation, or a setting can't be written.
     """
     told = with_settings(agent, given, model)
@@ -41,7 +37,7 @@ def probe(
     with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
         plan = ProbePlan(
             Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, agent.probe.limit_s,
-            agent.probe.output, model, agent.probe.prompts, waypoints, refuses, single, estimator, late, fine, past,
+            agent.probe.output, model, agent.probe.prompts, waypoints, **more,
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()

@@ -212,8 +212,8 @@ class _Class(msgspec.Struct, forbid_unknown_fields=True):
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     """What a file holds, before its entries are looked at. `source` is that of entries that don't say another."""
 
-    agent: str
     read_on: str
+    agent: str = ""
     version: str = ""
     source: str = ""
     classes: dict[str, _Class] = {}
@@ -281,7 +281,7 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
         files = tuple(map(_config_file, file.files))
     except msgspec.ValidationError as error:
         raise InputError(where, str(error)) from None
-    if file.agent != agent:
+    if file.agent not in ("", agent):
         raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
     settings = tuple(_entries(file, Setting, file.setting, where))
     numbers = tuple(_entries(file, Number, file.number, where))
