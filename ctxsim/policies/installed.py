@@ -17,9 +17,8 @@ def other_versions(label: str) -> Iterator[str]:
     for link in labels.chain(label):
         name = link.partition(":")[0]
         folder = f"ctxsim.policies.frameworks.{name.replace('-', '_')}."
-        classes = (
-            [known[name]] if name in known else [cls for cls in known.values() if cls.__module__.startswith(folder)]
-        )
+        of_folder = [cls for cls in known.values() if cls.__module__.startswith(folder)]
+        classes = [known[name]] if name in known else of_folder
         pairs = (pair.split() for cls in classes if cls.family == "frameworks" for pair in cls.version.split(", "))
         for package, compared in dict.fromkeys(map(tuple, pairs)):
             try:

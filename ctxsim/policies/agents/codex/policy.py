@@ -58,14 +58,11 @@ class Codex(Policy):
 
     def threshold(self) -> float:
         limit = self.sees.window * 9 // 10
+        own = self.model_auto_compact_token_limit or limit
         if self.model_auto_compact_token_limit_scope == "total":
-            return min(self.model_auto_compact_token_limit or limit, limit)
+            return min(own, limit)
         usable = self.sees.window * 95 // 100
-        return (
-            usable
-            if self._prefix is None
-            else min(self._prefix + (self.model_auto_compact_token_limit or limit), usable)
-        )
+        return usable if self._prefix is None else min(self._prefix + own, usable)
 
     def after_call(self, view: View, usage: Usage) -> View:
         if self._prefix is None:

@@ -50,11 +50,10 @@ class Goose(Policy):
             return view
         self._recovered = False
         used = (self.sees.usage.total_tokens if self.sees.usage else 0) or self.sees.estimate(view)
-        if not 0 < self.auto_compact_threshold < 1 or used <= self.auto_compact_threshold * self.sees.window:
+        share = self.auto_compact_threshold
+        if not 0 < share < 1 or used <= share * self.sees.window:
             return view
-        return (
-            self._compacted(view, f"{used:,} tokens are over {self.auto_compact_threshold:.0%} of the window") or view
-        )
+        return self._compacted(view, f"{used:,} tokens are over {share:.0%} of the window") or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         if self._recovered:

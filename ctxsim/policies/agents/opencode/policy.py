@@ -89,11 +89,9 @@ class Opencode(Policy):
 
     def _tail(self, history: Sequence[Item]) -> int:
         """The position from which on messages stay; all leave where none does, and where all would stay."""
-        left = (
-            min(self.preserve_recent_tokens, self.tail_share * self.usable)
-            if self.usable
-            else self.preserve_recent_tokens
-        )
+        left: float = self.preserve_recent_tokens
+        if self.usable:
+            left = min(left, self.tail_share * self.usable)
         start, turns = len(history), 0
         for exchange in reversed(exchanges(history)):
             left -= sum(map(self.sees.estimator.item, exchange))

@@ -115,6 +115,6 @@ class Ag2TailWindow(OfAg2):
         start = max(0, len(events) - self.target)
         while 0 < start < len(events) and len(answerable(events, start)) < len(events) - start:
             start += 1
-        return (
-            only(view, flat(events[start:]), f"before the last {self.target} events") if start < len(events) else view
-        )
+        if start >= len(events):
+            return view
+        return only(view, flat(events[start:]), f"before the last {self.target} events")

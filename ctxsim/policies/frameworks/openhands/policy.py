@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.frameworks.shared.messages import in_place_of, messages
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
@@ -97,6 +98,5 @@ class OpenhandsCondenser(Policy):
         old = [item for unit in units for item in unit]
         if not old:
             return None
-        shown = [item.with_text(item.text[:PREVIEW]) if item.kind == "tool_result" else item for item in old]
-        text = self.sees.summarize(shown, self.summary_tokens)
+        text = self.sees.summarize(results_cut(old, PREVIEW), self.summary_tokens)
         return None if text is None else in_place_of(view, messages(old), text, reason)

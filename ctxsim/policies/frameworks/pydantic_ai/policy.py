@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.frameworks.shared.messages import (
     Message,
     counted,
@@ -226,8 +227,7 @@ class PydanticSummarize(OfPydanticAi):
         new = [item for item in old if item.place not in stays]
         if self.keep_tokens and all(item.kind == "summary" for item in new):
             return view
-        shown = [item.with_text(item.text[:SHOWN]) if item.kind == "tool_result" else item for item in old]
-        text = self.sees.summarize(shown, self.summary_tokens)
+        text = self.sees.summarize(results_cut(old, SHOWN), self.summary_tokens)
         if text is None:
             return view
         places = [item.place for item in new]
