@@ -319,12 +319,17 @@ def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
     """The entry and field, and what is wrong with it, one by one."""
     given: set[tuple[str, str]] = set()
     for entry in known.entries:
-        yield from _wrong_rules(entry)
+        for problem in _wrong_versions(entry.default):
+            yield f"{entry.key}, versions", problem
         if entry.parameter and any(rule.as_parameter is not None or entry.plain(rule.value) for rule in entry.default):
             if (entry.policy, entry.parameter) in given:
                 yield f"{entry.key}, default", f"another entry gives {entry.parameter} a value; keep one of them"
             given.add((entry.policy, entry.parameter))
     for one in known.settings:
+        for problem in filter(None, (one.problem(rule.value) for rule in one.default)):
+            yield f"{one.key}, default", problem
+        for problem in _wrong_versions(one.honoured):
+            yield f"{one.key}, honoured", problem
         if one.file not in ("", CODE) and not any(file.path.endswith(one.file) for file in known.files):
             yield f"{one.key}, file", f"no path in files ends with {one.file}"
         if one.opposite and (one.type != "bool" or one.default):
@@ -336,16 +341,9 @@ def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
             yield f"{one.key}, choices", "stand with type choice, and only there"
 
 
-def _wrong_rules(entry: Number) -> Iterator[tuple[str, str]]:
-    for rule in entry.default:
+def _wrong_versions(rules: Iterable[Rule | Verdict]) -> Iterator[str]:
+    for rule in rules:
         try:
-            rule.fits("", "")
+            holds(rule.versions, "")
         except ValueError as error:
-            yield f"{entry.key}, versions", str(error)
-        if isinstance(entry, Setting) and (problem := entry.problem(rule.value)):
-            yield f"{entry.key}, default", problem
-    for seen in entry.honoured if isinstance(entry, Setting) else ():
-        try:
-            holds(seen.versions, "")
-        except ValueError as error:
-            yield f"{entry.key}, honoured", str(error)
+            yield str(error)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ctxsim.policies.frameworks.shared.messages import counted, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.frameworks.chat import counted, flat, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View

@@ -3,16 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    flat,
-    in_place_of,
-    items_of,
-    messages,
-    only,
-)
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
 

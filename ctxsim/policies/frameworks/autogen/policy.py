@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import Message, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.frameworks.chat import Message, flat, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import counted, in_place_of, items_of, messages
+from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages
 from ctxsim.policies.policy import Overflow, Policy, Positive
 from ctxsim.view import View
 

@@ -5,16 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    flat,
-    items_of,
-    messages,
-    only,
-    since_usage,
-)
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
 from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.view import View
 

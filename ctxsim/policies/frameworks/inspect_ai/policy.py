@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages, only
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View

@@ -6,15 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    in_place_of,
-    items_of,
-    messages,
-    only,
-)
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.view import View
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
 from ctxsim.policies.frameworks.langchain.policy import OfLangchain, newest
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages
 from ctxsim.policies.policy import Count, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ctxsim.policies.frameworks.shared.messages import Message, in_place_of, items_of, messages, only
+from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 

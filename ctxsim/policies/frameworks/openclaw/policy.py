@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages, since_usage
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, since_usage
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ctxsim.policies.agents.shared.condense import results_cut
-from ctxsim.policies.frameworks.shared.messages import in_place_of, messages
+from ctxsim.policies.frameworks.chat import in_place_of, messages
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import Message, in_place_of, items_of, messages, only
+from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 

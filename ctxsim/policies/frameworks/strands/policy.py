@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ctxsim.policies.frameworks.shared.messages import (
+from ctxsim.policies.frameworks.chat import (
     Message,
     counted,
     flat,

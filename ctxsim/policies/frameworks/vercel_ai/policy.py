@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, packed
+from ctxsim.policies.frameworks.chat import Message, counted, flat, messages, packed
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 from ctxsim.view import View
