@@ -17,11 +17,11 @@ from ctxsim.policies.agents.settings import (
     CODE,
     Setting,
     aliases_of,
-    parsed,
     settings_names,
     settings_of,
     values_for,
 )
+from ctxsim.policies.agents.settings_file import parsed
 from ctxsim.policies.agents.versions import holds, numbers_of
 
 AGENTS = (
