@@ -105,6 +105,11 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     cache_write_long_tokens: int | None = None
     output_begun_tokens: int | None = None
 
+    @property
+    def total_tokens(self) -> int:
+        """The prompt's and the response's."""
+        return self.input_tokens + (self.output_tokens or 0)
+
     def reported(self, factor: float) -> Usage:
         """Return the same as an endpoint reports it that is off by a factor."""
         if factor == 1:

@@ -26,7 +26,7 @@ from itertools import product, zip_longest
 from typing import Any, NamedTuple
 
 from ctxsim.counting.estimators import open_estimator
-from ctxsim.policies.frameworks.shared.messages import Message, messages
+from ctxsim.policies.frameworks.chat import Message, messages
 from ctxsim.transcript import Usage
 from evidence.framework_conversations import (
     Conversation,

@@ -29,7 +29,7 @@ from ctxsim.live.agent import parsed_agent
 from ctxsim.live.configs.edit import Format, edited
 from ctxsim.policies import open_policy
 from ctxsim.policies.agents.config import of_file
-from ctxsim.policies.agents.settings import parsed
+from ctxsim.policies.agents.settings_file import parsed
 from ctxsim.readers import read_source, sources
 from ctxsim.results import TABLES, read_run
 from ctxsim.runs.grid import expand

@@ -94,7 +94,7 @@ def agent(when: str, probing: Probing | None = None, head: int = 1_000) -> Agent
     return Agent(
         "codex", "0.1.0", command=(sys.executable, "-c", PROGRAM, "{prompt}"), files={".codex/config.toml": CONFIG},
         env={"WHEN": when, "HEAD": str(head)}, tools={"bash": {"command": "cat {file}"}},
-        helpers=(Helper("summary", "^You are performing a CONTEXT CHECKPOINT COMPACTION"),),
+        helpers=(Helper("^You are performing a CONTEXT CHECKPOINT COMPACTION"),),
         probe=probing or Probing(window=272_000, window_key="model_context_window", formula="0.9 of the window"),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from command_line import ctxsim
 from ctxsim import plugins
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.plugins import Registry
-from ctxsim.policies import Oracle, Policy
+from ctxsim.policies import Policy
 
 GOOD = """
 from dataclasses import dataclass
@@ -40,16 +40,16 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Polic
         EntryPoint("twin", "twin_package:Mask", "ctxsim.policies"),
     ]
     monkeypatch.setattr(plugins, "entry_points", lambda group: [one for one in points if one.group == group])
-    yield Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    yield Registry("policy", "ctxsim.policies", Policy)
     for name in ("good_package", "twin_package"):
         sys.modules.pop(name, None)
 
 
 def test_a_name_opens_what_the_list_has_under_it() -> None:
     """Whether its file is called like it or not, and before the list is made or after."""
-    made = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    made = Registry("policy", "ctxsim.policies", Policy)
     for name, cls in made.classes.items():
-        assert Registry("policy", "ctxsim.policies", Policy, (Oracle,)).named(name) is cls is made.named(name)
+        assert Registry("policy", "ctxsim.policies", Policy).named(name) is cls is made.named(name)
 
 
 def test_a_built_in_policy_is_opened_without_importing_the_others() -> None:
@@ -91,7 +91,7 @@ def test_of_two_with_one_name_neither_makes_numbers(installed: Registry[Policy])
 def test_the_list_shows_a_broken_one_in_one_line(
     kind: str, installed: Registry[Policy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,)) if kind == "policies" else None
+    registry = Registry("policy", "ctxsim.policies", Policy) if kind == "policies" else None
     if registry is None:
         from ctxsim.counting.estimators import Estimator
 
@@ -111,7 +111,7 @@ def test_the_list_shows_a_broken_one_in_one_line(
 
 
 def test_files_of_one_name_in_two_folders_keep_apart(tmp_path: Path) -> None:
-    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    registry = Registry("policy", "ctxsim.policies", Policy)
     for folder, name in (("a", "First"), ("b", "Second")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(GOOD.replace("Installed", name))
@@ -124,7 +124,7 @@ def test_files_of_one_name_in_two_folders_keep_apart(tmp_path: Path) -> None:
 
 
 def test_mistakes_in_a_file_are_one_line_with_their_place(tmp_path: Path) -> None:
-    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    registry = Registry("policy", "ctxsim.policies", Policy)
     (tmp_path / "bad.py").write_text("import os\n\nraise ValueError('two\\nlines')\n")
     with pytest.raises(LabelError, match=r"policy file .*bad\.py, line 3: ValueError: two lines$"):
         registry.open(f"{tmp_path}/bad.py:X")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxsim.policies import Overflow, Surroundings, open_policy
-from ctxsim.policies.frameworks.shared.messages import Message, messages
+from ctxsim.policies.frameworks.chat import Message, messages
 from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
 from ctxsim.view import View

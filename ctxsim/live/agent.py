@@ -12,7 +12,8 @@ import msgspec
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.policies.agents.settings import SETTINGS, parsed
+from ctxsim.policies.agents.settings import SETTINGS
+from ctxsim.policies.agents.settings_file import parsed
 from ctxsim.results.run_info import OBSERVED
 
 DRIVE = "drive.toml"
@@ -25,8 +26,8 @@ class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `{summary}` stands for a summary of what it sends.
     """
 
-    kind: str
     pattern: str
+    kind: str = "summary"
     where: Literal["text", "system", "header"] = "text"
     header: str = ""
     answer: str = "{summary}"

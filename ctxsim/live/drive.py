@@ -70,7 +70,8 @@ def drive(
             file.write_text(text, encoding="utf-8", errors="replace")
             # Agents go by when a file changed: later results are of files that changed later, a second apart.
             os.utime(file, (time.time() - age, time.time() - age))
-        _run(plan, limit_s + GRACE_S)
+        ours = (plan.work, shown_as(agent), str(os.getpid()))
+        run_apart("run", "ctxsim.live.run_plan", plan, limit_s + GRACE_S, *ours)
         outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
         shutil.copyfile(plan.log, requests)
         shutil.copyfile(Path(work, "output.txt"), said)
@@ -81,12 +82,15 @@ def drive(
     return Driven(agent, script, faults.over(provider), entries, outcome, said)
 
 
-def _run(plan: Plan, limit_s: float) -> None:
-    """Run a plan in a process of its own, which takes all that it started along when it ends."""
-    command = python("ctxsim.live.run_plan", plan.work, shown_as(plan.agent), str(os.getpid()))
+def run_apart(what: str, module: str, plan: Plan, limit_s: float, *arguments: str) -> None:
+    """Run a plan in a process of its own, which takes all that it started along when it ends.
+
+    Raises CtxsimError where that process fails, and says `what` it was.
+    """
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=without_keys(environment())
-    ) as process:
+        python(module, *arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env=without_keys(environment()),
+    ) as process:  # fmt: skip
         try:
             _, said = process.communicate(msgspec.json.encode(plan), timeout=limit_s)
         except BaseException:
@@ -94,4 +98,4 @@ def _run(plan: Plan, limit_s: float) -> None:
             raise
     if process.returncode:
         last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no word of why"]
-        raise CtxsimError(f"the run ended with status {process.returncode}: {last[0]}")
+        raise CtxsimError(f"the {what} ended with status {process.returncode}: {last[0]}")

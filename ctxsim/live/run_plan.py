@@ -32,14 +32,6 @@ Hold = Callable[[list[str]], list[str]]
 """Makes of a command the one that runs it held in."""
 
 
-def _as_it_is(command: list[str]) -> list[str]:
-    return command
-
-
-def _no() -> bool:
-    return False
-
-
 def main(work: str, inside: str, parent: int) -> None:
     """Run a plan in a folder and write its outcome there; `inside` is where the agent sees that folder, if it can."""
     asked = sys.stdin.buffer.read()
@@ -65,7 +57,7 @@ def main(work: str, inside: str, parent: int) -> None:
     plan = msgspec.json.decode(asked, type=Plan)
     plan = msgspec.structs.replace(plan, work=inside if moved else work)
     script = script_of(plan.transcript)
-    hold: Hold = _as_it_is
+    hold: Hold = list
     if seatbelt.there():
         enclosed, hold = (NETWORK, FILES, SOCKETS), partial(seatbelt.held, work=work, readable=shown)
     session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
@@ -95,12 +87,12 @@ def write_files(plan: Plan, url: str) -> None:
 
 
 def run(
-    plan: Plan, url: str, prompt: str, number: int, limit_s: float, grouped: bool, over: Callable[[], bool] = _no,
-    hold: Hold = _as_it_is,
+    plan: Plan, url: str, prompt: str, number: int, limit_s: float, grouped: bool,
+    over: Callable[[], bool] = lambda: False, hold: Hold = list,
 ) -> int | None:  # fmt: skip
     """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it.
 
-    `grouped`: a process namespace ends all that it starts.
+    `grouped`: a process namespace ends all that it starts. Without `hold` the command is run as it is.
     """
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
@@ -120,7 +112,6 @@ def run(
             while process.poll() is None:
                 if over():
                     until = min(until, time.monotonic() + LINGER_S)
-                    over = _no
                 if time.monotonic() > until:
                     return None
                 time.sleep(0.02)

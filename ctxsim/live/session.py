@@ -1,7 +1,6 @@
 """One client's conversation with the endpoint: which step is next, what it costs, and what is refused."""
 
 import hashlib
-import json
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, head_of,
 from ctxsim.live.faults import Faults
 from ctxsim.live.matching import History, Matched
 from ctxsim.live.script import Script
-from ctxsim.live.tools import tool_call
+from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, caught
 from ctxsim.simulator.ledger import Kernel, Leg
@@ -202,7 +201,7 @@ class Session:
     def _play(self, asked: Asked) -> tuple[Reply, str]:
         """Return the next step's reply, and the recorded tool that nothing could stand for."""
         if self.step >= len(self._script.steps):
-            return self._reply(asked, OVER, tuple(self._ending(asked, f"over_{self._served}"))), ""
+            return self._reply(asked, OVER, self._ending(asked, f"over_{self._served}")), ""
         step = self._script.steps[self.step]
         found = [tool_call(wanted, asked.tools, self._agent.tools, self._folder) for wanted in step.wanted]
         # One call without its tool would leave the others' results without meaning.
@@ -216,11 +215,8 @@ class Session:
             reply = msgspec.structs.replace(reply, broken=True)
         return reply, unused
 
-    def _ending(self, asked: Asked, call_id: str) -> list[ToolCall]:
-        """The call that ends a turn, for agents that need one."""
-        offered = {tool.name for tool in asked.tools}
-        ends = [(name, given) for name, given in self._agent.ends.items() if name in offered]
-        return [ToolCall(f"call_{self.step + 1:04}_{call_id}", name, json.dumps(given)) for name, given in ends[:1]]
+    def _ending(self, asked: Asked, name: str) -> tuple[ToolCall, ...]:
+        return ending(asked.tools, self._agent.ends, f"call_{self.step + 1:04}_{name}")
 
     def _reply(self, asked: Asked, text: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
         return Reply(f"{self._served:08}", asked.model, text, calls)

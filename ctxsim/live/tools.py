@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxsim.live.exchange import Tool
+from ctxsim.live.exchange import Tool, ToolCall
 from ctxsim.live.script import Wanted
 
 SHELL = ("command", "cmd", "script")
@@ -37,6 +37,13 @@ def tool_call(
             if key is not None:
                 return tool.name, json.dumps(_arguments(tool, key, value))
     return None
+
+
+def ending(tools: Sequence[Tool], ends: Mapping[str, Template], call_id: str) -> tuple[ToolCall, ...]:
+    """Return the call that ends a turn, for agents that need one."""
+    offered = {tool.name for tool in tools}
+    found = [ToolCall(call_id, name, json.dumps(arguments)) for name, arguments in ends.items() if name in offered]
+    return tuple(found[:1])
 
 
 def _filled(template: Any, path: str) -> Any:

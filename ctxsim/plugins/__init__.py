@@ -79,9 +79,9 @@ def _place_of(package: str) -> Path:
 
 class Registry(Generic[T]):
     """All classes of one kind. The built-in ones lie in the files of `package`, and in the file `part` of each agent's
-    and framework's folder; installed ones are entry points of `group`. `kind` is what errors call them; `abstract` are
-    the classes that nobody means by a label; `forms` are prefixes that more than parameters follow, as `pipe:COMMAND`,
-    and `form` gives what opens such a label.
+    and framework's folder; installed ones are entry points of `group`. `kind` is what errors call them; no label means
+    a class that says it is `abstract`; `forms` are prefixes that more than parameters follow, as `pipe:COMMAND`, and
+    `form` gives what opens such a label.
     """
 
     def __init__(
@@ -89,7 +89,6 @@ class Registry(Generic[T]):
         kind: str,
         package: str,
         base: type[T],
-        abstract: tuple[type[T], ...] = (),
         forms: Callable[[], Iterable[str]] = tuple,
         form: Callable[[str], Form[T]] | None = None,
     ) -> None:
@@ -97,7 +96,6 @@ class Registry(Generic[T]):
         self.group = f"ctxsim.{package.rpartition('.')[2]}"
         self._package = package
         self._base = base
-        self._abstract = (base, *abstract)
         self._form = form
         self._forms = forms
         forgotten_by(self._forget)
@@ -247,7 +245,7 @@ class Registry(Generic[T]):
             if isinstance(value, type)
             and issubclass(value, self._base)
             and value.__module__ == getattr(module, "__name__", "")
-            and value not in self._abstract
+            and not getattr(value, "abstract", value is self._base)
         ]
 
 

@@ -56,10 +56,9 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
         the estimator that this agent decides by; an estimator that somebody named goes before it.
         """
-        from ctxsim.policies import agent_of
-        from ctxsim.policies.agents.versions import is_version
+        from ctxsim.policies.agents.versions import dotted
 
-        agent, version = agent_of(format), version if is_version(version) else ""
+        agent, version = agent_of(format), version if dotted(version) else ""
         name, own, _ = _registry.open(agent or "keep-all")
         by = open_estimator(own.decides_by) if own.decides_by else self.estimator
         links = tuple(
@@ -90,7 +89,7 @@ def _form(prefix: str) -> Form[Policy]:
     return form(prefix)
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,), _forms, _form)
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, _forms, _form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ctxsim.plugins import labels
 from ctxsim.policies import agent_of, registered_policies
-from ctxsim.policies.agents.versions import dotted, is_version, numbers_of
+from ctxsim.policies.agents.versions import dotted, numbers_of
 
 
 def other_versions(label: str) -> Iterator[str]:
@@ -17,9 +17,8 @@ def other_versions(label: str) -> Iterator[str]:
     for link in labels.chain(label):
         name = link.partition(":")[0]
         folder = f"ctxsim.policies.frameworks.{name.replace('-', '_')}."
-        classes = (
-            [known[name]] if name in known else [cls for cls in known.values() if cls.__module__.startswith(folder)]
-        )
+        of_folder = [cls for cls in known.values() if cls.__module__.startswith(folder)]
+        classes = [known[name]] if name in known else of_folder
         pairs = (pair.split() for cls in classes if cls.family == "frameworks" for pair in cls.version.split(", "))
         for package, compared in dict.fromkeys(map(tuple, pairs)):
             try:
@@ -44,7 +43,7 @@ def newer_versions(recorded: Iterable[tuple[str, str]]) -> Iterator[str]:
     newest: dict[str, str] = {}
     for format, stated in recorded:
         agent = agent_of(format)
-        if agent and is_version(stated):
+        if agent and dotted(stated):
             newest[agent] = max(dotted(stated), newest.get(agent, ""), key=lambda one: numbers_of(one or "0"))
     for agent, recording in newest.items():
         compared = compared_with(agent)

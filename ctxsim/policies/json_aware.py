@@ -41,16 +41,12 @@ def truncate(text: str, limit: int) -> str:
     if text[:64].lstrip()[:1] not in ("{", "[", '"'):
         return shortened(text, limit)
     try:
-        value = json.loads(text)
+        return dumped(fit(json.loads(text), limit))
     except RecursionError:
         # Too deep to walk: its beginning, as a JSON string.
         return dumped(_fit_string(text, limit))
     except ValueError:
         return shortened(text, limit)
-    try:
-        return dumped(fit(value, limit))
-    except RecursionError:
-        return dumped(_fit_string(text, limit))
 
 
 def shortened(text: str, limit: int) -> str:

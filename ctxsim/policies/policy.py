@@ -1,13 +1,13 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from dataclasses import Field, dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
-from ctxsim.plugins import labels
+from ctxsim.plugins import FOLDERS, labels
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -26,6 +26,9 @@ ShareOrOff = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Family = Literal["agents", "frameworks", "seeds", "papers", ""]
 """Where a policy comes from: coding agents and vendors, frameworks, the five documents, papers."""
 
+SHIPPED: Any = object()
+"""The default of a parameter that the agent's `settings.toml` holds: what its newest version ships."""
+
 
 class Stop(msgspec.Struct, frozen=True):
     """Returned by `before_call`: the agent gives up instead of sending the request."""
@@ -38,14 +41,6 @@ class Overflow(msgspec.Struct, frozen=True):
 
     message: str
     window: int
-
-
-def _no_summary(items: Iterable[Item], max_tokens: int) -> str | None:
-    return None
-
-
-def _silence(text: str) -> None:
-    return None
 
 
 @dataclass
@@ -61,15 +56,15 @@ class Surroundings:
     """The same, and what estimators remember of it."""
     now_s: float = 0.0
     """Simulated seconds since the first call."""
-    summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
+    summarize: Callable[[Iterable[Item], int], str | None] = lambda items, max_tokens: None
     """Ask the model for a summary of items in at most so many tokens; billed; None if that request is refused."""
-    say: Callable[[str], None] = _silence
+    say: Callable[[str], None] = lambda text: None
     """Tell the person at the terminal something."""
 
     def close(self) -> None:
         """After the last call: nothing can be asked or said any more."""
-        self.summarize = _no_summary
-        self.say = _silence
+        self.summarize = lambda items, max_tokens: None
+        self.say = lambda text: None
 
     def estimate(self, view: View) -> int:
         """Estimated tokens of the request that this view would become. Costs nothing: a running total."""
@@ -96,7 +91,7 @@ class Policy:
     others_code: ClassVar[bool] = False
     """True: its moments run code from outside the package, though they are methods of a class in it."""
     family: ClassVar[Family] = ""
-    """The preset that it runs with: `ctxsim bench --policy agents`."""
+    """The preset that it runs with: `ctxsim bench --policy agents`. Those in our folder of a family needn't say it."""
     source: ClassVar[str] = ""
     """Whose rule it is: a repository, a vendor's interface, a document, a paper."""
     version: ClassVar[str] = ""
@@ -109,11 +104,18 @@ class Policy:
     """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
     """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
+    abstract: ClassVar[bool] = True
+    """True: only what some policies share, which no label names."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        cls.abstract = abstract
         if "name" not in cls.__dict__:
             cls.name = labels.kebab(cls.__name__)
+        for package in FOLDERS:
+            if cls.__module__.startswith(f"{package}."):
+                cls.family = cast(Family, package.rpartition(".")[2])
+        _take_shipped(cls)
 
     @property
     def sees(self) -> Surroundings:
@@ -176,8 +178,22 @@ class Policy:
         return None
 
 
+def _take_shipped(cls: type[Policy]) -> None:
+    """Put what the agent ships in the place of SHIPPED."""
+    if not cls.agent:
+        return
+    from ctxsim.policies.agents.settings import values_for
+
+    shipped = values_for(cls.agent, policy=cls.name)
+    for name, default in list(vars(cls).items()):
+        if default is SHIPPED:
+            setattr(cls, name, shipped[name])
+        elif isinstance(default, Field) and default.default is SHIPPED:
+            default.default = shipped[default.metadata.get("label", name)]
+
+
 @dataclass
-class Oracle(Policy):
+class Oracle(Policy, abstract=True):
     """A bound that knows the future, through `clear_at` alone: no other policy may declare this field.
 
     Replay plans for its `aim`, tokens or dollars, and for a `stub` that stands for what has left.

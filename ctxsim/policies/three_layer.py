@@ -34,13 +34,11 @@ class ThreeLayer(Policy):
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(head_tail(item.text, self.lines, self.bytes))
 
-    def compaction_needed(self, view: View) -> bool:
-        """Whether adding the last item brought the estimate to the threshold: document 003's ErrCompactionNeeded."""
-        return self.sees.estimate(view) >= self.threshold()
-
     def before_call(self, view: View) -> View | Stop:
-        if self.compaction_needed(view):
-            reason = f"estimate at {self.sees.estimate(view) / self.sees.window:.0%} of the window"
+        used = self.sees.estimate(view)
+        # Adding the last item brought the estimate there: document 003's ErrCompactionNeeded.
+        if used >= self.threshold():
+            reason = f"estimate at {used / self.sees.window:.0%} of the window"
             view = summarize_old(self, view, self.keep_last, self.max_tokens, reason)
         used = self.sees.estimate(view)
         if used >= self.stop * self.sees.window:

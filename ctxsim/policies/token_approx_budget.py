@@ -31,10 +31,8 @@ class TokenApproxBudget(Policy):
 
     def before_call(self, view: View) -> View:
         limit = self.threshold()
-        return prune(
-            view,
-            lambda shown: self.sees.estimate(shown) > limit,
-            self.keep_tools,
-            self.keep_turns,
-            f"estimate over {limit:,.0f} tokens",
-        )
+
+        def over(view: View) -> bool:
+            return self.sees.estimate(view) > limit
+
+        return prune(view, over, self.keep_tools, self.keep_turns, f"estimate over {limit:,.0f} tokens")

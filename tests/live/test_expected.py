@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.live.probe.expected import Acting, Expectation, taken
+from ctxsim.live.agent import Agent, load_agent
+from ctxsim.live.probe.expected import Acting, Situation, expected, taken
+from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies.agents.settings import Setting, Value
 
 
@@ -21,6 +23,7 @@ def setting(**given: object) -> Setting:
         (setting(bounds=(10, 20), outside="clamped"), 9, Acting(10, "clamped")),
         (setting(bounds=(10, 20), outside="clamped"), 21, Acting(20, "clamped")),
         (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 0.95, Acting(0.9, "clamped")),
+        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 2, Acting(0.9, "clamped")),
         (setting(bounds=(10, 20), outside="ignored"), 21, Acting(None, "ignored")),
         (setting(bounds=(10, 20), outside="refused"), 21, Acting(None, "refused")),
         (setting(bounds=(10, 20)), 21, Acting(None, "ignored")),
@@ -41,6 +44,10 @@ def test_a_value_within_its_bounds_and_outside(one: Setting, value: Value, actin
     assert found == acting and type(found.value) is type(acting.value)
 
 
-def test_how_an_expectation_fires() -> None:
-    firing = [Expectation(*one).firing for one in ((0.0, False), (60_000.0, True), (None, True), (None, False))]
-    assert firing == ["proactive", "proactive", "only after a refusal", "never"]
+def test_when_a_policy_compacts() -> None:
+    # Sonnet 4.5 is compacted after a refusal alone, unless a window is set: 150,000 - 20,000 - 13,000. aider never is.
+    claude = Situation(load_agent("claude-code"), "claude-sonnet-4-5", 200_000)
+    assert expected(claude, {}) == Awaited("only after a refusal")
+    assert expected(claude, {"autoCompactWindow": 150_000}) == Awaited("proactive", 117_000)
+    assert expected(claude, {"autoCompactEnabled": False}) == Awaited("never")
+    assert expected(Situation(Agent("kilo-code"), "mock", 200_000), {}) == Awaited("never"), "it has no policy"

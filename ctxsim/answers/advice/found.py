@@ -15,7 +15,7 @@ from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in, title_of, who
 from ctxsim.policies.agents.given import Given, hindrances, setting_of
 from ctxsim.policies.agents.lines import lines
-from ctxsim.policies.agents.versions import is_version, numbers_of
+from ctxsim.policies.agents.versions import dotted, numbers_of
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder
 
@@ -216,7 +216,7 @@ def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
     """What the newest version that recorded did with a setting."""
-    newest = max((each for each in recorders if is_version(each.version)), key=lambda each: numbers_of(each.version),
+    newest = max((each for each in recorders if dotted(each.version)), key=lambda each: numbers_of(each.version),
                  default=None)  # fmt: skip
     setting = setting_of(one.agent, one.key)
     version, model = (newest.version, newest.model) if newest else ("", "")

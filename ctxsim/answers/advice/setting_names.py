@@ -6,7 +6,7 @@ from ctxsim.plugins.labels import named, split
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where
-from ctxsim.policies.agents.versions import is_version, numbers_of
+from ctxsim.policies.agents.versions import dotted, numbers_of
 from ctxsim.readers.agent_folders import NAMES
 from ctxsim.results.run_info import Recorder
 
@@ -37,7 +37,7 @@ def who(recorders: Sequence[Recorder]) -> str:
     """Return the agents with their versions: `Claude Code 2.1.5 to 2.1.42, Codex 0.58.0`."""
     versions: dict[str, set[str]] = {}
     for one in recorders:
-        versions.setdefault(one.agent, set()).update([one.version] if is_version(one.version) else [])
+        versions.setdefault(one.agent, set()).update([one.version] if dotted(one.version) else [])
     return ", ".join(f"{title_of(agent)} {_span(its)}".strip() for agent, its in versions.items())
 
 

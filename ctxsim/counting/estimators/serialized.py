@@ -55,7 +55,7 @@ class UsageSerialized(Serialized):
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:
             return self.head(head) + size
-        return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)
+        return max(0, reported.usage.total_tokens + size - reported.size)
 
 
 @lru_cache(maxsize=1 << 15)

@@ -21,4 +21,4 @@ class UsageTail(Chars):
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:
             return self.head(head) + size
-        return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)
+        return max(0, reported.usage.total_tokens + size - reported.size)

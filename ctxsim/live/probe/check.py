@@ -146,8 +146,7 @@ def _threshold(trial: _Trial) -> SettingCheck:
         if taken(trial.one, trial.value).how != "refused":
             raise
         seen = Seen("not run")
-    sooner, later = (Awaited(one.firing, one.threshold) for one in (with_it, without))
-    return _judged(trial, seen, sooner, later, runs)
+    return _judged(trial, seen, with_it, without, runs)
 
 
 def _seen(trial: _Trial, run: Callable[..., Probed]) -> Seen:

@@ -1,19 +1,18 @@
 """One probe of an installed agent: its settings are written into a throw-away home, and it is run."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
-from ctxsim.live.drive import GRACE_S
+from ctxsim.live.drive import GRACE_S, run_apart
 from ctxsim.live.faults import Faults
-from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan
+from ctxsim.live.probe.plan import Probed, ProbePlan
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
@@ -26,16 +25,11 @@ def probe(
     model: str,
     window: int,
     waypoints: tuple[int, ...],
-    refuses: int = 0,
-    single: int = 0,
-    estimator: str = "",
-    late: bool = False,
-    fine: int = FINE,
-    past: int = PAST,
+    **more: Any,
 ) -> Probed:
     """Run an agent with settings by key, and return what it sent.
 
-    `window` is declared for the model; `ProbePlan` says what the others are. Raises CtxsimError where it sends no
+    `window` is declared for the model; `more` are the other fields of ProbePlan. Raises CtxsimError where it sends no
     request of the conversation, or a setting can't be written.
     """
     told = with_settings(agent, given, model)
@@ -43,31 +37,16 @@ def probe(
     with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
         plan = ProbePlan(
             Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, agent.probe.limit_s,
-            agent.probe.output, model, agent.probe.prompts, waypoints, refuses, single, estimator, late, fine, past,
+            agent.probe.output, model, agent.probe.prompts, waypoints, **more,
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()
-        written = Path(work, "plan.json")
-        written.write_bytes(msgspec.json.encode(plan))
-        _run(written, agent.probe.limit_s + GRACE_S)
+        run_apart("probe", "ctxsim.live.probe.run", plan, agent.probe.limit_s + GRACE_S)
         probed = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Probed)
         if not any(one.kind == "main" for one in probed.sent):
             said = Path(work, "output.txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise CtxsimError(f"{agent.name} sent no request; it said: {' / '.join(said[-3:])[:300] or 'nothing'}")
     return probed
-
-
-def _run(plan: Path, limit_s: float) -> None:
-    command = [sys.executable, "-P", "-m", "ctxsim.live.probe.run", str(plan)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as process:
-        try:
-            _, said = process.communicate(timeout=limit_s)
-        except BaseException:
-            process.terminate()
-            raise
-    if process.returncode:
-        last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no word of why"]
-        raise CtxsimError(f"the probe ended with status {process.returncode}: {last[0]}")
 
 
 def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.drive import setting_of
-from ctxsim.live.probe.verdict import Firing
+from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
 from ctxsim.policies.agents.settings import TYPES, Setting, settings_of, values_for
 from ctxsim.transcript import Item, Sizes, Usage
@@ -22,14 +22,11 @@ class Acting(NamedTuple):
 
 def taken(one: Setting, value: Value) -> Acting:
     """Return what an agent makes of a value: outside its bounds it is clamped, ignored or refused."""
-    if not one.problem(_typed(one, value)):
-        return Acting(_typed(one, value))
     typed = _typed(one, value)
-    if one.outside == "clamped" and one.bounds and isinstance(typed, int | float):
-        low, high = one.bounds
-        nearest = min(max(typed, low), high)
-        return Acting(int(nearest) if one.type == "int" else nearest, "clamped")
-    return Acting(None, "ignored" if one.outside != "refused" else "refused")
+    acting = one.taken(typed)
+    if acting is None:
+        return Acting(None, "refused" if one.outside == "refused" else "ignored")
+    return Acting(acting, "clamped" if one.problem(typed) else "")
 
 
 def _typed(one: Setting, value: Value) -> Value:
@@ -44,22 +41,6 @@ def _typed(one: Setting, value: Value) -> Value:
         return value
 
 
-class Expectation(NamedTuple):
-    """What a policy does with settings: tokens from which on it compacts by itself, None for never, and if a refusal
-    makes it.
-    """
-
-    threshold: float | None
-    recovers: bool
-
-    @property
-    def firing(self) -> Firing:
-        """How it fires."""
-        if self.threshold is not None:
-            return "proactive"
-        return "only after a refusal" if self.recovers else "never"
-
-
 class Situation(NamedTuple):
     """An agent in its version with a model, the window that is declared for it, and its first request's tokens."""
 
@@ -69,10 +50,14 @@ class Situation(NamedTuple):
     first: int = 0
 
 
-def expected(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Expectation:
-    """Return what the agent's policy expects with settings. Without `bounds` each value is taken as it is."""
+def expected(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Awaited:
+    """Return when the agent's policy compacts with settings. Without `bounds` each value is taken as it is."""
     policy = policy_of(here, given, bounds)
-    return Expectation(None, False) if policy is None else Expectation(policy.fires_at(), _recovers(policy))
+    if policy is None:
+        return Awaited("never")
+    if (threshold := policy.fires_at()) is not None:
+        return Awaited("proactive", threshold)
+    return Awaited("only after a refusal" if _recovers(policy) else "never")
 
 
 def cut_to(here: Situation, given: Mapping[str, Value], text: str, tool: str) -> int | None:

@@ -5,7 +5,6 @@ tokens is reached in a dozen small requests.
 """
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
 from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, ProbePlan, Sent
 from ctxsim.live.script import Wanted
 from ctxsim.live.session import OVER, SHAPES, Served, ask
-from ctxsim.live.tools import tool_call
+from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
@@ -119,12 +118,8 @@ class Growing:
         return self._asking(asked, tokens, size)
 
     def _ended(self, asked: Asked, tokens: int) -> Served:
-        calls = [
-            ToolCall(f"call_{self.step:04}_end", name, json.dumps(given))
-            for name, given in self._plan.agent.ends.items()
-            if name in {tool.name for tool in asked.tools}
-        ]
-        return self._served(asked, "main", tokens, OVER, tuple(calls[:1]))
+        calls = ending(asked.tools, self._plan.agent.ends, f"call_{self.step:04}_end")
+        return self._served(asked, "main", tokens, OVER, calls)
 
     def _passed(self, judged: int) -> bool:
         """Leave behind the waypoints that are passed; true where none is left."""

@@ -1,4 +1,4 @@
-"""One probe in a process of its own: `python -m ctxsim.live.probe.run PLAN`."""
+"""One probe in a process of its own: `python -m ctxsim.live.probe.run`, its plan by a pipe."""
 
 import sys
 import time
@@ -8,8 +8,9 @@ from typing import Any
 from ctxsim.live.enclosure import enclose
 
 
-def main(path: str) -> None:
-    """Run a plan and write what came of it beside it."""
+def main() -> None:
+    """Run a plan and write what came of it into its folder."""
+    asked = sys.stdin.buffer.read()
     # Before anything is imported that starts a thread.
     enclosed = enclose()
     import msgspec
@@ -22,7 +23,7 @@ def main(path: str) -> None:
     from ctxsim.live.run_plan import run, write_files
     from ctxsim.live.server import beside
 
-    plan = msgspec.json.decode(Path(path).read_bytes(), type=ProbePlan)
+    plan = msgspec.json.decode(asked, type=ProbePlan)
     session: Any = Growing(plan)
     began = time.monotonic()
     with Log(None) as log, beside(Endpoint(lambda name: session, log)) as url:
@@ -40,4 +41,4 @@ PROMPT = "Read one result after the other until I say that it is enough."
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -37,12 +37,12 @@ def of_places(project: Path | None = None) -> list[Given]:
     """
     found: list[Given] = []
     for agent in settings_names():
-        scopes = ("user", "project") if project else ("user",)
-        for scope in scopes:
-            for file in settings_of(agent).files:
-                place = file.place(project)
-                if file.scope == scope and (scope == "project" or file.path.startswith("~/")) and place.is_file():
-                    found += _given(agent, _data(place, file))
+        every = settings_of(agent).files
+        files = [file for file in every if file.path.startswith("~/")]
+        files += [file for file in every if project and file.scope == "project"]
+        for file in files:
+            if (place := file.place(project)).is_file():
+                found += _given(agent, _data(place, file))
     return found
 
 

@@ -21,7 +21,7 @@ class Given(NamedTuple):
 
     def __str__(self) -> str:
         text = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
-        if isinstance(self.value, str) and not isinstance(_typed(self.agent, self.key, text), str):
+        if isinstance(self.value, str) and not isinstance(typed(self.agent, self.key, text), str):
             # A number in quotes is no number, in a label as in a file.
             text = f'"{text}"'
         return f"{self.agent}/{quote(self.key, PLAIN)}={quote(text, PLAIN.replace('%', ''))}"
@@ -40,7 +40,7 @@ def parsed(text: str) -> tuple[Given, ...]:
         key, equals, value = rest.partition("=")
         if not (agent and slash and key and equals and value):
             raise LabelError(f"'{part}' is not AGENT/KEY=VALUE, as in claude-code/autoCompactWindow=200000")
-        found.append(Given(agent, unquote(key), _typed(agent, unquote(key), unquote(value))))
+        found.append(Given(agent, unquote(key), typed(agent, unquote(key), unquote(value))))
     return tuple(found)
 
 
@@ -54,8 +54,8 @@ def _pattern(key: str) -> str:
     return ".".join("*" if part in ("MODEL", "ID") else part for part in key.split("."))
 
 
-def _typed(agent: str, key: str, text: str) -> Value:
-    """A text as the type of its setting; as it is where it is no value of that type."""
+def typed(agent: str, key: str, text: str) -> Value:
+    """Return a text as the type of its setting; as it is where it is no value of that type."""
     setting = setting_of(agent, key)
     kind = setting.type if setting else "text"
     if kind != "text" and len(text) > 1 and text[0] == text[-1] == '"':
@@ -68,11 +68,6 @@ def _typed(agent: str, key: str, text: str) -> Value:
         return text
 
 
-def typed(agent: str, key: str, text: str) -> Value:
-    """Return the text of a variable as the type of its setting."""
-    return _typed(agent, key, text)
-
-
 def effect(one: Given, version: str = "", model: str = "") -> Value | None:
     """Return the value that an agent uses; None where it keeps its default: by its type, its bounds, and what was seen.
 
@@ -83,12 +78,7 @@ def effect(one: Given, version: str = "", model: str = "") -> Value | None:
         return None
     if setting.verdict(version, model).verdict == "ignored":
         return None
-    if not setting.problem(one.value):
-        return one.value
-    if setting.outside == "clamped" and setting.bounds and isinstance(one.value, int | float):
-        low, high = setting.bounds
-        return type(one.value)(min(max(one.value, low), high))
-    return None
+    return setting.taken(one.value)
 
 
 def _of_model(setting: Setting, key: str, model: str) -> bool:

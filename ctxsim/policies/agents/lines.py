@@ -38,13 +38,13 @@ def lines(given: Iterable[Given]) -> dict[str, list[str]]:
 
 def _written(file: str, given: list[Given]) -> list[str]:
     if file == ENV:
-        return [f"export {one.key}={_scalar(one.value)}" for one in given]
+        return [f"export {one.key}={json.dumps(one.value)}" for one in given]
     if file == CODE:
         return constructors(given)
     setting = setting_of(given[0].agent, given[0].key)
     format = next(one.format for one in settings_of(given[0].agent).files if setting and one.path == file)
     if format == "toml":
-        return [f"{one.key} = {_scalar(one.value)}" for one in given]
+        return [f"{one.key} = {json.dumps(one.value)}" for one in given]
     nested = _nested({one.key: one.value for one in given})
     if format == "yaml":
         return list(_yaml(nested, 0))
@@ -60,10 +60,6 @@ def constructors(given: Iterable[Given]) -> list[str]:
         pattern = setting.written if setting else "{}"
         calls.setdefault(name, []).append(f"{argument}={pattern.format(repr(one.value))}")
     return [f"{name}({', '.join(arguments)})" for name, arguments in calls.items()]
-
-
-def _scalar(value: Any) -> str:
-    return json.dumps(value)
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,4 +80,4 @@ def _yaml(table: Mapping[str, Any], depth: int) -> Iterable[str]:
             yield f"{'  ' * depth}{key}:"
             yield from _yaml(value, depth + 1)
         else:
-            yield f"{'  ' * depth}{key}: {_scalar(value)}"
+            yield f"{'  ' * depth}{key}: {json.dumps(value)}"

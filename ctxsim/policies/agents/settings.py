@@ -4,7 +4,6 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 """
 
 import os
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,6 @@ import msgspec
 
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
-from ctxsim.plugins.files import toml_values
 from ctxsim.policies.agents.versions import holds
 
 SETTINGS = "settings.toml"
@@ -67,11 +65,14 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name."""
+    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name.
+
+    `settings.toml` leaves out a `format` that the path's suffix tells, and a `scope` that its beginning does.
+    """
 
     path: str
     format: Literal["json", "jsonc", "toml", "yaml", "env"]
-    scope: Literal["user", "project"] = "user"
+    scope: Literal["user", "project"]
     variable: str = ""
 
     def place(self, project: str | os.PathLike[str] | None = None) -> Path:
@@ -115,15 +116,16 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
 
-    It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
-    what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
-    the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
-    code has a value. `needs` are keys that must be set too. `opposite`: a switch whose true is the parameter's false.
-    `in_list`: it stands in an entry of that list of the file. `thousands`: 300k is 300,000. `stops`: with this value of
-    a switch the agent doesn't compact.
+    It stands in a `file`, by the end of its path, or in the variable `env`, whose name then is the `key`; without
+    either in the first of the agent's files, or in code where the agent has none. An int counts tokens unless `unit`
+    says otherwise. `words` may stand for a value. `outside` is what the agent does with a value outside `bounds`, `cap`
+    what it never exceeds. Of several settings of one parameter the one of the greater `precedence` goes first. `search`
+    are values that `advise` begins with, `written` is how code has a value. `needs` are keys that must be set too.
+    `opposite`: a switch whose true is the parameter's false. `in_list`: it stands in an entry of that list of the file.
+    `thousands`: 300k is 300,000. `stops`: with this value of a switch the agent doesn't compact.
     """
 
-    type: Literal["int", "ratio", "bool", "text", "choice"]
+    type: Literal["int", "ratio", "bool", "text", "choice"] = "int"
     file: str = ""
     env: str = ""
     bounds: tuple[float, float] | None = None
@@ -148,6 +150,15 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Return what a version did with it; of no version the first that stands there. "not yet seen" where none."""
         seen = (one for one in self.honoured if not version or Rule(0, one.versions, one.models).fits(version, model))
         return next(seen, Verdict("not yet seen"))
+
+    def taken(self, value: Value) -> Value | None:
+        """Return what the agent makes of a value: itself, the nearest bound, or None where it takes neither."""
+        if not self.problem(value):
+            return value
+        if self.outside != "clamped" or not self.bounds or not isinstance(value, int | float):
+            return None
+        nearest = min(max(value, self.bounds[0]), self.bounds[1])
+        return int(nearest) if self.type == "int" else nearest
 
     def problem(self, value: Value) -> str:
         """Return what is wrong with a value, '' where nothing is: its type, its bounds, or that it is no choice."""
@@ -178,17 +189,6 @@ class AgentSettings(msgspec.Struct, frozen=True):
         return (*self.settings, *self.numbers)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file holds, before its entries are looked at."""
-
-    agent: str
-    read_on: str
-    version: str = ""
-    files: tuple[ConfigFile, ...] = ()
-    setting: tuple[dict[str, Any], ...] = ()
-    number: tuple[dict[str, Any], ...] = ()
-
-
 @cache
 def _places() -> dict[str, Path]:
     """By name, the file of each agent and framework; a framework with an agent's name is called NAME-sdk."""
@@ -211,6 +211,8 @@ def settings_of(agent: str) -> AgentSettings:
 
     Raises UnknownName, with close ones, or InputError with the file, the entry and the field that can't be used.
     """
+    from ctxsim.policies.agents.settings_file import parsed
+
     if agent not in _places():
         raise unknown("agent with settings", agent, _places())
     return parsed(agent, _places()[agent].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
@@ -239,67 +241,3 @@ def aliases_of(agent: str, policy: str) -> dict[str, str]:
     """Return the parameters of a policy by the keys and variables that upstream calls them."""
     mine = [one for one in settings_of(agent).settings if (one.policy or agent) == policy and not one.opposite]
     return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
-
-
-def parsed(agent: str, text: str, where: str) -> AgentSettings:
-    """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
-    try:
-        file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
-    except msgspec.ValidationError as error:
-        raise InputError(where, str(error)) from None
-    if file.agent != agent:
-        raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
-    settings = tuple(_entry(Setting, where, "setting", place, raw) for place, raw in enumerate(file.setting, 1))
-    numbers = tuple(_entry(Number, where, "number", place, raw) for place, raw in enumerate(file.number, 1))
-    known = AgentSettings(agent, file.version, file.read_on, file.files, settings, numbers)
-    for key, problem in _problems(known):
-        raise InputError(f"{where}, {key}", problem)
-    return known
-
-
-def _entry(kind: type[Any], where: str, name: str, place: int, raw: dict[str, Any]) -> Any:
-    """A plain value as default is a rule for every version and model."""
-    if not isinstance(raw.get("default", []), list):
-        raw = {**raw, "default": [{"value": raw["default"]}]}
-    try:
-        return msgspec.convert(raw, kind)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}, {name} {place} ({raw.get('key', 'no key')})", str(error)) from None
-
-
-def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
-    """The entry and field, and what is wrong with it, one by one."""
-    given: set[tuple[str, str]] = set()
-    for entry in known.entries:
-        yield from _wrong_rules(entry)
-        if entry.parameter and any(rule.as_parameter is not None or entry.plain(rule.value) for rule in entry.default):
-            if (entry.policy, entry.parameter) in given:
-                yield f"{entry.key}, default", f"another entry gives {entry.parameter} a value; keep one of them"
-            given.add((entry.policy, entry.parameter))
-    for one in known.settings:
-        if not one.file and not one.env:
-            yield f"{one.key}, file", "neither file nor env says where it is set"
-        if one.file not in ("", CODE) and not any(file.path.endswith(one.file) for file in known.files):
-            yield f"{one.key}, file", f"no path in files ends with {one.file}"
-        if one.opposite and (one.type != "bool" or one.default):
-            yield f"{one.key}, opposite", "stands with type bool, and without a default"
-        for value in one.search:
-            if problem := one.problem(value) or ("" if one.parameter else "no parameter is of it"):
-                yield f"{one.key}, search", problem
-        if (one.type == "choice") != bool(one.choices):
-            yield f"{one.key}, choices", "stand with type choice, and only there"
-
-
-def _wrong_rules(entry: Number) -> Iterator[tuple[str, str]]:
-    for rule in entry.default:
-        try:
-            rule.fits("", "")
-        except ValueError as error:
-            yield f"{entry.key}, versions", str(error)
-        if isinstance(entry, Setting) and (problem := entry.problem(rule.value)):
-            yield f"{entry.key}, default", problem
-    for seen in entry.honoured if isinstance(entry, Setting) else ():
-        try:
-            holds(seen.versions, "")
-        except ValueError as error:
-            yield f"{entry.key}, honoured", str(error)

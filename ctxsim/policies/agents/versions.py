@@ -21,18 +21,12 @@ def numbers_of(version: str) -> Numbers:
 
     Zeros at the end don't count, so 2.1 equals 2.1.0. Raises ValueError for a version that begins with no number.
     """
-    found = _NUMBERS.match(version.strip())
-    if found is None:
+    if not dotted(version):
         raise ValueError(f"'{version}' is no version; write dotted numbers, as in 2.1.153")
-    numbers = [int(part) for part in found[1].split(".")]
+    numbers = [int(part) for part in dotted(version).split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
-
-
-def is_version(version: str) -> bool:
-    """Return whether a text begins with dotted numbers."""
-    return _NUMBERS.match(version.strip()) is not None
 
 
 def dotted(version: str) -> str:

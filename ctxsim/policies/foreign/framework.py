@@ -125,17 +125,14 @@ def opened(framework: Framework, rest: str) -> tuple[str, type[Policy], dict[str
     Raises LabelError where the framework isn't installed, UnknownName for a class that it doesn't have.
     """
     target, given = labels.split(rest)
-    prefix = framework.prefix
+    name = f"{framework.prefix}:{target}"
     cls = _found(framework, target)
     estimator = {key: given.pop(key) for key in ("estimator",) if key in given}
-    parameters = tuple(_parameters(framework, f"{prefix}:{target}", cls, given))
+    parameters = tuple(_parameters(framework, name, cls, given))
     doc = f"{target} of {framework.install}, driven as it is."
     made = _made(framework, cls)
-    return (
-        f"{prefix}:{target}",
-        shortener(f"{prefix}:{target}", doc, parameters, made, not framework.lasting(cls), False, framework.retries),
-        given | estimator,
-    )
+    policy = shortener(name, doc, parameters, made, not framework.lasting(cls), False, framework.retries)
+    return name, policy, given | estimator
 
 
 @cache

@@ -17,11 +17,11 @@ from ctxsim.policies.agents.settings import (
     CODE,
     Setting,
     aliases_of,
-    parsed,
     settings_names,
     settings_of,
     values_for,
 )
+from ctxsim.policies.agents.settings_file import parsed
 from ctxsim.policies.agents.versions import holds, numbers_of
 
 AGENTS = (
@@ -152,7 +152,7 @@ ENTRY = '[[setting]]\nkey = "a.b"\nfile = "code"\nsource = "s"\ntype = "int"\n'
         (ENTRY + "default = [{ value = 1, versions = '2.1' }]", "a.b, versions: '2.1' is no condition"),
         (ENTRY + "honoured = [{ verdict = 'never', versions = 'x' }]", "a.b, honoured: 'x' is no condition"),
         (ENTRY.replace('"code"', '"home.json"'), "a.b, file: no path in files ends with home.json"),
-        (ENTRY.replace('file = "code"\n', ""), "a.b, file: neither file nor env"),
+        (ENTRY.replace('source = "s"\n', ""), r"setting 1 \(a.b\): Object missing required field `source`"),
         (ENTRY + "choices = ['a']", "a.b, choices: stand with type choice"),
         (ENTRY + "opposite = true", "a.b, opposite: stands with type bool"),
         (2 * (ENTRY + "default = 1\nparameter = 'p'\n"), "a.b, default: another entry gives p a value"),
@@ -163,6 +163,20 @@ def test_a_file_that_cant_be_used_is_one_line(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as raised:
         parsed("x", whole, "x.toml")
     assert str(raised.value).startswith("x.toml") and "\n" not in str(raised.value)
+
+
+def test_an_entry_takes_what_the_file_says_of_all() -> None:
+    head = 'agent = "x"\nread_on = "d"\nsource = "s"\n'
+    head += '[classes]\nA = { policy = "p", source = "t" }\nB = { policy = "q" }\n'
+    files = '[[files]]\npath = "~/.x/home.json"\nformat = "json"\n'
+    keys = "".join(f'[[setting]]\nkey = "{key}"\n' for key in ("A.size", "B.size", "size", 'over"\nenv = "OVER'))
+    own = '[[setting]]\nkey = "A.own"\npolicy = "r"\nsource = "u"\nfile = "code"\nparameter = "ours"\n'
+    found = parsed("x", head + files + keys + own, "x.toml").settings
+    assert [(one.policy, one.parameter, one.source, one.file) for one in found] == [
+        ("p", "size", "t", "home.json"), ("q", "size", "s", "home.json"), ("", "", "s", "home.json"),
+        ("", "", "s", ""), ("r", "ours", "u", "code"),
+    ]  # fmt: skip
+    assert {one.file for one in parsed("x", head + keys, "x.toml").settings} == {"code", ""}
 
 
 def test_a_files_name_is_its_folders() -> None:

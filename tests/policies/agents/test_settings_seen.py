@@ -6,8 +6,6 @@ look at the usage of a step once it is done were over it with that request, and 
 
 from __future__ import annotations
 
-from math import inf
-
 import pytest
 
 from ctxsim.policies import Policy, Surroundings, open_policy
@@ -77,17 +75,10 @@ def made(label: str, window: int) -> Policy:
     return policy
 
 
-def fires_at(policy: Policy) -> float:
-    """Tokens from which on it compacts; infinite where it does only after a refusal."""
-    found = policy.threshold()
-    for name in ("limit", "usable"):
-        found = getattr(policy, name, None) if found is None else found
-    return inf if found is None else found
-
-
 @pytest.mark.parametrize(("label", "window", "before"), SEEN)
 def test_the_threshold_lies_where_it_was_seen(label: str, window: int, before: float) -> None:
-    at = fires_at(made(label, window))
+    at = made(label, window).fires_at()
+    assert at is not None
     if label.partition(":")[0] in AFTER_A_STEP:
         assert before - STEP < at <= before
     else:
@@ -96,15 +87,15 @@ def test_the_threshold_lies_where_it_was_seen(label: str, window: int, before: f
 
 @pytest.mark.parametrize("label", NEVER)
 def test_before_a_refusal_nothing_happens_where_nothing_was_seen(label: str) -> None:
-    assert fires_at(made(label, 200_000)) == inf
+    assert made(label, 200_000).fires_at() is None
 
 
 def test_opus_with_a_share_of_its_window() -> None:
     # (1,000,000 - 20,000) x 0.33
     label = f"claude-code:{ONCE},model=claude-opus-5[1m],CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=33"
-    assert fires_at(made(label, 1_000_000)) == pytest.approx(323_400)
+    assert made(label, 1_000_000).fires_at() == pytest.approx(323_400)
 
 
 def test_without_limit_input_what_is_reserved_is_ignored() -> None:
     # Seen: 101,000 and more were sent; context less output decides.
-    assert fires_at(made("opencode:reserved=50000,output=4096", 128_000)) == 128_000 - 4_096
+    assert made("opencode:reserved=50000,output=4096", 128_000).fires_at() == 128_000 - 4_096

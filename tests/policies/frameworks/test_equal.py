@@ -18,7 +18,7 @@ from upstream import by_conversation, difference, in_a_row, plain, read_lines, r
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
 from ctxsim.policies import registered_policies
-from ctxsim.policies.frameworks.shared.messages import messages
+from ctxsim.policies.frameworks.chat import messages
 from ctxsim.transcript import Call, Transcript, Usage
 from ctxsim.view import View
 

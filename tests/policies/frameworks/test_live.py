@@ -12,7 +12,7 @@ from drivers.javascript import npm
 from project import TESTS
 from upstream import Row, difference, read_lines, row, sent, transcript_of
 
-from ctxsim.policies.frameworks.shared.messages import messages
+from ctxsim.policies.frameworks.chat import messages
 
 RECORDED = TESTS / "policies" / "frameworks" / "sent"
 CONVERSATION = invented()

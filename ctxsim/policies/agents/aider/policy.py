@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
-
-SHIPPED = values_for("aider")
 
 
 @dataclass
@@ -25,15 +21,14 @@ class Aider(Policy):
     Nothing is done about a refused request.
     """
 
-    family = "agents"
     source = "Aider-AI/aider"
     version = "0.86.2"
     read_on = "2026-11"
     agent = "aider"
-    decides_by: ClassVar[str] = "tokenizer"
+    decides_by = "tokenizer"
 
     max_chat_history_tokens: Count = 0
-    summarizer_tokens: Positive = SHIPPED["summarizer_tokens"]
+    summarizer_tokens: Positive = SHIPPED
     whole: bool = False
     summary_tokens: Positive = 500
 

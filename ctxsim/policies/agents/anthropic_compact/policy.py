@@ -1,7 +1,6 @@
 """Anthropic's own servers: the whole conversation becomes a summary when it has grown too large."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive
@@ -17,12 +16,11 @@ class AnthropicCompact(Policy):
     nothing. The last usage and an estimate of what joined since stand for the vendor's own count.
     """
 
-    family = "agents"
     source = "Anthropic API, compaction"
     version = "compact_20260112"
     read_on = "2026-11"
     server_side = True
-    decides_by: ClassVar[str] = "usage-tail"
+    decides_by = "usage-tail"
 
     trigger: Positive = 150_000
     summary_tokens: Positive = 1_500
@@ -34,5 +32,4 @@ class AnthropicCompact(Policy):
         used = self.sees.estimate(view)
         if used <= self.trigger:
             return view
-        made = condense(self, view, list(view), f"over {self.trigger:,} input tokens", self.summary_tokens)
-        return view if made is None else made
+        return condense(self, view, list(view), f"over {self.trigger:,} input tokens", self.summary_tokens) or view

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar, Literal
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import CLEARED, clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import exchanges
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -19,9 +18,6 @@ NEVER_CLEARED = frozenset(("task", "agent", "todowrite", "askuserquestion", "exi
 
 def _clears(tool: str) -> bool:
     return not tool.startswith("mcp__") and tool.lower() not in NEVER_CLEARED
-
-
-SHIPPED = values_for("claude-code")
 
 
 @dataclass
@@ -49,12 +45,11 @@ class ClaudeCode(Policy):
     22 is 4,060 (2,123 to 6,058).
     """
 
-    family = "agents"
     source = "Claude Code, as recorded and documented"
     version = "2.1.331"
     read_on = "2026-11"
     agent = "claude-code"
-    decides_by: ClassVar[str] = "usage-tail:unit=utf16"
+    decides_by = "usage-tail:unit=utf16"
     renamed: ClassVar[Mapping[str, str]] = {"bash_max_output_length": "bash_output_max_chars"}
 
     auto_compact_window: Count = 0
@@ -62,18 +57,18 @@ class ClaudeCode(Policy):
     auto_compact_enabled: bool = True
     max_output_tokens: Count = 0
     proactive: bool = True
-    reserve: Count = SHIPPED["reserve"]
-    buffer: Count = SHIPPED["buffer"]
-    tail_factor: float = SHIPPED["tail_factor"]
+    reserve: Count = SHIPPED
+    buffer: Count = SHIPPED
+    tail_factor: float = SHIPPED
     micro: Literal["time", "size", "off"] = "off"
-    keep_recent: Count = SHIPPED["keep_recent"]
-    idle_minutes: Count = SHIPPED["idle_minutes"]
-    keep_exchanges: Count = SHIPPED["keep_exchanges"]
-    files: Count = SHIPPED["files"]
-    file_tokens: Count = SHIPPED["file_tokens"]
-    file_budget: Count = SHIPPED["file_budget"]
-    bash_output_max_chars: Positive = SHIPPED["bash_output_max_chars"]
-    bash_preview_chars: Count = SHIPPED["bash_preview_chars"]
+    keep_recent: Count = SHIPPED
+    idle_minutes: Count = SHIPPED
+    keep_exchanges: Count = SHIPPED
+    files: Count = SHIPPED
+    file_tokens: Count = SHIPPED
+    file_budget: Count = SHIPPED
+    bash_output_max_chars: Positive = SHIPPED
+    bash_preview_chars: Count = SHIPPED
     summary_tokens: Positive = 4_000
 
     def start(self) -> None:
@@ -115,7 +110,7 @@ class ClaudeCode(Policy):
 
     def _used(self, view: View) -> int:
         estimated, usage = self.sees.estimate(view), self.sees.usage
-        known = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        known = usage.total_tokens if usage else 0
         return estimated + round((self.tail_factor - 1) * max(0, estimated - known))
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:

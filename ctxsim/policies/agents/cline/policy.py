@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Literal
+from typing import Literal
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View
 
@@ -24,9 +23,6 @@ MOST_UNDERESTIMATED = 4
 
 LEFT_OF_RESULTS = 16
 """Characters of a result that the summariser gets when much is to be summarised."""
-
-
-SHIPPED = values_for("cline")
 
 
 @dataclass
@@ -43,16 +39,15 @@ class Cline(Policy):
     their ends on arrival.
     """
 
-    family = "agents"
     source = "cline/cline"
     version = "3.0.65"
     read_on = "2026-11"
     agent = "cline"
-    decides_by: ClassVar[str] = "serialized"
+    decides_by = "serialized"
 
     strategy: Literal["agentic", "basic"] = "agentic"
-    threshold_ratio: Share = SHIPPED["threshold_ratio"]
-    preserve_tokens: Count = SHIPPED["preserve_tokens"]
+    threshold_ratio: Share = SHIPPED
+    preserve_tokens: Count = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -124,7 +119,7 @@ class Cline(Policy):
             self, view, old, reason, self.summary_tokens, view[start].order, results_cut(old, LEFT_OF_RESULTS)
         )
         self._compacted = self._compacted or made is not None
-        return view if made is None else made
+        return made or view
 
     def _basic(self, view: View, target: float, reason: str) -> View:
         kept = {item.place for item in view if item.kind == "user"} | self._frozen

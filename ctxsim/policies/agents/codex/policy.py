@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
@@ -26,9 +25,6 @@ def middle_truncated(text: str, size: int) -> str:
     return f"{first_bytes(text, left)}…{-(-(length - size) // 4)}{MARK}{last_bytes(text, right) if right else ''}"
 
 
-SHIPPED = values_for("codex")
-
-
 @dataclass
 class Codex(Policy):
     """From 0.9 of the window on: the user's newest texts of at most `keep_user_tokens`, then one summary.
@@ -44,17 +40,16 @@ class Codex(Policy):
     too.
     """
 
-    family = "agents"
     source = "openai/codex"
     version = "0.169.0"
     read_on = "2026-11"
     agent = "codex"
-    decides_by: ClassVar[str] = "usage-serialized:ratio=4,unit=bytes"
+    decides_by = "usage-serialized:ratio=4,unit=bytes"
 
     model_auto_compact_token_limit: Count = 0
     model_auto_compact_token_limit_scope: Literal["total", "body_after_prefix"] = "total"
-    tool_output_token_limit: Positive = SHIPPED["tool_output_token_limit"]
-    keep_user_tokens: Count = SHIPPED["keep_user_tokens"]
+    tool_output_token_limit: Positive = SHIPPED
+    keep_user_tokens: Count = SHIPPED
     remote: bool = False
     summary_tokens: Positive = 1_500
 
@@ -63,14 +58,11 @@ class Codex(Policy):
 
     def threshold(self) -> float:
         limit = self.sees.window * 9 // 10
+        own = self.model_auto_compact_token_limit or limit
         if self.model_auto_compact_token_limit_scope == "total":
-            return min(self.model_auto_compact_token_limit or limit, limit)
+            return min(own, limit)
         usable = self.sees.window * 95 // 100
-        return (
-            usable
-            if self._prefix is None
-            else min(self._prefix + (self.model_auto_compact_token_limit or limit), usable)
-        )
+        return usable if self._prefix is None else min(self._prefix + own, usable)
 
     def after_call(self, view: View, usage: Usage) -> View:
         if self._prefix is None:

@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
-
-SHIPPED = values_for("continue-cli")
 
 
 @dataclass
@@ -28,19 +24,18 @@ class ContinueCli(Policy):
     lines isn't modelled. Nothing is done about a refused request.
     """
 
-    family = "agents"
     source = "continuedev/continue"
     version = "1.5.47"
     read_on = "2026-11"
     agent = "continue-cli"
-    decides_by: ClassVar[str] = "tokenizer"
+    decides_by = "tokenizer"
 
     max_tokens: Count = 0
-    output_share: Share = SHIPPED["output_share"]
-    output_most: Count = SHIPPED["output_most"]
-    buffer_share: Share = SHIPPED["buffer_share"]
-    buffer_most: Count = SHIPPED["buffer_most"]
-    bash_max_output_chars: Positive = SHIPPED["bash_max_output_chars"]
+    output_share: Share = SHIPPED
+    output_most: Count = SHIPPED
+    buffer_share: Share = SHIPPED
+    buffer_most: Count = SHIPPED
+    bash_max_output_chars: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     @property

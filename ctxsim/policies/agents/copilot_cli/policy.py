@@ -1,15 +1,11 @@
 """GitHub Copilot CLI: compaction beside the conversation, put in one request later."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.cuts import byte_length
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
-
-SHIPPED = values_for("copilot-cli")
 
 
 @dataclass
@@ -22,16 +18,15 @@ class CopilotCli(Policy):
     its first five lines and a file's name. A refused request ends the turn.
     """
 
-    family = "agents"
     source = "github/copilot-cli, as observed"
     version = "1.0.102"
     read_on = "2026-11"
     agent = "copilot-cli"
-    decides_by: ClassVar[str] = "tokenizer"
+    decides_by = "tokenizer"
 
-    at: Share = SHIPPED["at"]
-    overhead: Count = SHIPPED["overhead"]
-    large_output_bytes: Positive = SHIPPED["large_output_bytes"]
+    at: Share = SHIPPED
+    overhead: Count = SHIPPED
+    large_output_bytes: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

@@ -1,18 +1,14 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.condense import condense_history
 from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.phases import last_asked, newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
-
-SHIPPED = values_for("crush")
 
 
 @dataclass
@@ -26,16 +22,15 @@ class Crush(Policy):
     refused request. Output of a shell keeps 30,000 characters at its ends on arrival.
     """
 
-    family = "agents"
     source = "charmbracelet/crush"
     version = "37f36e93824"
     read_on = "2026-08"
     agent = "crush"
-    decides_by: ClassVar[str] = "bytes"
+    decides_by = "bytes"
 
-    large_context_window_threshold: Count = SHIPPED["large_context_window_threshold"]
-    large_context_window_buffer: Count = SHIPPED["large_context_window_buffer"]
-    small_context_window_ratio: Share = SHIPPED["small_context_window_ratio"]
+    large_context_window_threshold: Count = SHIPPED
+    large_context_window_buffer: Count = SHIPPED
+    small_context_window_ratio: Share = SHIPPED
     disable_auto_summarize: bool = False
     summary_tokens: Positive = 1_500
 
@@ -63,13 +58,11 @@ class Crush(Policy):
         room = self.large_context_window_buffer if large else self.small_context_window_ratio * window
         if used is None or window - used > room or self.disable_auto_summarize:
             return view
-        history, pending = history_of(view), newly_asked(view)
         reason = f"{window - used:,} tokens are left"
-        at = pending[0].place if pending else None
-        made = condense(self, view, history, reason, self.summary_tokens, at)
+        made = condense_history(self, view, reason, self.summary_tokens)
         if made is None:
             return view
-        if pending or run_ended(view):
+        if newly_asked(view) or run_ended(view):
             return made
         self._prompt = (
             "The session before was interrupted because it got too long, the first request of the user was: "

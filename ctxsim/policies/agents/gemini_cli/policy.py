@@ -3,13 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import since_response
 from ctxsim.policies.agents.shared.tools import is_reader, is_shell
-from ctxsim.policies.policy import Count, Policy, Positive, Share, Stop
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
@@ -43,9 +41,6 @@ def shown_of_file(text: str) -> str:
     return "\n".join([f"[{left} more lines]", *shown] if left else shown)
 
 
-SHIPPED = values_for("gemini-cli")
-
-
 @dataclass
 class GeminiCli(Policy):
     """From `compression_threshold` of the window on: a summary of the older part, from a text of the user on the rest.
@@ -60,18 +55,17 @@ class GeminiCli(Policy):
     ends on arrival; a file that is read keeps its first 2,000 lines, and 2,000 characters of each (utils/fileUtils.ts).
     """
 
-    family = "agents"
     source = "google-gemini/gemini-cli"
     version = "0.61.0"
     read_on = "2026-11"
     agent = "gemini-cli"
-    decides_by: ClassVar[str] = "gemini"
+    decides_by = "gemini"
 
-    compression_threshold: Share = SHIPPED["compression_threshold"]
-    compression_preserve: Share = SHIPPED["compression_preserve"]
-    protect: Count = SHIPPED["protect"]
-    prunable: Count = SHIPPED["prunable"]
-    truncate_tool_output_threshold: Positive = SHIPPED["truncate_tool_output_threshold"]
+    compression_threshold: Share = SHIPPED
+    compression_preserve: Share = SHIPPED
+    protect: Count = SHIPPED
+    prunable: Count = SHIPPED
+    truncate_tool_output_threshold: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Overflow, Policy, Positive, ShareOrOff
-from ctxsim.transcript import Item, Usage
+from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, ShareOrOff
+from ctxsim.transcript import Item
 from ctxsim.view import View
 
 GO_ON = "The conversation so far was summarised above. I go on from there."
 LADDER = (0, 10, 20, 50, 100)
 """Per cent of the tool responses that the summariser goes without, attempt by attempt."""
-
-
-SHIPPED = values_for("goose")
 
 
 @dataclass
@@ -30,19 +25,17 @@ class Goose(Policy):
     `large_text_threshold` characters becomes one sentence. A threshold of 0 or 1 leaves refusals alone to compact.
     """
 
-    family = "agents"
     source = "block/goose"
     version = "331a8429723"
     read_on = "2026-08"
     agent = "goose"
-    decides_by: ClassVar[str] = "tokenizer"
+    decides_by = "tokenizer"
 
-    auto_compact_threshold: ShareOrOff = SHIPPED["auto_compact_threshold"]
-    large_text_threshold: Positive = SHIPPED["large_text_threshold"]
+    auto_compact_threshold: ShareOrOff = SHIPPED
+    large_text_threshold: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        self._used = 0
         self._recovered = False
 
     def on_tool_result(self, item: Item) -> Item:
@@ -52,20 +45,15 @@ class Goose(Policy):
             f"The response of {len(item.text)} characters is too large; it is in tool-{item.place}.txt."
         )
 
-    def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
-        return view
-
     def before_call(self, view: View) -> View:
         if not newly_asked(view):
             return view
         self._recovered = False
-        used = self._used or self.sees.estimate(view)
-        if not 0 < self.auto_compact_threshold < 1 or used <= self.auto_compact_threshold * self.sees.window:
+        used = (self.sees.usage.total_tokens if self.sees.usage else 0) or self.sees.estimate(view)
+        share = self.auto_compact_threshold
+        if not 0 < share < 1 or used <= share * self.sees.window:
             return view
-        return (
-            self._compacted(view, f"{used:,} tokens are over {self.auto_compact_threshold:.0%} of the window") or view
-        )
+        return self._compacted(view, f"{used:,} tokens are over {share:.0%} of the window") or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         if self._recovered:

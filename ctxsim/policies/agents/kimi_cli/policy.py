@@ -1,14 +1,10 @@
 """Kimi CLI: a summary and the last two messages."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
-
-SHIPPED = values_for("kimi-cli")
 
 
 @dataclass
@@ -21,16 +17,15 @@ class KimiCli(Policy):
     request.
     """
 
-    family = "agents"
     source = "MoonshotAI/kimi-cli"
     version = "1.52"
     read_on = "2026-11"
     agent = "kimi-cli"
-    decides_by: ClassVar[str] = "usage-tail"
+    decides_by = "usage-tail"
 
-    compaction_trigger_ratio: Share = SHIPPED["compaction_trigger_ratio"]
-    reserved_context_size: Count = SHIPPED["reserved_context_size"]
-    max_preserved_messages: Positive = SHIPPED["max_preserved_messages"]
+    compaction_trigger_ratio: Share = SHIPPED
+    reserved_context_size: Count = SHIPPED
+    max_preserved_messages: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def threshold(self) -> float:
@@ -49,5 +44,4 @@ class KimiCli(Policy):
         old = [item for message in messages[:start] for item in message]
         shown = [item for item in old if item.kind != "tool_call"]
         reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
-        made = condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown)
-        return view if made is None else made
+        return condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown) or view

@@ -3,19 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Reported
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import exchanges
-from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
 MARK = "\n\n[... truncated ...]\n\n"
-SHIPPED = values_for("mistral-vibe")
 
 
 @dataclass
@@ -31,18 +28,17 @@ class MistralVibe(Policy):
     request ends the run.
     """
 
-    family = "agents"
     source = "mistralai/mistral-vibe"
     version = "3.0.2"
     read_on = "2026-11"
     agent = "mistral-vibe"
-    decides_by: ClassVar[str] = "serialized:ratio=4,unit=points"
+    decides_by = "serialized:ratio=4,unit=points"
 
     auto_compact_threshold: int = -1
-    window_share: Share = SHIPPED["window_share"]
-    keep_user_tokens: Count = SHIPPED["keep_user_tokens"]
-    max_result_chars: Positive = SHIPPED["max_result_chars"]
-    excerpt_chars: Positive = SHIPPED["excerpt_chars"]
+    window_share: Share = SHIPPED
+    keep_user_tokens: Count = SHIPPED
+    max_result_chars: Positive = SHIPPED
+    excerpt_chars: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def threshold(self) -> float | None:
@@ -61,7 +57,7 @@ class MistralVibe(Policy):
         if limit is None:
             return view
         usage = self.sees.usage
-        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        reported = usage.total_tokens if usage else 0
         estimated = self._estimated(view)
         if max(reported, estimated) < limit or all(item.synthetic or item.kind == "user" for item in view):
             return view

@@ -1,7 +1,6 @@
 """OpenAI's own servers: one opaque item stands for all that came before it."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Policy, Positive
@@ -17,11 +16,10 @@ class OpenaiCompact(Policy):
     it. The last usage and an estimate of what joined since stand for the vendor's own count.
     """
 
-    family = "agents"
     source = "OpenAI Responses API, compaction"
     version = "openai 3.54.0"
     read_on = "2026-11"
-    decides_by: ClassVar[str] = "usage-tail"
+    decides_by = "usage-tail"
 
     compact_threshold: Count = 0
     summary_tokens: Positive = 1_500
@@ -32,5 +30,4 @@ class OpenaiCompact(Policy):
     def before_call(self, view: View) -> View:
         if self.sees.estimate(view) <= self.threshold():
             return view
-        made = condense(self, view, list(view), f"over {self.threshold():,.0f} tokens", self.summary_tokens)
-        return view if made is None else made
+        return condense(self, view, list(view), f"over {self.threshold():,.0f} tokens", self.summary_tokens) or view

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import CLEARED, whole_lines
 from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
-
-
-SHIPPED = values_for("opencode")
 
 
 @dataclass
@@ -34,24 +30,23 @@ class Opencode(Policy):
     over 20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
     """
 
-    family = "agents"
     source = "anomalyco/opencode"
     version = "1.18.33"
     read_on = "2026-11"
     agent = "opencode"
-    decides_by: ClassVar[str] = "opencode"
+    decides_by = "opencode"
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 
-    output: Count = SHIPPED["output"]
+    output: Count = SHIPPED
     input: Count = 0
     reserved: Count = 0
     auto: bool = True
-    preserve_recent_tokens: Count = SHIPPED["preserve_recent_tokens"]
+    preserve_recent_tokens: Count = SHIPPED
     tail_turns: Count = 0
-    tail_share: Share = SHIPPED["tail_share"]
+    tail_share: Share = SHIPPED
     prune: bool = False
-    max_lines: Positive = SHIPPED["max_lines"]
-    max_bytes: Positive = SHIPPED["max_bytes"]
+    max_lines: Positive = SHIPPED
+    max_bytes: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -70,7 +65,7 @@ class Opencode(Policy):
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
 
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:
@@ -94,11 +89,9 @@ class Opencode(Policy):
 
     def _tail(self, history: Sequence[Item]) -> int:
         """The position from which on messages stay; all leave where none does, and where all would stay."""
-        left = (
-            min(self.preserve_recent_tokens, self.tail_share * self.usable)
-            if self.usable
-            else self.preserve_recent_tokens
-        )
+        left: float = self.preserve_recent_tokens
+        if self.usable:
+            left = min(left, self.tail_share * self.usable)
         start, turns = len(history), 0
         for exchange in reversed(exchanges(history)):
             left -= sum(map(self.sees.estimator.item, exchange))

@@ -2,19 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
 PREVIEW = 500
 """Characters of each event that the summariser gets."""
-
-
-SHIPPED = values_for("openhands")
 
 
 @dataclass
@@ -28,16 +23,15 @@ class Openhands(Policy):
     refused request, turn everything into one summary. The summariser gets 500 characters of each event.
     """
 
-    family = "agents"
     source = "OpenHands/software-agent-sdk"
     version = "1.58.0"
     read_on = "2026-11"
     agent = "openhands"
-    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
+    decides_by = "tokenizer:vocabulary=cl100k_base"
 
-    max_size: Positive = SHIPPED["max_size"]
+    max_size: Positive = SHIPPED
     max_tokens: Count = 0
-    keep_first: Positive = SHIPPED["keep_first"]
+    keep_first: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def threshold(self) -> float:

@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Reported
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
-
-SHIPPED = values_for("pi")
 
 
 @dataclass
@@ -31,32 +27,26 @@ class Pi(Policy):
     shell the last ones.
     """
 
-    family = "agents"
     source = "badlogic/pi-mono"
     version = "0.87.1"
     read_on = "2026-11"
     agent = "pi"
-    decides_by: ClassVar[str] = "usage-tail:ratio=4,unit=utf16"
+    decides_by = "usage-tail:ratio=4,unit=utf16"
 
     enabled: bool = True
-    within_runs: bool = SHIPPED["within_runs"]
-    zero_is_none: bool = SHIPPED["zero_is_none"]
-    reserve_tokens: Count = SHIPPED["reserve_tokens"]
-    keep_recent_tokens: Count = SHIPPED["keep_recent_tokens"]
-    max_lines: Positive = SHIPPED["max_lines"]
-    max_bytes: Positive = SHIPPED["max_bytes"]
+    within_runs: bool = SHIPPED
+    zero_is_none: bool = SHIPPED
+    reserve_tokens: Count = SHIPPED
+    keep_recent_tokens: Count = SHIPPED
+    max_lines: Positive = SHIPPED
+    max_bytes: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
         self._recovered = False
 
-    @property
-    def limit(self) -> int:
-        """Tokens over which a run's end compacts."""
-        return self.sees.window - self.reserve_tokens
-
     def fires_at(self) -> float | None:
-        return self.limit if self.enabled else None
+        return self.sees.window - self.reserve_tokens if self.enabled else None
 
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
@@ -64,19 +54,19 @@ class Pi(Policy):
     def before_call(self, view: View) -> View:
         if newly_asked(view):
             self._recovered = False
-        used = self._used(view, self.sees.usage)
-        if not self.enabled or not self.within_runs or used <= self.limit:
+        used, limit = self._used(view, self.sees.usage), self.fires_at()
+        if limit is None or not self.within_runs or used <= limit:
             return view
-        return self._compacted(view, f"{used:,} tokens are over {self.limit:,}")
+        return self._compacted(view, f"{used:,} tokens are over {limit:,}")
 
     def after_call(self, view: View, usage: Usage) -> View:
-        used = self._used(view, usage)
-        if not self.enabled or used <= self.limit or not run_ended(view):
+        used, limit = self._used(view, usage), self.fires_at()
+        if limit is None or used <= limit or not run_ended(view):
             return view
-        return self._compacted(view, f"{used:,} tokens at the end of a run are over {self.limit:,}")
+        return self._compacted(view, f"{used:,} tokens at the end of a run are over {limit:,}")
 
     def _used(self, view: View, usage: Usage | None) -> int:
-        unknown = usage is None or (self.zero_is_none and not usage.input_tokens + (usage.output_tokens or 0))
+        unknown = usage is None or (self.zero_is_none and not usage.total_tokens)
         reported = Reported() if unknown else self.sees.reported
         return self.sees.estimator.request(self.sees.head, view.size, view, reported)
 

@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import newly_asked, since_response
 from ctxsim.policies.agents.shared.tools import files_read, is_reader, is_shell
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
-from ctxsim.transcript import Item, Usage
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
+from ctxsim.transcript import Item
 from ctxsim.view import View
 
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-
-
-SHIPPED = values_for("qwen-code")
 
 
 @dataclass
@@ -32,12 +28,11 @@ class QwenCode(Policy):
     becomes a preview of 4,000 on arrival; a file read keeps so many.
     """
 
-    family = "agents"
     source = "QwenLM/qwen-code"
     version = "0.24.4"
     read_on = "2026-11"
     agent = "qwen-code"
-    decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
+    decides_by = "chars:ratio=4,unit=utf16"
 
     renamed: ClassVar[Mapping[str, str]] = {
         "context_percentage_threshold": "auto_compact_threshold",
@@ -46,29 +41,23 @@ class QwenCode(Policy):
         "idle_minutes": "tool_results_threshold_minutes",
     }
 
-    auto_compact_threshold: Share = SHIPPED["auto_compact_threshold"]
-    reserve: Count = SHIPPED["reserve"]
-    buffer: Count = SHIPPED["buffer"]
-    max_recent_files_to_retain: Count = SHIPPED["max_recent_files_to_retain"]
-    tool_results_num_to_keep: Count = SHIPPED["tool_results_num_to_keep"]
-    tool_results_threshold_minutes: Count = SHIPPED["tool_results_threshold_minutes"]
-    truncate_tool_output_threshold: Positive = SHIPPED["truncate_tool_output_threshold"]
+    auto_compact_threshold: Share = SHIPPED
+    reserve: Count = SHIPPED
+    buffer: Count = SHIPPED
+    max_recent_files_to_retain: Count = SHIPPED
+    tool_results_num_to_keep: Count = SHIPPED
+    tool_results_threshold_minutes: Count = SHIPPED
+    truncate_tool_output_threshold: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        self._used: int | None = None
         self._asked_s: float | None = None
         self._failures = 0
 
-    @property
-    def limit(self) -> float:
-        """Tokens from which on it compacts."""
+    def fires_at(self) -> float:
         room = self.sees.window - self.reserve - self.buffer
         share = self.auto_compact_threshold * self.sees.window
         return min(share, room) if room > 0 else share
-
-    def fires_at(self) -> float | None:
-        return self.limit
 
     def on_tool_result(self, item: Item) -> Item:
         if is_reader(item.tool):
@@ -79,10 +68,6 @@ class QwenCode(Policy):
             return item.with_text(ends_of(item.text, 2_000, 2_000, "\n\n... [{left} characters in a file] ...\n\n"))
         return item
 
-    def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
-        return view
-
     def before_call(self, view: View) -> View:
         minutes = self.tool_results_threshold_minutes
         idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * minutes
@@ -91,12 +76,13 @@ class QwenCode(Policy):
             view = clear_old(view, self.tool_results_num_to_keep, f"idle for {minutes} minutes", lambda tool: True)
         pending = view[since_response(view) :]
         waiting = sum(self.sees.estimator.item(item) + 16 * (item.kind == "tool_result") for item in pending)
-        used = self.sees.estimate(view) if self._used is None else self._used + waiting
-        if used < self.limit or self._failures >= 3 or not since_response(view):
+        used = self.sees.usage.total_tokens + waiting if self.sees.usage else self.sees.estimate(view)
+        limit = self.fires_at()
+        if used < limit or self._failures >= 3 or not since_response(view):
             return view
-        made = self._compacted(view, f"{used:,} tokens are {self.limit:,.0f} or more", whole=False)
-        self._failures = 0 if made is not None else self._failures + 1
-        return view if made is None else made
+        made = self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more", whole=False)
+        self._failures = 0 if made else self._failures + 1
+        return made or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         return self._compacted(view, "the provider refused: window exceeded", whole=True)

@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
-
-SHIPPED = values_for("roo-code")
 
 
 @dataclass
@@ -24,29 +21,25 @@ class RooCode(Policy):
     under that, and under the other threshold, the same request goes out again, three times in vain.
     """
 
-    family = "agents"
     source = "RooCodeInc/Roo-Code"
     version = "cb836567180"
     read_on = "2026-04"
     agent = "roo-code"
-    decides_by: ClassVar[str] = "tokenizer:factor=1.5"
+    decides_by = "tokenizer:factor=1.5"
+    retries = 3
 
     renamed: ClassVar[Mapping[str, str]] = {"auto_condense_percent": "auto_condense_context_percent"}
 
     auto_condense_context: bool = True
-    auto_condense_context_percent: Positive = SHIPPED["auto_condense_context_percent"]
-    max_tokens: Count = SHIPPED["max_tokens"]
+    auto_condense_context_percent: Positive = SHIPPED
+    max_tokens: Count = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
         self._used = 0
 
-    @property
-    def retries(self) -> int:
-        return 3
-
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:

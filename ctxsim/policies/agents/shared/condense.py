@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from ctxsim.policies.agents.shared.phases import history_of, newly_asked
 from ctxsim.policies.policy import Policy
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -25,6 +26,15 @@ def condense(
         return None
     text = policy.sees.summarize(old if shown is None else shown, max_tokens)
     return None if text is None else replaced(policy, view, old, text, reason, at)
+
+
+def condense_history(policy: Policy, view: View, reason: str, max_tokens: int) -> View | None:
+    """Return the view with one summary for all but the user's texts that no response has seen, which stand behind it.
+
+    None as of `condense`.
+    """
+    at = next((item.place for item in newly_asked(view)), None)
+    return condense(policy, view, history_of(view), reason, max_tokens, at)
 
 
 def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason: str, at: int | None = None) -> View:

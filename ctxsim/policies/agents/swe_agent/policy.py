@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ctxsim.policies.mask import placeholder
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -19,17 +20,13 @@ class SweAgent(Policy):
     observation keeps its first 100,000 characters on arrival. A refused request ends the run.
     """
 
-    family = "agents"
     source = "SWE-agent/SWE-agent"
     version = "3ea751c087f"
     read_on = "2026-07"
+    per_request = True
 
     n: Positive = 5
     polling: Positive = 1
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def on_tool_result(self, item: Item) -> Item:
         return item if len(item.text) <= LIMIT else item.with_text(item.text[:LIMIT])
@@ -37,8 +34,5 @@ class SweAgent(Policy):
     def before_call(self, view: View) -> View:
         observations = [item for item in view if item.kind in ("user", "tool_result")]
         last = max(0, len(observations) // self.polling * self.polling - self.n)
-        elided = {
-            item.place: f"Old environment output: ({len(item.text.splitlines())} lines omitted)"
-            for item in observations[1:last]
-        }
+        elided = {item.place: placeholder(item.text) for item in observations[1:last]}
         return view.rewrite(elided, f"older than the newest {self.n} observations")

@@ -2,17 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.agents.shared.condense import condense_history
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
-SHIPPED = values_for("zed")
 PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<left>[1-9]\d*)")
 
 
@@ -26,16 +22,15 @@ class Zed(Policy):
     Nothing is done about a refused request.
     """
 
-    family = "agents"
     source = "zed-industries/zed"
     version = "00b6ce1c"
     read_on = "2026-11"
     agent = "zed"
-    decides_by: ClassVar[str] = "usage-tail"
+    decides_by = "usage-tail"
 
     enabled: bool = True
-    at: str = field(default=SHIPPED["threshold"], metadata={"label": "threshold"})
-    smallest_window: Count = SHIPPED["smallest_window"]
+    at: str = field(default=SHIPPED, metadata={"label": "threshold"})
+    smallest_window: Count = SHIPPED
     summary_tokens: Positive = 1_500
 
     def __post_init__(self) -> None:
@@ -55,14 +50,12 @@ class Zed(Policy):
         return float(self._found["used"] or self.sees.window - int(self._found["left"]))
 
     def after_call(self, view: View, usage: Usage) -> View:
-        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        self._used = usage.total_tokens
         return view
 
     def before_call(self, view: View) -> View:
         used, self._used = self._used, None
         if not self.enabled or used is None or used < self.limit or self.sees.window < self.smallest_window:
             return view
-        pending = newly_asked(view)
         reason = f"{used:,} tokens are {self.limit:,.0f} or more"
-        at = pending[0].place if pending else None
-        return condense(self, view, history_of(view), reason, self.summary_tokens, at) or view
+        return condense_history(self, view, reason, self.summary_tokens) or view

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import counted, flat, in_place_of, items_of, messages, only, packed
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.frameworks.chat import counted, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -14,22 +12,18 @@ SHOWN = 2_000
 """Characters of a call's arguments and of a result that the summarizer sees."""
 
 
-class OfAdk:
+class OfAdk(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "adk"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "google/adk-python"
-    version: ClassVar[str] = "google-adk 2.13.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "adk"
-
-
-_ADK_COMPACT = values_for("adk", policy="adk-compact")
+    decides_by = "adk"
+    source = "google/adk-python"
+    version = "google-adk 2.13.0"
+    read_on = "2026-11-22"
+    agent = "adk"
 
 
 @dataclass
-class AdkCompact(OfAdk, Policy):
+class AdkCompact(OfAdk):
     """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
 
     google/adk/apps/compaction.py, by token threshold: the input tokens last reported, since the last summary, or an
@@ -39,7 +33,7 @@ class AdkCompact(OfAdk, Policy):
     """
 
     token_threshold: Count = 0
-    event_retention_size: Count = _ADK_COMPACT["event_retention_size"]
+    event_retention_size: Count = SHIPPED
     summary_tokens: Positive = 1_000
 
     def start(self) -> None:
@@ -76,11 +70,8 @@ class AdkCompact(OfAdk, Policy):
         return in_place_of(view, old, text, f"{self.threshold():,.0f} tokens or more")
 
 
-_ADK_FILTER = values_for("adk", policy="adk-filter")
-
-
 @dataclass
-class AdkFilter(OfAdk, Policy):
+class AdkFilter(OfAdk):
     """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
 
     google/adk/plugins/context_filter_plugin.py, ContextFilterPlugin. An invocation begins with one or more texts of a
@@ -89,8 +80,8 @@ class AdkFilter(OfAdk, Policy):
 
     per_request = True
 
-    num_invocations_to_keep: Positive = _ADK_FILTER["num_invocations_to_keep"]
-    remove_amount: Positive = _ADK_FILTER["remove_amount"]
+    num_invocations_to_keep: Positive = SHIPPED
+    remove_amount: Positive = SHIPPED
 
     def before_call(self, view: View) -> View:
         found = messages(view)

@@ -1,10 +1,9 @@
 """AG2's limits: numbers of events, or tokens; events that the cut leaves without their call leave too."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, flat, items_of, messages, only, packed
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.frameworks.chat import Message, flat, items_of, messages, only, packed
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 Event = list[Message]
@@ -30,18 +29,17 @@ def _answers(event: Event) -> set[int | None]:
     return {result.items[0].answers for result in event}
 
 
-class OfAg2:
+class OfAg2(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "ag2"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "ag2ai/ag2"
-    version: ClassVar[str] = "ag2 1.2.1"
-    read_on: ClassVar[str] = "2026-11-25"
+    decides_by = "ag2"
+    source = "ag2ai/ag2"
+    version = "ag2 1.2.1"
+    read_on = "2026-11-25"
 
 
 @dataclass
-class Ag2Sliding(OfAg2, Policy):
+class Ag2Sliding(OfAg2):
     """Send the last `max_events` events. ag2/policies/sliding_window.py, SlidingWindowPolicy; no default upstream.
 
     With `keep_first` the first user's text takes a place of them: ag2/middleware/builtin/history_limiter.py,
@@ -65,7 +63,7 @@ class Ag2Sliding(OfAg2, Policy):
 
 
 @dataclass
-class Ag2TokenLimiter(OfAg2, Policy):
+class Ag2TokenLimiter(OfAg2):
     """Over `max_tokens` send the first user's text and the newest events that fit with it; the newest whatever it has.
 
     ag2/middleware/builtin/token_limiter.py, TokenLimiter. The system prompt isn't counted. No default upstream: 0 is
@@ -94,7 +92,7 @@ class Ag2TokenLimiter(OfAg2, Policy):
 
 
 @dataclass
-class Ag2TailWindow(OfAg2, Policy):
+class Ag2TailWindow(OfAg2):
     """Over `max_events` events, or `max_tokens`, keep the last `target`. They are gone for good, the task with them.
 
     ag2/compact.py, TailWindowCompact with CompactTrigger. A window that begins with results begins one event later.
@@ -117,6 +115,6 @@ class Ag2TailWindow(OfAg2, Policy):
         start = max(0, len(events) - self.target)
         while 0 < start < len(events) and len(answerable(events, start)) < len(events) - start:
             start += 1
-        return (
-            only(view, flat(events[start:]), f"before the last {self.target} events") if start < len(events) else view
-        )
+        if start >= len(events):
+            return view
+        return only(view, flat(events[start:]), f"before the last {self.target} events")

@@ -2,20 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    flat,
-    in_place_of,
-    items_of,
-    messages,
-    only,
-)
-from ctxsim.policies.policy import Count, Family, Policy, Positive, Share
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
 
 LONGEST = 4_096
@@ -43,15 +32,14 @@ def is_tool_group(group: Group) -> bool:
     return group[0].role == "tool" or bool(group[0].calls)
 
 
-class OfAgentFramework:
+class OfAgentFramework(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "agent-framework"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "microsoft/agent-framework"
-    version: ClassVar[str] = "agent-framework-core 1.23.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "agent-framework"
+    decides_by = "agent-framework"
+    source = "microsoft/agent-framework"
+    version = "agent-framework-core 1.23.0"
+    read_on = "2026-11-22"
+    agent = "agent-framework"
 
 
 def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:
@@ -102,7 +90,7 @@ def _in_line(group: Group) -> str:
 
 
 @dataclass
-class AfTruncation(OfAgentFramework, Policy):
+class AfTruncation(OfAgentFramework):
     """Over `max_n` drop the oldest groups until `compact_to` is met; never the system prompt or the newest group.
 
     agent_framework/_compaction.py, TruncationStrategy: tokens, or messages with `tokenizer=False`. The task leaves
@@ -124,34 +112,28 @@ class AfTruncation(OfAgentFramework, Policy):
         return truncated(self, view, limit, target, self.preserve_first_user_group, self.tokenizer)
 
 
-_AF_SLIDING = values_for("agent-framework", policy="af-sliding")
-
-
 @dataclass
-class AfSliding(OfAgentFramework, Policy):
+class AfSliding(OfAgentFramework):
     """Keep the newest `keep_last_groups` groups. agent_framework/_compaction.py, SlidingWindowStrategy.
 
     A response with its results is one group, a user's text another. Upstream has no default.
     """
 
-    keep_last_groups: Positive = _AF_SLIDING["keep_last_groups"]
+    keep_last_groups: Positive = SHIPPED
 
     def before_call(self, view: View) -> View:
         groups = groups_of(messages(view))
         return only(view, flat(groups[-self.keep_last_groups :]), f"before the newest {self.keep_last_groups} groups")
 
 
-_AF_SELECTIVE = values_for("agent-framework", policy="af-selective")
-
-
 @dataclass
-class AfSelective(OfAgentFramework, Policy):
+class AfSelective(OfAgentFramework):
     """Drop all but the newest `keep_last_tool_call_groups` groups of calls with their results; texts stay.
 
     agent_framework/_compaction.py, SelectiveToolCallCompactionStrategy.
     """
 
-    keep_last_tool_call_groups: Count = _AF_SELECTIVE["keep_last_tool_call_groups"]
+    keep_last_tool_call_groups: Count = SHIPPED
 
     def before_call(self, view: View) -> View:
         groups = groups_of(messages(view))
@@ -161,28 +143,22 @@ class AfSelective(OfAgentFramework, Policy):
         return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")
 
 
-_AF_TOOL_RESULT = values_for("agent-framework", policy="af-tool-result")
-
-
 @dataclass
-class AfToolResult(OfAgentFramework, Policy):
+class AfToolResult(OfAgentFramework):
     """Put one line of at most 4,096 characters, `[Tool results: ...]`, in the place of older groups of calls.
 
     agent_framework/_compaction.py, ToolResultCompactionStrategy. Shorter results are copied whole, so that little
     leaves: only the calls' arguments and the frame.
     """
 
-    keep_last_tool_call_groups: Count = _AF_TOOL_RESULT["keep_last_tool_call_groups"]
+    keep_last_tool_call_groups: Count = SHIPPED
 
     def before_call(self, view: View) -> View:
         return with_results_in_line(view, self.keep_last_tool_call_groups)
 
 
-_AF_CONTEXT_WINDOW = values_for("agent-framework", policy="af-context-window")
-
-
 @dataclass
-class AfContextWindow(OfAgentFramework, Policy):
+class AfContextWindow(OfAgentFramework):
     """Over half of the input budget put older groups of calls in a line; still over .8 of it, drop down to half.
 
     agent_framework/_compaction.py, ContextWindowCompactionStrategy; the budget is the window less
@@ -191,9 +167,9 @@ class AfContextWindow(OfAgentFramework, Policy):
 
     max_context_window_tokens: Count = 0
     max_output_tokens: Count = 0
-    tool_eviction_threshold: Share = _AF_CONTEXT_WINDOW["tool_eviction_threshold"]
-    truncation_threshold: Share = _AF_CONTEXT_WINDOW["truncation_threshold"]
-    keep_last_tool_call_groups: Count = _AF_CONTEXT_WINDOW["keep_last_tool_call_groups"]
+    tool_eviction_threshold: Share = SHIPPED
+    truncation_threshold: Share = SHIPPED
+    keep_last_tool_call_groups: Count = SHIPPED
     preserve_first_user_group: bool = False
 
     @property
@@ -211,7 +187,7 @@ class AfContextWindow(OfAgentFramework, Policy):
 
 
 @dataclass
-class AfSummarize(OfAgentFramework, Policy):
+class AfSummarize(OfAgentFramework):
     """Over `target_count` + `threshold_count` messages, put a summary in the place of the oldest groups.
 
     agent_framework/_compaction.py, SummarizationStrategy; `threshold_count` is upstream's `threshold`. The newest
@@ -266,7 +242,7 @@ def _line(number: int, message: Message) -> str:
 
 
 @dataclass
-class AfBudget(OfAgentFramework, Policy):
+class AfBudget(OfAgentFramework):
     """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
 
     agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,
@@ -276,7 +252,7 @@ class AfBudget(OfAgentFramework, Policy):
     """
 
     token_budget: Count = 0
-    keep_last_tool_call_groups: Count = _AF_TOOL_RESULT["keep_last_tool_call_groups"]
+    keep_last_tool_call_groups: Count = AfToolResult.keep_last_tool_call_groups
     keep_last_groups: Count = 0
 
     def start(self) -> None:

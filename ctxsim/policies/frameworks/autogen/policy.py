@@ -1,21 +1,19 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that pops from the middle."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, flat, in_place_of, items_of, messages, only, packed
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.frameworks.chat import Message, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
-class OfAutogen:
+class OfAutogen(Policy, abstract=True):
     """What its policies share: what they leave out of a request stays in the history."""
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "microsoft/autogen"
-    version: ClassVar[str] = "autogen-core 0.7.5"
-    read_on: ClassVar[str] = "2026-11-22"
-    per_request: ClassVar[bool] = True
+    source = "microsoft/autogen"
+    version = "autogen-core 0.7.5"
+    read_on = "2026-11-22"
+    per_request = True
 
 
 def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]:
@@ -23,7 +21,7 @@ def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]
 
 
 @dataclass
-class AutogenBuffered(OfAutogen, Policy):
+class AutogenBuffered(OfAutogen):
     """Send the last `buffer_size` messages, the results of one response being one; not a result in front.
 
     autogen_core/model_context, BufferedChatCompletionContext. Upstream has no default.
@@ -37,7 +35,7 @@ class AutogenBuffered(OfAutogen, Policy):
 
 
 @dataclass
-class AutogenHeadTail(OfAutogen, Policy):
+class AutogenHeadTail(OfAutogen):
     """Send the first `head_size` and the last `tail_size` messages, and between them how many were skipped.
 
     autogen_core/model_context, HeadAndTailChatCompletionContext: a call at the end of the head and results in front of
@@ -60,7 +58,7 @@ class AutogenHeadTail(OfAutogen, Policy):
 
 
 @dataclass
-class AutogenTokenLimited(OfAutogen, Policy):
+class AutogenTokenLimited(OfAutogen):
     """Over `token_limit` take out the message in the middle, again and again, then one result in front.
 
     autogen_core/model_context, TokenLimitedChatCompletionContext: nothing keeps calls and results together, and a

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import counted, in_place_of, items_of, messages
+from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages
 from ctxsim.policies.policy import Overflow, Policy, Positive
 from ctxsim.view import View
 
@@ -15,17 +15,12 @@ class CrewaiSummarize(Policy):
     window, each is summarized, and the summaries are joined.
     """
 
-    family = "frameworks"
     source = "crewAIInc/crewAI"
     version = "crewai 1.15.30"
     read_on = "2026-11-25"
+    retries = 20  # it goes on until its own limit of steps
 
     summary_tokens: Positive = 1_000
-
-    @property
-    def retries(self) -> int:
-        # It goes on until its own limit of steps.
-        return 20
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         found = messages(view)

@@ -4,19 +4,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    flat,
-    items_of,
-    messages,
-    only,
-    since_usage,
-)
-from ctxsim.policies.policy import Count, Family, Policy, Positive, Share, Surroundings
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
+from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.view import View
 
 CLEARED = "[Tool result removed to free up context. Call `{}` again if you need it.]"
@@ -27,18 +17,16 @@ Group = list[Message]
 
 
 @dataclass
-class OfHaystack:
+class OfHaystack(Policy, abstract=True):
     """What its policies share: when they act, and to what size.
 
     By usage where there is some. `context_window` 0 is the model's: upstream must be told.
     """
 
-    decides_by: ClassVar[str] = "haystack"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "deepset-ai/haystack"
-    version: ClassVar[str] = "haystack-ai 3.4.1"
-    read_on: ClassVar[str] = "2026-11-22"
-    sees: ClassVar[Surroundings]
+    decides_by = "haystack"
+    source = "deepset-ai/haystack"
+    version = "haystack-ai 3.4.1"
+    read_on = "2026-11-22"
 
     context_window: Count = 0
     compact_at: Share = 0.7
@@ -80,7 +68,7 @@ class OfHaystack:
 
 
 @dataclass
-class HaystackSliding(OfHaystack, Policy):
+class HaystackSliding(OfHaystack):
     """From `compact_at` of the window on, keep `compact_to` of it: the newest task, its newest steps, then whole turns.
 
     deepset-ai/haystack, haystack/hooks/compaction, CompactionHook with SlidingWindowCompactor (experimental). A step is
@@ -139,7 +127,7 @@ def _steps(found: Sequence[Message]) -> list[Group]:
 
 
 @dataclass
-class HaystackPrune(OfHaystack, Policy):
+class HaystackPrune(OfHaystack):
     """From `compact_at` of the window on, put placeholders in place of the oldest results until `compact_to` is met.
 
     haystack/hooks/compaction, CompactionHook with ToolResultPruningCompactor. Results of `min_tokens` or less stay, and
@@ -165,7 +153,7 @@ class HaystackPrune(OfHaystack, Policy):
 
 
 @dataclass
-class HaystackSummarize(OfHaystack, Policy):
+class HaystackSummarize(OfHaystack):
     """From `compact_at` of the window on, put summaries in the place of turns and steps until `compact_to` is met.
 
     haystack/hooks/compaction, CompactionHook with SummarizationCompactor: as few as needed of the oldest turns before

@@ -3,10 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages, only
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share, Stop, Surroundings
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
@@ -15,26 +14,20 @@ PASSES = 4
 SUMMARY = "[CONTEXT COMPACTION SUMMARY]\n\n"
 
 
-class OfInspect:
+class OfInspect(Policy, abstract=True):
     """What its strategies share: when they act, how often, and that they give up."""
 
-    decides_by: ClassVar[str] = "inspect"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "UKGovernmentBEIS/inspect_ai"
-    version: ClassVar[str] = "inspect-ai 0.3.285"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "inspect"
+    source = "UKGovernmentBEIS/inspect_ai"
+    version = "inspect-ai 0.3.285"
+    read_on = "2026-11-22"
+    retries = 1  # a refusal forces one compaction; a second one ends the run
 
     at: float
-    sees: Surroundings
 
     @abstractmethod
     def compacted(self, view: View) -> View:
         """Return the view after one pass."""
-
-    @property
-    def retries(self) -> int:
-        """A refusal forces one compaction; a second one ends the run."""
-        return 1
 
     def start(self) -> None:
         """Nothing is known of what the provider counted."""
@@ -92,7 +85,7 @@ class OfInspect:
 
 
 @dataclass
-class InspectEdit(OfInspect, Policy):
+class InspectEdit(OfInspect):
     """Over `at` of the window (or so many tokens), clear all but the newest `keep_tool_uses` results. They stay so.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/edit.py, CompactionEdit, in _compaction.py's loop.
@@ -162,7 +155,7 @@ def _told(view: View, response: Message, calls: Sequence[Item], reason: str) -> 
 
 
 @dataclass
-class InspectTrim(OfInspect, Policy):
+class InspectTrim(OfInspect):
     """Over `at` of the window (or so many tokens), drop all but `preserve` of the messages; the task stays.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/trim.py and _trim.py: int(n (1 - preserve)) messages
@@ -184,7 +177,6 @@ class InspectTrimMessages(Policy):
     inspect_ai/model/_trim.py, trim_messages, as a basic agent may be told to use.
     """
 
-    family = "frameworks"
     source = OfInspect.source
     version = OfInspect.version
     read_on = OfInspect.read_on
@@ -197,7 +189,7 @@ class InspectTrimMessages(Policy):
 
 
 @dataclass
-class InspectSummary(OfInspect, Policy):
+class InspectSummary(OfInspect):
     """Over `at` of the window (or so many tokens), put a summary in the place of all that followed the task.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/summary.py, CompactionSummary: the newest results are

@@ -74,7 +74,7 @@ class Langchain(Divides, Estimator):
         usage = reported.usage
         if not self.scaling or usage is None or not reported.size:
             return size
-        factor = (usage.input_tokens + (usage.output_tokens or 0)) / reported.size
+        factor = usage.total_tokens / reported.size
         return -int(-size * min(1.25, max(1.0, factor)) // 1)
 
 

@@ -5,19 +5,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    in_place_of,
-    items_of,
-    messages,
-    only,
-)
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.view import View
 
 CLEARED = "[cleared]"
@@ -54,19 +44,18 @@ def _last_lines(message: Message, budget: int, size: Callable[[Message], int]) -
     return message.with_text("".join(lines[first:])) if first < len(lines) else None
 
 
-class OfLangchain:
+class OfLangchain(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "langchain"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "langchain-ai/langchain"
-    version: ClassVar[str] = "langchain 1.4.7, langchain-core 1.7.2"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "langchain"
+    decides_by = "langchain"
+    source = "langchain-ai/langchain"
+    version = "langchain 1.4.7, langchain-core 1.7.2"
+    read_on = "2026-11-22"
+    agent = "langchain"
 
 
 @dataclass
-class LangchainTrim(OfLangchain, Policy):
+class LangchainTrim(OfLangchain):
     """Keep the newest messages that fit `max_tokens`; calls and results are not kept together.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, trim_messages(strategy="last"), counted approximately.
@@ -100,11 +89,8 @@ def _kinds(text: str) -> list[str]:
     return [] if text == "any" else text.split("/")
 
 
-_LANGCHAIN_CLEAR = values_for("langchain", policy="langchain-clear")
-
-
 @dataclass
-class LangchainClear(OfLangchain, Policy):
+class LangchainClear(OfLangchain):
     """Over `trigger`, clear all but the newest `keep` results; decided anew for each request.
 
     langchain-ai/langchain, langchain/agents/middleware/context_editing.py, ClearToolUsesEdit. Unlike the interface that
@@ -115,8 +101,8 @@ class LangchainClear(OfLangchain, Policy):
 
     per_request = True
 
-    trigger: Count = _LANGCHAIN_CLEAR["trigger"]
-    keep: Count = _LANGCHAIN_CLEAR["keep"]
+    trigger: Count = SHIPPED
+    keep: Count = SHIPPED
     clear_at_least: Count = 0
     clear_tool_inputs: bool = False
     exclude_tools: str = "none"
@@ -174,11 +160,8 @@ def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
     return summary_start(found, max(0, min(start, len(found) - 1)))
 
 
-_LANGCHAIN_SUMMARIZE = values_for("langchain", policy="langchain-summarize")
-
-
 @dataclass
-class LangchainSummarize(OfLangchain, Policy):
+class LangchainSummarize(OfLangchain):
     """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. It stays.
 
     langchain-ai/langchain, langchain/agents/middleware/summarization.py, SummarizationMiddleware. The head isn't
@@ -190,9 +173,9 @@ class LangchainSummarize(OfLangchain, Policy):
 
     trigger: Count = 0
     trigger_messages: Count = 0
-    keep: Positive = _LANGCHAIN_SUMMARIZE["keep"]
+    keep: Positive = SHIPPED
     keep_tokens: Count = 0
-    trim_tokens_to_summarize: Count = _LANGCHAIN_SUMMARIZE["trim_tokens_to_summarize"]
+    trim_tokens_to_summarize: Count = SHIPPED
     max_tokens: Positive = 1_000
 
     def threshold(self) -> float:
@@ -223,15 +206,12 @@ class LangchainSummarize(OfLangchain, Policy):
         if self.trigger_messages and not self.trigger:
             return False
         usage = self.sees.usage
-        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        reported = usage.total_tokens if usage else 0
         return max(counted(self.sees, found), reported) >= self.threshold()
 
 
-_DEEPAGENTS = values_for("langchain", policy="deepagents")
-
-
 @dataclass
-class Deepagents(OfLangchain, Policy):
+class Deepagents(OfLangchain):
     """At `trigger` of the window, the head counted, put a summary in the place of all but the newest `keep` of it.
 
     langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all that
@@ -239,17 +219,14 @@ class Deepagents(OfLangchain, Policy):
     `keep_messages` keeps so many messages instead.
     """
 
-    source: ClassVar[str] = "langchain-ai/deepagents"
-    version: ClassVar[str] = "deepagents 0.7.32"
+    source = "langchain-ai/deepagents"
+    version = "deepagents 0.7.32"
+    retries = 1
 
-    trigger: Share = _DEEPAGENTS["trigger"]
-    keep: Share = _DEEPAGENTS["keep"]
+    trigger: Share = SHIPPED
+    keep: Share = SHIPPED
     keep_messages: Count = 0
     max_tokens: Positive = 1_000
-
-    @property
-    def retries(self) -> int:
-        return 1
 
     def threshold(self) -> float:
         return int(self.trigger * self.sees.window)

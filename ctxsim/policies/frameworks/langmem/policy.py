@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
 from ctxsim.policies.frameworks.langchain.policy import OfLangchain, newest
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import Count, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -15,7 +15,7 @@ PREFIX = "Summary of the conversation so far: "
 
 
 @dataclass
-class Langmem(OfLangchain, Policy):
+class Langmem(OfLangchain):
     """Once the oldest `max_tokens_before_summary` tokens can go and the rest fits `max_tokens`, summarize them.
 
     langchain-ai/langmem, langmem/short_term/summarization.py, summarize_messages. The rest must leave

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, messages, only
+from ctxsim.policies.frameworks.chat import Message, counted, messages, only
 from ctxsim.policies.policy import Count, Policy, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -22,7 +22,6 @@ class LitellmTrim(Policy):
     """
 
     decides_by = "litellm"
-    family = "frameworks"
     source = "BerriAI/litellm"
     version = "litellm 1.106.2"
     read_on = "2026-11-22"

@@ -2,25 +2,23 @@
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, in_place_of, items_of, messages, only
-from ctxsim.policies.policy import Family, Policy, Positive
+from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
-class OfLlamaindex:
+class OfLlamaindex(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "run-llama/llama_index"
-    version: ClassVar[str] = "llama-index-core 0.14.25"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "tokenizer:vocabulary=cl100k_base"
+    source = "run-llama/llama_index"
+    version = "llama-index-core 0.14.25"
+    read_on = "2026-11-22"
 
 
 @dataclass
-class LlamaindexBuffer(OfLlamaindex, Policy):
+class LlamaindexBuffer(OfLlamaindex):
     """Over `token_limit`, send the newest messages that fit it, from a user's text on; without one, the last message.
 
     run-llama/llama_index, llama_index/core/memory/chat_memory_buffer.py, ChatMemoryBuffer. Contents alone count, not
@@ -48,7 +46,7 @@ class LlamaindexBuffer(OfLlamaindex, Policy):
 
 
 @dataclass
-class LlamaindexSummary(OfLlamaindex, Policy):
+class LlamaindexSummary(OfLlamaindex):
     """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. It lasts.
 
     llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, the summary's too.

@@ -1,26 +1,21 @@
 """The OpenAI Agents SDK: previews of earlier turns' results, a limit of items, and compaction by the server."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.view import View
 
-_OPENAI_TRIMMER = values_for("openai-agents", policy="openai-trimmer")
 
-
-class OfOpenaiAgents:
+class OfOpenaiAgents(Policy, abstract=True):
     """What its policies share."""
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "openai/openai-agents-python"
-    version: ClassVar[str] = "openai-agents 0.24.0"
-    read_on: ClassVar[str] = "2026-11-22"
+    source = "openai/openai-agents-python"
+    version = "openai-agents 0.24.0"
+    read_on = "2026-11-22"
 
 
 @dataclass
-class OpenaiTrimmer(OfOpenaiAgents, Policy):
+class OpenaiTrimmer(OfOpenaiAgents):
     """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
 
     openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Decided anew at each call.
@@ -30,9 +25,9 @@ class OpenaiTrimmer(OfOpenaiAgents, Policy):
     agent = "openai-agents"
     per_request = True
 
-    recent_turns: Positive = _OPENAI_TRIMMER["recent_turns"]
-    max_output_chars: Positive = _OPENAI_TRIMMER["max_output_chars"]
-    preview_chars: Count = _OPENAI_TRIMMER["preview_chars"]
+    recent_turns: Positive = SHIPPED
+    max_output_chars: Positive = SHIPPED
+    preview_chars: Count = SHIPPED
 
     def before_call(self, view: View) -> View:
         turns = [item.place for item in view if item.kind == "user"]
@@ -52,7 +47,7 @@ class OpenaiTrimmer(OfOpenaiAgents, Policy):
 
 
 @dataclass
-class OpenaiSessionLimit(OfOpenaiAgents, Policy):
+class OpenaiSessionLimit(OfOpenaiAgents):
     """Send the last `limit` items: a text, a call, a result are one each, and nothing keeps them together.
 
     agents/memory/session_settings.py, SessionSettings(limit): no default upstream. In a run with one task the request
@@ -68,7 +63,7 @@ class OpenaiSessionLimit(OfOpenaiAgents, Policy):
 
 
 @dataclass
-class OpenaiCompactionSession(OfOpenaiAgents, Policy):
+class OpenaiCompactionSession(OfOpenaiAgents):
     """From `candidates` items on that are no user's, keep all users' texts and put one compaction behind them.
 
     agents/memory/openai_responses_compaction_session.py, OpenAIResponsesCompactionSession: a text, a call, a result

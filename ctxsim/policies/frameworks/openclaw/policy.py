@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
-from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages, since_usage
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, since_usage
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -27,19 +27,15 @@ class Openclaw(Policy):
     """
 
     decides_by = "openclaw"
-    family = "frameworks"
     source = "openclaw/openclaw"
     version = "openclaw 2026.9.6"
     read_on = "2026-11-25"
+    retries = 1
 
     enabled: bool = True
     reserve_tokens: Count = 20_000
     keep_recent_tokens: Positive = 20_000
     summary_tokens: Positive = 1_500
-
-    @property
-    def retries(self) -> int:
-        return 1
 
     def fires_at(self) -> float | None:
         return self.sees.window - min(self.reserve_tokens, self.sees.window // 4) if self.enabled else None
@@ -78,7 +74,7 @@ class Openclaw(Policy):
     def tail(self, found: Sequence[Message], first: int) -> int:
         """Return where the messages that stay begin, among those behind the summary before."""
         whole = counted(self.sees, found)
-        used = self.sees.usage.input_tokens + (self.sees.usage.output_tokens or 0) if self.sees.usage else 0
+        used = self.sees.usage.total_tokens if self.sees.usage else 0
         scale = min(self.keep_recent_tokens, max(1.0, used / whole)) if whole else 1.0
         start, tokens = first, 0
         for n in range(len(found) - 1, first - 1, -1):

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.agents.shared.condense import results_cut
+from ctxsim.policies.frameworks.chat import in_place_of, messages
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -23,9 +24,6 @@ def events(unit: Unit) -> int:
     return max(calls, results < len(unit)) + results
 
 
-_OPENHANDS_CONDENSER = values_for("openhands-sdk", policy="openhands-condenser")
-
-
 @dataclass
 class OpenhandsCondenser(Policy):
     """Over `max_size` events, put a summary in the place of all but the first `keep_first` and the newest half.
@@ -37,21 +35,17 @@ class OpenhandsCondenser(Policy):
     that can't be, everything. The summarizer sees 500 characters of each result.
     """
 
-    family = "frameworks"
     source = "OpenHands/software-agent-sdk"
     version = "openhands-sdk 1.58.0"
     read_on = "2026-11-22"
     agent = "openhands-sdk"
+    retries = 5
 
-    max_size: Positive = _OPENHANDS_CONDENSER["max_size"]
-    keep_first: Count = _OPENHANDS_CONDENSER["keep_first"]
+    max_size: Positive = SHIPPED
+    keep_first: Count = SHIPPED
     max_tokens: Count = 0
-    minimum_progress: Share = _OPENHANDS_CONDENSER["minimum_progress"]
+    minimum_progress: Share = SHIPPED
     summary_tokens: Positive = 1_000
-
-    @property
-    def retries(self) -> int:
-        return 5
 
     def threshold(self) -> float | None:
         return self.max_tokens or None
@@ -104,11 +98,5 @@ class OpenhandsCondenser(Policy):
         old = [item for unit in units for item in unit]
         if not old:
             return None
-        shown = [item.with_text(item.text[:PREVIEW]) if item.kind == "tool_result" else item for item in old]
-        text = self.sees.summarize(shown, self.summary_tokens)
-        if text is None:
-            return None
-        places = [item.place for item in old]
-        end = view.position(places[-1]) + 1
-        at = view[end].order if end < len(view) else view[-1].order + 1
-        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+        text = self.sees.summarize(results_cut(old, PREVIEW), self.summary_tokens)
+        return None if text is None else in_place_of(view, messages(old), text, reason)

@@ -4,20 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import (
-    Message,
-    counted,
-    first_that,
-    flat,
-    items_of,
-    messages,
-    only,
-    since_usage,
-)
-from ctxsim.policies.policy import Count, Family, Policy, Positive, Surroundings
+from ctxsim.policies.agents.shared.condense import results_cut
+from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
+from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Surroundings
 from ctxsim.view import View
 
 CLEARED = "[tool result cleared]"
@@ -62,20 +52,18 @@ class Requests:
         return merged
 
 
-class OfHarness:
+class OfHarness(Policy, abstract=True):
     """What its policies share."""
 
-    decides_by: ClassVar[str] = "chars-total"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "pydantic/pydantic-ai-harness"
-    version: ClassVar[str] = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "pydantic-ai"
-    sees: ClassVar[Surroundings]
+    decides_by = "chars-total"
+    source = "pydantic/pydantic-ai-harness"
+    version = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
+    read_on = "2026-11-22"
+    agent = "pydantic-ai"
 
 
 @dataclass
-class OfPydanticAi(OfHarness):
+class OfPydanticAi(OfHarness, abstract=True):
     """What some share: they act over tokens, over a share of the window, or by a number of messages."""
 
     max_tokens: Count = 0
@@ -146,18 +134,15 @@ def believed(sees: Surroundings, found: Sequence[Message]) -> int:
     return counted(sees, found, sees.head.system) if since is None else since
 
 
-_PYDANTIC_CLEAR = values_for("pydantic-ai", policy="pydantic-clear")
-
-
 @dataclass
-class PydanticClear(OfPydanticAi, Policy):
+class PydanticClear(OfPydanticAi):
     """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. They stay so.
 
     pydantic_ai_harness/compaction, ClearToolResults: `max_fraction` is of the window, `max_messages` counts what came
     after the last cleared result. Upstream wants one of the three; with none it is the window.
     """
 
-    keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
+    keep_pairs: Count = SHIPPED
     min_clear_tokens: Count = 0
     clear_tool_inputs: bool = False
 
@@ -177,11 +162,8 @@ class PydanticClear(OfPydanticAi, Policy):
         )
 
 
-_PYDANTIC_SLIDING = values_for("pydantic-ai", policy="pydantic-sliding")
-
-
 @dataclass
-class PydanticSliding(OfPydanticAi, Policy):
+class PydanticSliding(OfPydanticAi):
     """Over `max_tokens` keep the last `keep_messages`, or the fewest that hold `keep_tokens`; the first user's stays.
 
     pydantic_ai_harness/compaction, SlidingWindowCompaction: results are one message with what else stands between two
@@ -189,7 +171,7 @@ class PydanticSliding(OfPydanticAi, Policy):
     by text alone. Upstream wants one of `max_tokens`, `max_fraction`, `max_messages`; with none it is the window.
     """
 
-    keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
+    keep_messages: Count = SHIPPED
     keep_tokens: Count = 0
     preserve_first_user_message: bool = True
 
@@ -212,7 +194,7 @@ def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason
 
 
 @dataclass
-class PydanticSummarize(OfPydanticAi, Policy):
+class PydanticSummarize(OfPydanticAi):
     """Over `max_tokens` put a summary in the place of all but the last `keep_messages`; the first user's stays.
 
     pydantic_ai_harness/compaction, SummarizingCompaction: triggers and cuts are those of the sliding window. The
@@ -236,8 +218,7 @@ class PydanticSummarize(OfPydanticAi, Policy):
         new = [item for item in old if item.place not in stays]
         if self.keep_tokens and all(item.kind == "summary" for item in new):
             return view
-        shown = [item.with_text(item.text[:SHOWN]) if item.kind == "tool_result" else item for item in old]
-        text = self.sees.summarize(shown, self.summary_tokens)
+        text = self.sees.summarize(results_cut(old, SHOWN), self.summary_tokens)
         if text is None:
             return view
         places = [item.place for item in new]
@@ -246,7 +227,7 @@ class PydanticSummarize(OfPydanticAi, Policy):
 
 
 @dataclass
-class PydanticTiered(OfPydanticAi, Policy):
+class PydanticTiered(OfPydanticAi):
     """Over `max_tokens` clear results, and if that isn't enough keep the last messages alone.
 
     pydantic_ai_harness/compaction, TieredCompaction with ClearToolResults and SlidingWindowCompaction as tiers;
@@ -254,8 +235,8 @@ class PydanticTiered(OfPydanticAi, Policy):
     taken off what was believed before, by usage or not.
     """
 
-    keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
-    keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
+    keep_pairs: Count = PydanticClear.keep_pairs
+    keep_messages: Count = PydanticSliding.keep_messages
     preserve_first_user_message: bool = True
 
     def before_call(self, view: View) -> View:
@@ -273,7 +254,7 @@ class PydanticTiered(OfPydanticAi, Policy):
 
 
 @dataclass
-class PydanticClamp(OfHarness, Policy):
+class PydanticClamp(OfHarness):
     """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
 
     pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. It stays so. Upstream wants

@@ -1,22 +1,19 @@
 """Semantic Kernel: a number of messages, walked back over calls and results; with a summary of the rest or without."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, in_place_of, items_of, messages, only
-from ctxsim.policies.policy import Count, Family, Policy, Positive, Surroundings
+from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
 @dataclass
-class OfSemanticKernel:
+class OfSemanticKernel(Policy, abstract=True):
     """What its policies share: over how many messages they act, and where the tail begins."""
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "microsoft/semantic-kernel"
-    version: ClassVar[str] = "semantic-kernel 1.45.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    sees: ClassVar[Surroundings]
+    source = "microsoft/semantic-kernel"
+    version = "semantic-kernel 1.45.0"
+    read_on = "2026-11-22"
 
     target_count: Positive = 10
     threshold_count: Count = 0
@@ -38,7 +35,7 @@ class OfSemanticKernel:
 
 
 @dataclass
-class SkTruncate(OfSemanticKernel, Policy):
+class SkTruncate(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages keep the last `target_count`, the system prompt one of them.
 
     microsoft/semantic-kernel, python, contents/history_reducer, ChatHistoryTruncationReducer. A cut among calls and
@@ -53,7 +50,7 @@ class SkTruncate(OfSemanticKernel, Policy):
 
 
 @dataclass
-class SkSummarize(OfSemanticKernel, Policy):
+class SkSummarize(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages put a summary in the place of all but the last `target_count`.
 
     ChatHistorySummarizationReducer, which cuts where the truncation does. Calls and results leave unseen: the

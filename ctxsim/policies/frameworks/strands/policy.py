@@ -4,10 +4,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
 
-from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import (
+from ctxsim.policies.frameworks.chat import (
     Message,
     counted,
     flat,
@@ -18,7 +16,7 @@ from ctxsim.policies.frameworks.shared.messages import (
     packed,
     since_usage,
 )
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, ShareOrOff, Surroundings
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, ShareOrOff
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -29,17 +27,16 @@ CUT = "... [truncated:"
 Packed = list[Message]
 
 
-class OfStrands:
+class OfStrands(Policy, abstract=True):
     """What its policies share: they reduce after a refusal, and before a call where they are told to."""
 
-    decides_by: ClassVar[str] = "strands"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "strands-agents/sdk-python"
-    version: ClassVar[str] = "strands-agents 1.62.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "strands"
+    decides_by = "strands"
+    source = "strands-agents/sdk-python"
+    version = "strands-agents 1.62.0"
+    read_on = "2026-11-22"
+    agent = "strands"
+    retries = 1_000  # it tries until it can do no more
 
-    sees: Surroundings
     pin_first: int
     proactive_compression: float
 
@@ -50,11 +47,6 @@ class OfStrands:
     @abstractmethod
     def reduced(self, view: View) -> View | None:
         """Return a smaller view; None if there is none."""
-
-    @property
-    def retries(self) -> int:
-        """It tries until it can do no more."""
-        return 1_000
 
     def threshold(self) -> float | None:
         """Tokens from which on it acts before a call, if it was told to."""
@@ -80,11 +72,8 @@ class OfStrands:
         return self._pinned
 
 
-_STRANDS_SLIDING = values_for("strands", policy="strands-sliding")
-
-
 @dataclass
-class StrandsSliding(OfStrands, Policy):
+class StrandsSliding(OfStrands):
     """Keep the last `window_size` messages once the agent has answered; cut one message of results at each refusal.
 
     strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. It acts at the
@@ -94,7 +83,7 @@ class StrandsSliding(OfStrands, Policy):
     already it trims, and the task leaves with the rest unless `pin_first`.
     """
 
-    window_size: Count = _STRANDS_SLIDING["window_size"]
+    window_size: Count = SHIPPED
     should_truncate_results: bool = True
     per_turn: bool = False
     pin_first: Count = 0
@@ -159,7 +148,7 @@ def _cut(text: str) -> str:
 
 
 @dataclass
-class StrandsSummarizing(OfStrands, Policy):
+class StrandsSummarizing(OfStrands):
     """After a refusal put a summary in the place of the oldest `summary_ratio` of the messages; the newest stay.
 
     strands/agent/conversation_manager, SummarizingConversationManager. The newest `preserve_recent_messages` stay, and

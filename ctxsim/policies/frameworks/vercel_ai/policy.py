@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, packed
+from ctxsim.policies.frameworks.chat import Message, counted, flat, messages, packed
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -32,7 +32,6 @@ class VercelPrune(Policy):
     tools: str = "all"
     every_step: bool = True
 
-    family = "frameworks"
     source = "vercel/ai"
     version = "ai 7.0.173"
     read_on = "2026-11-25"

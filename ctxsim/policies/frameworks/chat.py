@@ -103,7 +103,7 @@ def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
     last = max((n for n, message in enumerate(found) if message.role == "assistant"), default=None)
     if sees.usage is None or last is None:
         return None
-    return sees.usage.input_tokens + (sees.usage.output_tokens or 0) + counted(sees, found[last + 1 :])
+    return sees.usage.total_tokens + counted(sees, found[last + 1 :])
 
 
 def only(view: View, kept: Iterable[Message], reason: str) -> View:

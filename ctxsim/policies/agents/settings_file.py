@@ -1,0 +1,118 @@
+"""A `settings.toml` as it is read: what it says of all its entries, and what is wrong in it."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.plugins.files import toml_values
+from ctxsim.policies.agents.settings import CODE, AgentSettings, ConfigFile, Number, Rule, Setting, Verdict
+from ctxsim.policies.agents.versions import holds
+
+
+class _Class(msgspec.Struct, forbid_unknown_fields=True):
+    """What all settings of one class of upstream share: their keys are its name and an argument, which our policy has
+    as a parameter of that name.
+    """
+
+    policy: str
+    source: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file holds, before its entries are looked at. `source` is that of entries that don't say another."""
+
+    read_on: str
+    agent: str = ""
+    version: str = ""
+    source: str = ""
+    classes: dict[str, _Class] = {}
+    files: tuple[dict[str, Any], ...] = ()
+    setting: tuple[dict[str, Any], ...] = ()
+    number: tuple[dict[str, Any], ...] = ()
+
+
+def parsed(agent: str, text: str, where: str) -> AgentSettings:
+    """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
+    try:
+        file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
+        files = tuple(map(_config_file, file.files))
+    except msgspec.ValidationError as error:
+        raise InputError(where, str(error)) from None
+    if file.agent not in ("", agent):
+        raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
+    settings = tuple(_entries(file, Setting, file.setting, where))
+    numbers = tuple(_entries(file, Number, file.number, where))
+    known = AgentSettings(agent, file.version, file.read_on, files, settings, numbers)
+    for key, problem in _problems(known):
+        raise InputError(f"{where}, {key}", problem)
+    return known
+
+
+def _config_file(raw: dict[str, Any]) -> ConfigFile:
+    path = Path(str(raw.get("path", "")))
+    told = {
+        "format": path.suffix[1:].replace("yml", "yaml"),
+        "scope": "user" if path.parts[:1] == ("~",) else "project",
+    }
+    return msgspec.convert(told | raw, ConfigFile)
+
+
+def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], where: str) -> Iterator[Any]:
+    """The entries with what the file says of all of them. A plain value as default is one for all versions and models.
+
+    Raises InputError with the entry and the field that doesn't fit.
+    """
+    place_of_others = Path(file.files[0]["path"]).name if file.files else CODE
+    for number, raw in enumerate(given, 1):
+        key = str(raw.get("key") or raw.get("env", "no key"))
+        of_class = file.classes.get(key.rpartition(".")[0])
+        shared: dict[str, Any] = {"key": raw.get("env"), "source": (of_class and of_class.source) or file.source}
+        if of_class:
+            shared |= {"policy": of_class.policy, "parameter": key.rpartition(".")[2]}
+        if kind is Setting:
+            shared["file"] = "" if "env" in raw else place_of_others
+            shared["unit"] = "tokens" if raw.get("type", "int") == "int" else ""
+        whole = {name: value for name, value in shared.items() if value} | raw
+        if not isinstance(whole.get("default", []), list):
+            whole["default"] = [{"value": whole["default"]}]
+        try:
+            yield msgspec.convert(whole, kind)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{where}, {kind.__name__.lower()} {number} ({key})", str(error)) from None
+
+
+def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
+    """The entry and field, and what is wrong with it, one by one."""
+    given: set[tuple[str, str]] = set()
+    for entry in known.entries:
+        for problem in _wrong_versions(entry.default):
+            yield f"{entry.key}, versions", problem
+        if entry.parameter and any(rule.as_parameter is not None or entry.plain(rule.value) for rule in entry.default):
+            if (entry.policy, entry.parameter) in given:
+                yield f"{entry.key}, default", f"another entry gives {entry.parameter} a value; keep one of them"
+            given.add((entry.policy, entry.parameter))
+    for one in known.settings:
+        for problem in filter(None, (one.problem(rule.value) for rule in one.default)):
+            yield f"{one.key}, default", problem
+        for problem in _wrong_versions(one.honoured):
+            yield f"{one.key}, honoured", problem
+        if one.file not in ("", CODE) and not any(file.path.endswith(one.file) for file in known.files):
+            yield f"{one.key}, file", f"no path in files ends with {one.file}"
+        if one.opposite and (one.type != "bool" or one.default):
+            yield f"{one.key}, opposite", "stands with type bool, and without a default"
+        for value in one.search:
+            if problem := one.problem(value) or ("" if one.parameter else "no parameter is of it"):
+                yield f"{one.key}, search", problem
+        if (one.type == "choice") != bool(one.choices):
+            yield f"{one.key}, choices", "stand with type choice, and only there"
+
+
+def _wrong_versions(rules: Iterable[Rule | Verdict]) -> Iterator[str]:
+    for rule in rules:
+        try:
+            holds(rule.versions, "")
+        except ValueError as error:
+            yield str(error)
