@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
-from ctxsim.answers.bill.dollars import PriceList
+from ctxsim.answers.bill.changes import Effect, Requests, as_recorded
+from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
@@ -130,18 +130,8 @@ class _Paid:
             if n < len(within) and not within[n]:
                 continue
             time_s = session.responses[min(n, len(within) - 1)].time_s
-            usd += self._one(request, time_s)
+            usd += listed(request, self.prices.of(request.model, time_s)).usd
         return usd
-
-    def _one(self, request: Request, time_s: float | None) -> float:
-        rates = self.prices.of(request.model, time_s)
-        if rates is None:
-            return 0.0
-        read, write, long, plain, output = rates.at(request.input)
-        return (
-            request.read * read + (request.write - request.long) * write + request.long * long + request.plain * plain
-            + request.output * output
-        )  # fmt: skip
 
     def saving(self, chosen: Sequence[Offer]) -> Saving:
         """Return what some changes save together, in their order."""

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from ctxsim.answers.bill import facts
-from ctxsim.answers.bill.dollars import Paid, PriceList, Rates, paid
-from ctxsim.answers.bill.facts import CAUSES, Response, Session
+from ctxsim.answers.bill.dollars import Paid, PriceList, paid
+from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.sessions import Sessions, enough
 
 By = Literal["day", "week", "project", "session", "model", "agent", "part"]
@@ -246,28 +246,25 @@ def sessions_of(bill: Bill) -> Sessions:
 
     Those before its days count too. Where fewer than half of the sessions have prices there are no dollars.
     """
-    usd: dict[str, float] = {}
-    tokens: dict[str, float] = {}
-    calls: dict[str, float] = {}
-    began: dict[str, float | None] = {}
-    first: dict[str, tuple[str, str, str]] = {}
-    unpriced: set[str] = set()
+    lines: dict[str, list[Line]] = {}
     for line in (*bill.earlier, *bill.lines):
-        root, one = line.session.root, line.response
-        usd[root] = usd.get(root, 0.0) + line.paid.usd
-        tokens[root] = tokens.get(root, 0.0) + one.read + one.write + one.plain
-        calls[root] = calls.get(root, 0.0) + 1
-        if line.paid.how not in ("recorded", "listed"):
-            unpriced.add(root)
-        before = began.get(root)
-        began[root] = one.time_s if before is None else min(before, one.time_s if one.time_s is not None else before)
-        first.setdefault(root, (project_of(line), one.model, line.session.version))
+        lines.setdefault(line.session.root, []).append(line)
+    times = {
+        root: [one.response.time_s for one in own if one.response.time_s is not None] for root, own in lines.items()
+    }
+    began = {root: min(known, default=None) for root, known in times.items()}
     order = sorted(began, key=lambda root: began[root] or 0.0)
-    projects, models, versions = (tuple(first[root][n] for root in order) for n in range(3))
-    priced = len(order) - len(unpriced)
-    amounts = {"usd": usd} if enough(priced, len(order)) else {}
-    amounts |= {"tokens": tokens, "calls": calls}
+    each = [lines[root] for root in order]
+    priced = sum(all(line.paid.how for line in own) for own in each)
+    amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if enough(priced, len(order)) else {}
+    amounts["tokens"] = [float(sum(line.response.input for line in own)) for own in each]
+    amounts["calls"] = [float(len(own)) for own in each]
     return Sessions(
-        tuple(order), tuple(began[root] for root in order), projects, models, versions,
-        {name: np.array([values[root] for root in order]) for name, values in amounts.items()}, priced,
-    )  # fmt: skip
+        names=tuple(order),
+        started=tuple(began[root] for root in order),
+        projects=tuple(project_of(own[0]) for own in each),
+        models=tuple(own[0].response.model for own in each),
+        versions=tuple(own[0].session.version for own in each),
+        amounts={name: np.array(values) for name, values in amounts.items()},
+        priced=priced,
+    )
