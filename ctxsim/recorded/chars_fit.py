@@ -51,8 +51,8 @@ def characters(series: Series) -> Array:
 def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Iterator[Series]:
     """Yield the series of a segment of transcript `number`; `sizes`: characters, tokens and features by call."""
     groups: dict[int, list[int]] = {}
-    for one in growth(segment):
-        groups.setdefault(one.base, [one.base]).append(one.call)
+    for call, _, base in growth(segment):
+        groups.setdefault(base, [base]).append(call)
     for base, calls in groups.items():
         usage = [segment.calls[call - 1].usage for call in calls]
         recorded = [one.input_tokens for one in usage if one]

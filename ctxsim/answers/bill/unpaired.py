@@ -141,9 +141,9 @@ def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> D
         drawn.append(_effect(values[chosen], side[chosen], strata[chosen]))
     ends = (_effect(values, side, strata), *np.percentile(drawn, [2.5, 97.5]))
     effect, low, high = (100 * math.expm1(value) if ratio else float(value) for value in ends)
-    medians = [float(np.median(plain[own])) for own in places]
+    first, second = (float(np.median(plain[own])) for own in places)
     power = _power(values, side, strata, rng) if ratio else None
-    return Difference(figure, *medians, effect, low, high, chance, ratio, (len(before), len(after)), power)
+    return Difference(figure, first, second, effect, low, high, chance, ratio, (len(before), len(after)), power)
 
 
 def _ranks(values: Array, strata: Ints) -> Array:

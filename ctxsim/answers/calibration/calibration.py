@@ -103,13 +103,11 @@ def _parted(sample: Sample, fold: int) -> tuple[Sample, Sample]:
     unit = sample.projects if by_project(sample) else range(sample.transcripts)
 
     def part(held: bool) -> Sample:
-        return Sample(
-            [one for one in sample.texts if (unit[one.transcript] % FOLDS == fold) is held],
-            [one for one in sample.prompts if (unit[one.transcript] % FOLDS == fold) is held],
-            [one for one in sample.series if (unit[one.transcript] % FOLDS == fold) is held],
-            sample.transcripts,
-            sample.projects,
-        )
+        parts = {
+            name: [one for one in getattr(sample, name) if (unit[one.transcript] % FOLDS == fold) is held]
+            for name in ("texts", "prompts", "series")
+        }
+        return msgspec.structs.replace(sample, **parts)
 
     return part(False), part(True)
 
@@ -137,11 +135,9 @@ def _errors(held: Sample, fits: tuple[float, float, Array], against_usage: bool)
                 for one in held.series]  # fmt: skip
         return tuple([float(abs(error)) for series in told for error in series[n]] for n in range(3))
     found = [one for one in held.prompts if one.tokens > 0]
-    return (
-        [abs(one.chars * quarter / one.tokens - 1) for one in found],
-        [abs(one.chars * per_char / one.tokens - 1) for one in found],
-        [abs(float(weights @ np.array(one.features)) / one.tokens - 1) for one in found],
-    )
+    chars, tokens = (np.array([getattr(one, name) for one in found], dtype=float) for name in ("chars", "tokens"))
+    by_class = [float(weights @ np.array(one.features)) for one in found]
+    return tuple(np.abs(one / tokens - 1).tolist() for one in (chars * quarter, chars * per_char, np.array(by_class)))
 
 
 def _divisor(sample: Sample, risk: float | None, against_usage: bool) -> float:
@@ -168,9 +164,7 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
     overall = recorded_ratio(whole) if against_usage else counted
     held = cross_validate(sample, risk, against_usage)
     divisor = _divisor(sample, risk, against_usage) if risk is not None else overall.chars_per_token
-    _, weights = _fitted(sample, against_usage)
-    if not against_usage:
-        weights = class_weights(sample.texts)
+    weights = _fitted(sample, True)[1] if against_usage else class_weights(sample.texts)
     return Calibration(
         version=VERSION,
         tokenizer="recorded usage" if against_usage else tokenizer,
@@ -240,7 +234,6 @@ def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[
 
     Usage isn't recorded for a tool or a kind of content: against it the counted ratios are `scale`d to the overall one.
     """
-    found: dict[str, Ratio] = {}
     if against_usage and by == "model":
         models = sorted({series.model for series in sample.series})
         found = {name: recorded_ratio([one for one in sample.series if one.model == name]) for name in models}
@@ -248,30 +241,22 @@ def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[
         pairs: dict[str, list[tuple[int, float, float]]] = {}
         for text in sample.texts:
             pairs.setdefault(text.group, []).append((text.transcript, text.chars, text.tokens))
-        for name, group in pairs.items():
-            if sum(pair[2] for pair in group):
-                found[name] = _scaled(ratio_of(group), scale)
+        found = {name: _scaled(ratio_of(group), scale) for name, group in pairs.items()}
     return dict(sorted(found.items(), key=lambda pair: -pair[1].tokens))
 
 
 def _scaled(ratio: Ratio, scale: float) -> Ratio:
-    if scale == 1:
-        return ratio
     values = (ratio.chars_per_token, ratio.low, ratio.high)
     chosen, low, high = (None if value is None else round(value * scale, 4) for value in values)
     return msgspec.structs.replace(ratio, chars_per_token=chosen, low=low, high=high)
 
 
 def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
-    found = {
-        "chars/4, held-out MAPE": held.chars4 if held else None,
-        "one ratio, held-out MAPE": held.ratio if held else None,
-        "character classes, held-out MAPE": held.classes if held else None,
-    }
-    checks: list[tuple[str, Unsafe | None]] = [("recorded", held.recorded)] if held and held.recorded else []
-    if not against_usage:
-        checks.insert(0, ("counted", held.counted if held else None))
-    for name, share in checks:
-        found[f"requests near the window underestimated, as {name}, held out"] = share.requests if share else None
-        found[f"transcripts with such a request, as {name}, held out"] = share.transcripts if share else None
+    fits = {"chars/4": "chars4", "one ratio": "ratio", "character classes": "classes"}
+    found = {f"{title}, held-out MAPE": getattr(held, name, None) for title, name in fits.items()}
+    for name in ("counted", "recorded"):
+        share: Unsafe | None = getattr(held, name, None)
+        if share if name == "recorded" else not against_usage:
+            found[f"requests near the window underestimated, as {name}, held out"] = share and share.requests
+            found[f"transcripts with such a request, as {name}, held out"] = share and share.transcripts
     return found

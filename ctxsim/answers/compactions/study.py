@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.answers.compactions.again import Asked, asked_again, came_again, repeated_after
+from ctxsim.answers.compactions.again import asked_again, came_again, repeated_after
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
@@ -16,7 +17,6 @@ from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, lef
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.references.needs import Key
@@ -90,6 +90,7 @@ class _Compaction:
         summary = self.counter.text(cut.summary) if cut.readable else None
         cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
         left = self.identifiers & identifiers(cut.after) if cut.readable else None
+        used_again = [key for key in self.later.again if key[0] == "strict"]
         return CompactionRow(
             transcript=transcript.name,
             root=transcript.parent or transcript.name,
@@ -110,14 +111,14 @@ class _Compaction:
             seconds=cut.compaction.seconds,
             needed_carried=len(self.later.carried),
             kept_carried=self.kept(self.later.carried),
-            used_again=len(_strict(self.later.again)),
-            used_again_kept=self.kept(_strict(self.later.again)),
+            used_again=len(used_again),
+            used_again_kept=self.kept(used_again),
             identifiers_before=len(self.identifiers),
             identifiers_kept=len(left) if left is not None else None,
             reread_calls=len(again),
             reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
-            reread_usd=_again_usd(cut.provider, after or 0, again),
+            reread_usd=asked_again_usd(cut.provider, after or 0, again),
             tokens_rewritten=rewritten,
             cost_summary_usd=cost.summary_usd if cost else None,
             cost_cache_usd=cost.cache_usd if cost else None,
@@ -136,17 +137,22 @@ class _Compaction:
             found |= {f"needed_{detector}{until}": len(keys), f"kept_{detector}{until}": self.kept(keys)}
         return found
 
+    def _soon(self, one: Control) -> Later:
+        """What the next calls needed at a control."""
+        return later(self.references, one.at, one.call, one.call + SOON - 1)
+
     def _control(self) -> dict[str, Any]:
         """The same measures at the control calls, means."""
-        repeated = [len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one in self.controls]
-        found = [later(self.references, one.at, one.call, one.call + SOON - 1) for one in self.controls]
-        strict, carried = [len(one.of("strict")) for one in found], [len(one.carried) for one in found]
-        return {
-            "controls": len(self.controls),
-            "control_reread_calls": round(fmean(repeated), 4) if repeated else None,
-            "control_needed_strict": round(fmean(strict), 4) if strict else None,
-            "control_needed_carried": round(fmean(carried), 4) if carried else None,
+        found = [(one, self._soon(one)) for one in self.controls]
+        counts = {
+            "reread_calls": [
+                len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one, _ in found
+            ],
+            "needed_strict": [len(needed.of("strict")) for _, needed in found],
+            "needed_carried": [len(needed.carried) for _, needed in found],
         }
+        means = {f"control_{name}": round(fmean(of), 4) if of else None for name, of in counts.items()}
+        return {"controls": len(found), **means}
 
     def _came_again(self) -> dict[str, int]:
         """What came again before it was used; nothing where the log doesn't show what was lost."""
@@ -157,31 +163,22 @@ class _Compaction:
 
     def needs(self) -> list[CompactionNeedRow]:
         """Each thing that calls after it used of what lay behind it."""
-        by_name = zip(("needed", "carried", "again"), msgspec.structs.astuple(self.later), strict=True)
-        return [
-            CompactionNeedRow(
-                transcript=self.cut.transcript.name,
-                compaction=self.cut.number,
-                call=call,
-                found=name,
-                detector=key[0],
-                kind=kind_of_atom(*key),
-                atom=key[1],
-                kept=key in self.held if self.cut.readable else None,
-            )
-            for name, keys in by_name
-            for key, call in keys.items()
-        ]
+        rows = []
+        for name, keys in msgspec.structs.asdict(self.later).items():
+            for key, call in keys.items():
+                kept = key in self.held if self.cut.readable else None
+                place = self.cut.transcript.name, self.cut.number, call
+                rows.append(CompactionNeedRow(*place, name, key[0], kind_of_atom(*key), key[1], kept))
+        return rows
 
     def kinds(self) -> list[CompactionKindRow]:
         """All identifiers before it by kind, and how many of them are left."""
-        left = identifiers(self.cut.after)
-        rows = []
-        for kind in KINDS[:-1]:
-            before = {atom for atom in self.identifiers if kind_of_atom("strict", atom) == kind}
-            kept = len(before & left) if self.cut.readable else None
-            rows.append(CompactionKindRow(self.cut.transcript.name, self.cut.number, kind, len(before), kept))
-        return rows
+        before = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers)
+        left = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers & identifiers(self.cut.after))
+        name, number, readable = self.cut.transcript.name, self.cut.number, self.cut.readable
+        return [
+            CompactionKindRow(name, number, kind, before[kind], left[kind] if readable else None) for kind in KINDS[:-1]
+        ]
 
     def beside(self) -> list[BesideRow]:
         """What policies would have left at the compaction, and at its controls, with as many tokens."""
@@ -189,18 +186,13 @@ class _Compaction:
         place = _Place("compaction", cut.first, cut.before, self.soon)
         rows = [self._beside(place, "recorded", "recorded", cut.after, self.tokens), *self._policies(place)]
         for one in self.controls[::2]:
-            needed = later(self.references, one.at, one.call, one.call + SOON - 1)
-            rows += self._policies(_Place("control", one.call, one.items, needed))
+            rows += self._policies(_Place("control", one.call, one.items, self._soon(one)))
         return rows
 
     def _policies(self, place: _Place) -> list[BesideRow]:
-        provider, head = self.cut.provider, self.cut.transcript.head
-        common = (place.items, head, provider, self.counter)
-        found = {
-            name: fitted(pattern, place.items, self.tokens, head, provider, self.counter)
-            for name, pattern in FITTED.items()
-        }
-        found["summary, default"] = left_by(DEFAULT_SUMMARY, *common)
+        common = (self.cut.transcript.head, self.cut.provider, self.counter)
+        found = {name: fitted(pattern, place.items, self.tokens, *common) for name, pattern in FITTED.items()}
+        found["summary, default"] = left_by(DEFAULT_SUMMARY, place.items, *common)
         rows = [self._beside(place, name, left.policy, left.items, left.tokens) for name, left in found.items()]
         wanted = [atom for _, atom in (*place.needed.needed, *place.needed.carried)]
         known = Item("summary", -1, -1, clairvoyant((), self.tokens, self.counter.text, list(dict.fromkeys(wanted))))
@@ -240,10 +232,6 @@ class _Place(msgspec.Struct, frozen=True):
     needed: Later
 
 
-def _strict(keys: Iterable[Key]) -> list[Key]:
-    return [key for key in keys if key[0] == "strict"]
-
-
 def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
     """Recorded input before and after, and what of the request after wasn't read from the cache."""
     calls = cut.transcript.calls
@@ -254,11 +242,6 @@ def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
     if following is None or following.cache_read_tokens is None:
         return before, after, None
     return before, after, max(0, following.input_tokens - following.cache_read_tokens)
-
-
-def _again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
-    calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)
-    return asked_again_usd(provider, prompt, calls, results)
 
 
 class SummaryScore(msgspec.Struct, frozen=True):
