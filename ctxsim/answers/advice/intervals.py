@@ -69,10 +69,8 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     counts = np.bincount(session)
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS
-    means = np.concatenate(
-        [(drawn @ sums) / (drawn @ counts)[:, None] for drawn in (resampled(count, FINE_RESAMPLES) if few else ())]
-        or [sums.sum(axis=0, keepdims=True) / counts.sum()]
-    )
+    drawn = resampled(count, FINE_RESAMPLES) if few else [np.ones((1, count))]
+    means = np.concatenate([(some @ sums) / (some @ counts)[:, None] for some in drawn])
     ranges = {}
     for n, label in enumerate(parts):
         low, high = np.percentile(means - means[:, [n]], [100 * tail, 100 - 100 * tail], axis=0)
