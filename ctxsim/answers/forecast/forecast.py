@@ -111,14 +111,16 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     come under both. A saving also differs as it does between projects (`draws.spread`).
     """
     change = last_change(now)
-    totals = []
-    for one in (now, then):
+    start = change.at if change else 0
+
+    def total(one: Sessions) -> Array:
         rng = np.random.default_rng(0)
-        many = np.maximum(come(one, ahead, rng), 1)
-        totals.append(drawn_totals(one.part(change.at) if change else one, many, rng)["usd"])
-    left = np.divide(totals[1], totals[0], out=np.ones(len(totals[0])), where=totals[0] > 0)
-    counted = len(now) - (change.at if change else 0)
-    return _amount(1 - stretched(left, np.exp(np.random.default_rng(1).normal(0.0, spread(counted), len(left)))))
+        return drawn_totals(one.part(start), np.maximum(come(one, ahead, rng), 1), rng)["usd"]
+
+    before, after = total(now), total(then)
+    left = np.divide(after, before, out=np.ones(len(before)), where=before > 0)
+    unseen = np.exp(np.random.default_rng(1).normal(0.0, spread(len(now) - start), len(left)))
+    return _amount(1 - stretched(left, unseen))
 
 
 def _enough(sessions: Sessions, many: npt.NDArray[np.int64]) -> bool:
