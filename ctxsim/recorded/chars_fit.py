@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from ctxsim.recorded.least_squares import Array
 from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
 from ctxsim.transcript import Transcript
-
-Array = npt.NDArray[np.float64]
 
 RESAMPLES = 1_000
 USUAL = 4

@@ -5,7 +5,6 @@ from pathlib import PurePath
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import Tokenizer
@@ -13,9 +12,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
+from ctxsim.recorded.least_squares import Array
 from ctxsim.transcript import Item, Transcript
-
-Array = npt.NDArray[np.float64]
 
 
 class Text(msgspec.Struct, frozen=True):

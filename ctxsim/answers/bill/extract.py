@@ -21,7 +21,7 @@ from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
-from ctxsim.simulator.references import References, prepare
+from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
 Array = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ class _Filled:
         self.entries = sorted(
             [*self._head(), *(one for item in segment.items for one in self._item(item))], key=lambda one: one.place
         )
-        self.used = prepare(segment)
+        self.used = _used(segment)
         self.chars_per_token = float(USUAL)
         self._laid_out()
         self._fitted()
@@ -186,7 +186,7 @@ class _Filled:
 
     def responses(self, last: Response | None) -> Iterator[Response]:
         """Yield the responses of the segment; `last` is the one before it."""
-        needs, crossing = _used(self.segment, self.used)
+        needs, crossing = self._uses()
         before: Call | None = None
         for number, call, usage in self.calls:
             made = _plain_response(call, usage)
@@ -202,6 +202,14 @@ class _Filled:
             )  # fmt: skip
             yield last
             before = call
+
+    def _uses(self) -> tuple[list[int], list[int]]:
+        """By call: how often it used older results; how often it and later ones used what was there before it."""
+        starts = [call.start for call in self.segment.calls]
+        numbers, places = np.array(self.used, dtype=np.int64).reshape(-1, 2).T
+        needs = np.bincount(numbers, minlength=len(starts))
+        steps = np.bincount(np.searchsorted(starts, places, side="right"), minlength=len(starts) + 1)
+        return needs.tolist(), np.cumsum(steps[:-1] - np.concatenate([[0], needs[:-1]])).tolist() if starts else []
 
     def _request(self, call: Call, before: Call | None, made: Response) -> tuple[tuple[int, ...], int, int]:
         """The parts of a request by class, its head's tokens, and those that joined since the call before."""
@@ -234,12 +242,8 @@ class _Filled:
         if not self.calls:
             return
         starts = [call.start for _, call, _ in self.calls]
-        uses = Frequencies(
-            need.sources[-1]
-            for number, _, _ in self.calls
-            for need in self.used.needs(number + 1)
-            if need.detector == "strict" and need.age
-        )
+        numbers = {number for number, _, _ in self.calls}
+        uses = Frequencies(place for number, place in self.used if number in numbers)
         for place, entries in groupby(zip(self.entries, self.sizes, strict=True), key=lambda one: one[0].place):
             found = [(entry, float(size)) for entry, size in entries]
             tokens = sum(size for entry, size in found if entry.chars)
@@ -249,20 +253,17 @@ class _Filled:
                 yield Large(offset + first, offset + len(starts), round(tokens), found[0][0].part, uses[item.place])
 
 
-def _used(segment: Transcript, found: References) -> tuple[list[int], list[int]]:
-    """By call: how often it used results that are a call old or older; how often it and later ones used what was there
-    before it. Strict references alone (docs/references.md).
+def _used(segment: Transcript) -> list[tuple[int, int]]:
+    """By which call, from 0, the result at which place was used, a call old or older: strict references alone
+    (docs/references.md).
     """
-    starts = [call.start for call in segment.calls]
-    needs, steps = [0] * len(starts), [0] * (len(starts) + 1)
-    for number in range(len(starts)):
-        for need in found.needs(number + 1):
-            if need.detector != "strict" or not need.age:
-                continue
-            needs[number] += 1
-            steps[int(np.searchsorted(starts, need.sources[-1], side="right"))] += 1
-            steps[number + 1] -= 1
-    return needs, np.cumsum(steps)[:-1].tolist() if starts else []
+    found = prepare(segment)
+    return [
+        (number, need.sources[-1])
+        for number in range(len(segment.calls))
+        for need in found.needs(number + 1)
+        if need.detector == "strict" and need.age
+    ]
 
 
 def _missed(this: Response, last: Response | None, compacted: bool) -> tuple[int, int, float | None]:

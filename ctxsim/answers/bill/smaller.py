@@ -12,16 +12,14 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.answers.bill.changes import Effect, Requests, as_recorded
 from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
+from ctxsim.answers.forecast.draws import Array
 from ctxsim.policies.agents.given import Given
-
-Array = npt.NDArray[np.float64]
 
 LEAST = 0.02
 """Of a bill: nothing that saves less is worth a line."""

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, votes
 from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
@@ -23,13 +22,11 @@ from ctxsim.recorded.chars_fit import (
     slope_interval,
     unseen_errors,
 )
-from ctxsim.recorded.least_squares import non_negative
+from ctxsim.recorded.least_squares import Array, non_negative
 from ctxsim.recorded.sample import Prompt, Sample, Text
 from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
-
-Array = npt.NDArray[np.float64]
 
 
 def class_weights(texts: Sequence[Text]) -> Array:

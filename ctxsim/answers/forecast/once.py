@@ -1,7 +1,7 @@
 """Responses that several logs hold count once: the log of a resumed session begins with those of the session before.
 
-A response is known again by its time, its model and its recorded usage, whatever file it stands in. A run has no time of
-each response, but when a transcript begins, and each call's number.
+A response is known again by its time, its model and its recorded usage, whatever file it stands in. A run has no time
+of each response, but when a transcript begins, and each call's number.
 """
 
 from __future__ import annotations

@@ -9,15 +9,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import DAY, DRAWS, next_sessions, recency
+from ctxsim.answers.forecast.draws import DAY, DRAWS, Array, next_sessions, recency
 from ctxsim.answers.forecast.once import rows_once
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
 
 if TYPE_CHECKING:
     import pandas
-
-Array = npt.NDArray[np.float64]
 
 AMOUNTS = ("usd", "tokens", "calls", "compactions", "refused")
 """What is forecast of sessions; without prices there are no dollars."""
