@@ -152,32 +152,21 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
-        agent=agent,
-        title=who(own.recorders) or title_of(agent),
-        models=_models(own),
-        sessions=take.sessions,
-        transcripts=take.transcripts,
-        goal=goal,
-        amount=found.amount,
-        now=found.nothing or take,
-        take=take,
-        share=share if settings else None,
-        wins=found.wins.get(found.take.policy) if found.wins else None,
-        ahead=found.ahead,
+        agent=agent, title=who(own.recorders) or title_of(agent), models=_models(own),
+        sessions=take.sessions, transcripts=take.transcripts, goal=goal, amount=found.amount,
+        now=found.nothing or take, take=take, share=share if settings else None,
+        wins=found.wins.get(found.take.policy) if found.wins else None, ahead=found.ahead,
         open=tuple(one for one in rivals if one.settings != settings),
-        settings=settings,
-        lines=lines(settings),
-        seen=tuple(_seen(one, own.recorders) for one in settings),
+        settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
         # Those of all sessions first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
         caveats=(*found.caveats, *hindrances(given_in(own.baseline), chain.from_iterable(tried))),
-        prediction=predict(
-            own, take.policy if settings else own.baseline, agent, {one.key: one.value for one in settings}
-        ),
+        prediction=predict(own, take.policy if settings else own.baseline, agent,
+                           {one.key: one.value for one in settings}),
         sampled=found.sampled,
-    )
+    )  # fmt: skip
 
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:

@@ -257,29 +257,20 @@ class Pooled:
         low, high, having = (self.total(label, name) for name in ("kept_low", "kept_high", "having"))
         summarised = low != high
         return Figures(
-            policy=label,
-            bound=label in self.run.info.bounds,
-            transcripts=self.transcripts,
-            priced=self.priced,
-            sessions=self.sessions,
-            calls=int(self.total(label, "calls")),
+            policy=label, bound=label in self.run.info.bounds, transcripts=self.transcripts, priced=self.priced,
+            sessions=self.sessions, calls=int(self.total(label, "calls")), at_rate=self.rate,
             usd=self.total(label, "usd") if self.priced else None,
             usd_share=self.share(label, "usd") if self.priced else None,
             usd_least=self.total(label, "usd_least") if self.priced else None,
             usd_again=self.again(label, "usd") if self.priced else None,
+            tokens=int(self.total(label, "tokens")), tokens_share=tokens,
             tokens_again=None if tokens_again is None else int(tokens_again),
-            at_rate=self.rate,
-            tokens=int(self.total(label, "tokens")),
-            tokens_share=tokens,
-            peak=peak,
-            peak_mean=round(self.total(label, "peak") / self.stands_for),
+            peak=peak, peak_mean=round(self.total(label, "peak") / self.stands_for),
             peak_share=None if self.nothing is None else self.share(label, "peak"),
-            kept=self.share(label, "kept"),
-            kept_low=low / having if summarised else None,
+            kept=self.share(label, "kept"), kept_low=low / having if summarised else None,
             kept_high=high / having if summarised else None,
-            refused=int(self.total(label, "refused")),
-            failing=failing,
-        )
+            refused=int(self.total(label, "refused")), failing=failing,
+        )  # fmt: skip
 
     @cached_property
     def all(self) -> dict[str, Figures]:

@@ -86,48 +86,29 @@ class _Compaction:
         cut, transcript = self.cut, self.cut.transcript
         again = repeated_after(self.asked, cut.compaction.at, cut.first, min(cut.first + SOON - 1, cut.last))
         before, after, rewritten = _sizes(cut)
-        window = transcript.calls[cut.first - 2].window or cut.provider.window
+        last = transcript.calls[cut.first - 2]
+        window = last.window or cut.provider.window
         summary = self.counter.text(cut.summary) if cut.readable else None
         cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
         left = self.identifiers & identifiers(cut.after) if cut.readable else None
         used_again = [key for key in self.later.again if key[0] == "strict"]
         return CompactionRow(
-            transcript=transcript.name,
-            root=transcript.parent or transcript.name,
-            compaction=cut.number,
-            agent=transcript.format,
-            model=transcript.calls[cut.first - 2].model or transcript.model,
-            started_by=cut.compaction.started_by,
-            call=cut.first,
-            calls_after=cut.last - cut.first + 1,
-            window=window,
-            share=round(before / window, 4) if before else None,
-            tokens_before=before,
-            tokens_after=after,
-            tokens_left=self.tokens,
-            tokens_summary=summary,
-            tokens_unlogged=cut.unlogged_tokens,
-            items_kept=len(cut.compaction.kept),
-            seconds=cut.compaction.seconds,
-            needed_carried=len(self.later.carried),
-            kept_carried=self.kept(self.later.carried),
-            used_again=len(used_again),
-            used_again_kept=self.kept(used_again),
-            identifiers_before=len(self.identifiers),
-            identifiers_kept=len(left) if left is not None else None,
-            reread_calls=len(again),
-            reread_exact=sum(one.exact for one in again),
+            transcript=transcript.name, root=transcript.parent or transcript.name, compaction=cut.number,
+            agent=transcript.format, model=last.model or transcript.model, started_by=cut.compaction.started_by,
+            call=cut.first, calls_after=cut.last - cut.first + 1, seconds=cut.compaction.seconds,
+            window=window, share=round(before / window, 4) if before else None,
+            tokens_before=before, tokens_after=after, tokens_left=self.tokens, tokens_summary=summary,
+            tokens_unlogged=cut.unlogged_tokens, tokens_rewritten=rewritten, items_kept=len(cut.compaction.kept),
+            needed_carried=len(self.later.carried), kept_carried=self.kept(self.later.carried),
+            used_again=len(used_again), used_again_kept=self.kept(used_again),
+            identifiers_before=len(self.identifiers), identifiers_kept=None if left is None else len(left),
+            reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
-            tokens_rewritten=rewritten,
-            cost_summary_usd=cost.summary_usd if cost else None,
-            cost_cache_usd=cost.cache_usd if cost else None,
-            payback_calls=cost.calls if cost else None,
-            **self._used("", self.later),
-            **self._used("_soon", self.soon),
-            **self._control(),
-            **self._came_again(),
-        )
+            cost_summary_usd=cost and cost.summary_usd, cost_cache_usd=cost and cost.cache_usd,
+            payback_calls=cost and cost.calls,
+            **self._used("", self.later), **self._used("_soon", self.soon), **self._control(), **self._came_again(),
+        )  # fmt: skip
 
     def _used(self, until: str, later: Later) -> dict[str, Any]:
         """What calls used of what lay behind it, by detector, and how much of that is kept."""
@@ -200,27 +181,19 @@ class _Compaction:
 
     def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
         held = held_by(self.references, left)
-        strict, loose, carried = place.needed.of("strict"), place.needed.of("loose"), place.needed.carried
-        known = identifiers(place.items)
+        needs = {
+            "strict": place.needed.of("strict"),
+            "loose": place.needed.of("loose"),
+            "carried": place.needed.carried,
+        }
+        counts = {f"needed_{kind}": len(keys) for kind, keys in needs.items()}
+        counts |= {f"kept_{kind}": len(held.intersection(keys)) for kind, keys in needs.items()}
+        known, transcript = identifiers(place.items), self.cut.transcript
         return BesideRow(
-            transcript=self.cut.transcript.name,
-            root=self.cut.transcript.parent or self.cut.transcript.name,
-            compaction=self.cut.number,
-            at=place.at,
-            call=place.call,
-            name=name,
-            policy=policy,
-            tokens_allowed=self.tokens,
-            tokens_left=tokens,
-            needed_strict=len(strict),
-            kept_strict=len(held.intersection(strict)),
-            needed_loose=len(loose),
-            kept_loose=len(held.intersection(loose)),
-            needed_carried=len(carried),
-            kept_carried=len(held.intersection(carried)),
-            identifiers_before=len(known),
-            identifiers_kept=len(known & identifiers(left)),
-        )
+            transcript=transcript.name, root=transcript.parent or transcript.name, compaction=self.cut.number,
+            at=place.at, call=place.call, name=name, policy=policy, tokens_allowed=self.tokens, tokens_left=tokens,
+            identifiers_before=len(known), identifiers_kept=len(known & identifiers(left)), **counts,
+        )  # fmt: skip
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -156,19 +156,12 @@ def accuracy(
     errors = [(estimate - truth) / truth for estimate, truth in pairs]
     absolute = sorted(map(abs, errors))
     return Accuracy(
-        estimator=label,
-        tokenizer="recorded usage" if scope == "usage" else tokenizer,
-        scope=scope,
-        kind=kind,
-        n=len(errors),
-        bias=round(sum(errors) / len(errors), 4),
-        mape=round(sum(absolute) / len(absolute), 4),
-        p50=round(nearest_rank(absolute, 50), 4),
-        p95=round(nearest_rank(absolute, 95), 4),
-        p99=round(nearest_rank(absolute, 99), 4),
-        worst_under=round(min(errors), 4),
+        label, "recorded usage" if scope == "usage" else tokenizer, scope, kind, len(errors),
+        bias=round(sum(errors) / len(errors), 4), mape=round(sum(absolute) / len(absolute), 4),
+        p50=round(nearest_rank(absolute, 50), 4), p95=round(nearest_rank(absolute, 95), 4),
+        p99=round(nearest_rank(absolute, 99), 4), worst_under=round(min(errors), 4),
         pooled=round(sum(e for e, _ in pairs) / sum(t for _, t in pairs) - 1, 4),
-    )
+    )  # fmt: skip
 
 
 def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -> list[Accuracy]:
@@ -208,19 +201,11 @@ def consequence(observed: Observed, number: int, label: str, tokenizer: str, thr
     late = [tokens for calls, tokens in displacements if calls > 0]
     early = [tokens for calls, tokens in displacements if calls < 0]
     return Consequence(
-        estimator=label,
-        tokenizer=tokenizer,
-        transcripts=len(observed.runs),
-        both_trigger=len(displacements),
-        only_estimate=only_estimate,
-        only_truth=only_truth,
-        late=len(late),
-        early=len(early),
+        estimator=label, tokenizer=tokenizer, transcripts=len(observed.runs), both_trigger=len(displacements),
+        only_estimate=only_estimate, only_truth=only_truth, late=len(late), early=len(early),
         median_displacement_calls=median(calls for calls, _ in displacements) if displacements else None,
         median_tokens_late=median(late) if late else None,
         median_tokens_early=-median(early) if early else None,
-        extra_overflows=overflows,
-        false_safe_calls=sides["false-safe"],
-        false_alarm_calls=sides["false-alarm"],
+        extra_overflows=overflows, false_safe_calls=sides["false-safe"], false_alarm_calls=sides["false-alarm"],
         calls=len(observed.requests),
-    )
+    )  # fmt: skip

@@ -66,24 +66,18 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
     cut, unlogged = with_unlogged_clearings(transcript, provider, counter)
     own, public = tokenizer_of(transcript.model)
     prior = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
+    factor = prior.tokens if prior else 1.0
     summaries = {text for one in cut.compactions for text in one.summary}
     for number, segment in enumerate(segments(cut, unlogged)):
         if found := requests(segment, provider, counter):
+            summarised = bool(segment.carried) and segment.items[0].text in summaries
+            attaches = transcript.format.startswith("claude-code")
             yield Stretch(
-                transcript=transcript.name,
-                number=number,
-                project=transcript.project,
-                format=transcript.format,
-                model=transcript.model,
-                sub_agent=transcript.parent is not None,
-                prior=prior.tokens if prior else 1.0,
-                summarised=bool(segment.carried) and segment.items[0].text in summaries,
-                whole=head_is_whole(segment) and public,
-                requests=tuple(found),
-                again=attached_again(segment.items, counter, prior.tokens if prior else 1.0)
-                if transcript.format.startswith("claude-code")
-                else 0,
-            )
+                transcript.name, number, transcript.project, transcript.format, transcript.model,
+                sub_agent=transcript.parent is not None, prior=factor, summarised=summarised,
+                whole=head_is_whole(segment) and public, requests=tuple(found),
+                again=attached_again(segment.items, counter, factor) if attaches else 0,
+            )  # fmt: skip
 
 
 def of_later_calls(found: Stretch) -> Iterator[Predicted]:
