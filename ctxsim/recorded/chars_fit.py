@@ -58,14 +58,10 @@ def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Itera
         requests = [Request(call, c // USUAL, 0, r) for call, c, r in zip(calls, chars, recorded, strict=True)]
         size = fit_size(requests)
         steps = size.steps if size else ()
-        yield Series(
-            transcript=number,
-            model=segment.calls[base - 1].model or segment.model or "unknown",
-            chars=tuple(chars),
-            features=tuple(tuple(map(int, sizes[call - 1][2:])) for call in calls),
-            recorded=tuple(recorded),
-            joined=tuple(sum(step.tokens for step in steps if step.call <= call) for call in calls),
-        )
+        model = segment.calls[base - 1].model or segment.model or "unknown"
+        features = tuple(tuple(map(int, sizes[call - 1][2:])) for call in calls)
+        joined = tuple(sum(step.tokens for step in steps if step.call <= call) for call in calls)
+        yield Series(number, model, tuple(chars), features, tuple(recorded), joined)
 
 
 def holds_its_texts(series: Series) -> bool:

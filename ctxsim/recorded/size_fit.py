@@ -168,15 +168,9 @@ def fit_size(found: Sequence[Request], factor: float = 1.0) -> Size | None:
     # As it will be billed: whole tokens.
     billed = _modelled(text, steps, np.array([tokens[0], chosen, *tokens[1:]])) + framing
     errors = sorted((np.abs(billed - recorded) / recorded).tolist())
-    return Size(
-        how="fitted",
-        head=tokens[0],
-        factor=chosen,
-        steps=tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True))),
-        calls=len(found),
-        median_error=round(nearest_rank(errors, 50), 4),
-        p95_error=round(nearest_rank(errors, 95), 4),
-    )
+    joined = tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True)))
+    middle, most = (round(nearest_rank(errors, percent), 4) for percent in (50, 95))
+    return Size("fitted", tokens[0], chosen, joined, len(found), middle, most)
 
 
 def _columns(count: int, steps: Sequence[int]) -> list[Array]:

@@ -100,23 +100,17 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         return labels[choice(_at_rate(found, labels, seen, amount, rate), MAY_LOSE[goal])]
 
     return Advice(
-        goal=goal,
-        amount=amount,
-        take=found.all[take],
+        goal, amount, found.all[take],
         losing_less=_losing_less(found, front, amount, take),
         cheaper=_cheaper(found, front, amount, take),
         nothing=found.all[found.nothing] if found.nothing else None,
         alike=_alike(found, [label for label in passing if label not in (take, found.nothing)], amount, take),
-        wins=wins,
-        open=() if settled else tuple(found.all[label] for label in others),
-        more=None if settled else _more(found.sessions, wins),
-        ahead=found.sessions if found.has_next else None,
-        sampled=found.sample is not None,
-        generated=run.info.scenario is not None,
-        off_recorded=off_recorded(run),
-        caveats=(*run.caveats, *_of_thinking(run, take)),
+        wins=wins, open=() if settled else tuple(found.all[label] for label in others),
+        more=None if settled else _more(found.sessions, wins), ahead=found.sessions if found.has_next else None,
+        sampled=found.sample is not None, generated=run.info.scenario is not None,
+        off_recorded=off_recorded(run), caveats=(*run.caveats, *_of_thinking(run, take)),
         again=again(found, take, amount, chosen) if amount in ("usd", "tokens") else None,
-    )
+    )  # fmt: skip
 
 
 def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:

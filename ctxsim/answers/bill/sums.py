@@ -257,12 +257,7 @@ def sessions_of(bill: Bill) -> Sessions:
     amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if enough(priced, len(order)) else {}
     amounts["tokens"] = [float(sum(line.response.input for line in own)) for own in each]
     amounts["calls"] = [float(len(own)) for own in each]
-    return Sessions(
-        names=tuple(order),
-        started=tuple(began[root] for root in order),
-        projects=tuple(project_of(own[0]) for own in each),
-        models=tuple(own[0].response.model for own in each),
-        versions=tuple(own[0].session.version for own in each),
-        amounts={name: np.array(values) for name, values in amounts.items()},
-        priced=priced,
-    )
+    first = [(project_of(own[0]), own[0].response.model, own[0].session.version) for own in each]
+    projects, models, versions = zip(*first, strict=True) if first else ((), (), ())
+    arrays = {name: np.array(values) for name, values in amounts.items()}
+    return Sessions(tuple(order), tuple(map(began.__getitem__, order)), projects, models, versions, arrays, priced)

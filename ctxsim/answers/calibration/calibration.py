@@ -28,6 +28,9 @@ from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
 
+AS_RECORDED = "requests as recorded, with the head fitted to each series of calls"
+"""What a calibration against usage holds for."""
+
 
 def class_weights(texts: Sequence[Text]) -> Array:
     """Return the non-negative weight of each class that fits tokens best.
@@ -163,29 +166,19 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
     divisor = _divisor(sample, risk, against_usage) if risk is not None else overall.chars_per_token
     weights = _fitted(sample, True)[1] if against_usage else class_weights(sample.texts)
     return Calibration(
-        version=VERSION,
-        tokenizer="recorded usage" if against_usage else tokenizer,
-        overall=overall,
-        divisor=divisor,
-        risk=risk,
-        by=by,
+        version=VERSION, tokenizer="recorded usage" if against_usage else tokenizer,
+        overall=overall, divisor=divisor, risk=risk, by=by,
         groups=_groups(sample, by, overall.chars_per_token / counted.chars_per_token, against_usage),
         class_weights={name: round(float(weight), 5) for name, weight in zip(FEATURES, weights, strict=True)},
         errors=_told(held, against_usage),
         provenance={
-            "transcripts": sample.transcripts,
-            "texts": len(sample.texts),
-            "requests": len(sample.prompts),
-            "recorded requests": sum(len(series.chars) for series in whole),
-            "resamples": RESAMPLES,
-            "folds": FOLDS,
+            "transcripts": sample.transcripts, "texts": len(sample.texts), "requests": len(sample.prompts),
+            "recorded requests": sum(len(series.chars) for series in whole), "resamples": RESAMPLES, "folds": FOLDS,
             "projects": len(set(sample.projects)) if by_project(sample) else 0,
         },
         heads=heads(whole, 1 / overall.chars_per_token, left_out) if against_usage else None,
-        holds_for="requests as recorded, with the head fitted to each series of calls"
-        if against_usage
-        else f"texts as {tokenizer} counts them",
-    )
+        holds_for=AS_RECORDED if against_usage else f"texts as {tokenizer} counts them",
+    )  # fmt: skip
 
 
 def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
@@ -193,30 +186,19 @@ def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
     chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
     interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs])
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
-    return Ratio(
-        chars_per_token=round(chars / tokens, 4) if tokens else math.inf,
-        low=low,
-        high=high,
-        texts=len(pairs),
-        transcripts=len({p[0] for p in pairs}),
-        chars=int(chars),
-        tokens=round(tokens),
-    )
+    ratio = round(chars / tokens, 4) if tokens else math.inf
+    return Ratio(ratio, low, high, len(pairs), len({p[0] for p in pairs}), int(chars), round(tokens))
 
 
 def recorded_ratio(found: Sequence[Series]) -> Ratio:
     """Return characters per recorded token, the heads taken off, with an interval over transcripts."""
     per_char, interval = slope(found), slope_interval(found)
     beyond = recorded_prompts(found, per_char)
+    high, low = (round(chars_per_token(end), 4) for end in interval) if interval else (None, None)
     return Ratio(
-        chars_per_token=round(chars_per_token(per_char), 4),
-        low=round(chars_per_token(interval[1]), 4) if interval else None,
-        high=round(chars_per_token(interval[0]), 4) if interval else None,
-        texts=len(beyond),
-        transcripts=len({series.transcript for series in found}),
-        chars=sum(one.chars for one in beyond),
-        tokens=round(sum(one.tokens for one in beyond)),
-    )
+        round(chars_per_token(per_char), 4), low, high, len(beyond), len({series.transcript for series in found}),
+        chars=sum(one.chars for one in beyond), tokens=round(sum(one.tokens for one in beyond)),
+    )  # fmt: skip
 
 
 def heads(found: Sequence[Series], per_char: float, left_out: int) -> Heads:

@@ -92,18 +92,11 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         least = drawn_totals(later, np.minimum(many, int(FARTHEST * len(later))), np.random.default_rng(0))
         draws = {name: np.maximum(np.sort(values), np.sort(least[name])) for name, values in draws.items()}
     return Forecast(
-        policy=policy,
-        ahead=ahead,
-        basis=basis,
-        seen=len(later),
-        known=len(sessions),
-        priced=sessions.priced,
-        change=change,
-        since=sessions.started[change.at] if change else None,
-        come=_amount(many.astype(float)),
+        policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced,
+        change=change, since=sessions.started[change.at] if change else None, come=_amount(many.astype(float)),
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
-    )
+    )  # fmt: skip
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
