@@ -140,13 +140,11 @@ def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
         ratios = [came / said for said, came in pairs if said and came]
         asked, inside, widths = level, 0, []
         for number, ratio in enumerate(ratios):
-            known = error_range(ratios[:number], min(MOST, asked))
-            if known is None:
-                continue
-            hit = known[0] <= ratio <= known[1]
-            inside += hit
-            widths.append(known[1] / known[0])
-            asked += STEP * (level - hit)
+            if known := error_range(ratios[:number], min(MOST, asked)):
+                hit = known[0] <= ratio <= known[1]
+                inside += hit
+                widths.append(known[1] / known[0])
+                asked += STEP * (level - hit)
         if widths:
             rows.append(Held(amount, len(widths), inside / len(widths), median(widths)))
     return rows

@@ -192,12 +192,11 @@ def consequence(observed: Observed, number: int, label: str, tokenizer: str, thr
         fired, due, over = first_over(estimates, limit), first_over(tokens, limit), first_over(tokens, limit * WINDOW)
         overflows += over is not None and (fired is None or fired > over)
         sides.update(map(misled, estimates, tokens, repeat(limit)))
-        moved = displacement(fired, due, tokens)
-        if moved is None:
+        if moved := displacement(fired, due, tokens):
+            displacements.append(moved)
+        else:
             only_estimate += fired is not None
             only_truth += due is not None
-            continue
-        displacements.append(moved)
     late = [tokens for calls, tokens in displacements if calls > 0]
     early = [tokens for calls, tokens in displacements if calls < 0]
     return Consequence(
