@@ -27,6 +27,7 @@ from ctxsim.readers import sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
+from ctxsim.results.frames import frame_of
 from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 
@@ -53,9 +54,7 @@ class Advised(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "agent": one.agent, "settings": "; ".join(f"{key} = {value}" for _, key, value in tried.settings),
                 "advised": tried.settings == one.settings, one.amount: tried.amount, "kept": tried.kept,
@@ -121,19 +120,9 @@ def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
     return agents
 
 
-def _are_files(found: Sequence[Source]) -> bool:
-    """Whether each source that is read is a file of its own."""
-    return all(
-        one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))
-        for one in found
-    )
-
-
 def some_of(found: Sequence[Source]) -> list[str]:
-    """Return the paths of some sources, evenly of all sizes, the largest among them; none where they are few, or where
-    a source is not a file of its own.
-    """
-    if len(found) < FEW or not _are_files(found):
+    """Return the paths of some files, evenly of all sizes, the largest among them; none where they are few."""
+    if len(found) < FEW:
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
@@ -143,8 +132,9 @@ def some_of_each(found: Sequence[Source]) -> list[str]:
     """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
     answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
     """
-    if not _are_files(found):
-        return []
+    for one in found:
+        if not (one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))):
+            return []
     each: dict[str, list[Source]] = {}
     for one in found:
         for agent in filter(None, map(agent_of, formats_of([one]))):
@@ -201,25 +191,23 @@ def construct(
     chosen = first.get(best.take.policy) or next(
         (one for label, one in first.items() if open_policy(label).label == best.take.policy), None
     )
-    if chosen is None:
-        return _framed(framework, best, (), len(first))
-    near = around(chosen, [one.value for one in first.values() if one.key == chosen.key])
-    also = [[one] for one in near] + [
-        [base, other]
-        for base in (chosen, *near)
-        for other in first.values()
-        if other.key != chosen.key and other.key.rpartition(".")[0] == chosen.key.rpartition(".")[0]
-    ]
-    second = {open_policy(label).label: given for given in ([chosen], *also) if (label := policy_label(*given))}
-    best = taken(list(second))
-    code = constructors(second[best.take.policy]) if best.take.policy in second else []
-    return _framed(framework, best, tuple(code), len(first) + len(also))
-
-
-def _framed(framework: str, best: Advice, code: tuple[str, ...], tried: int) -> Framed:
-    share = best.take.share(best.amount) if code else None
-    nothing = best.nothing or best.take
-    return Framed(framework, best.amount, best.take.policy, code, nothing, best.take, share, tried)
+    tried = len(first)
+    code: tuple[str, ...] = ()
+    if chosen is not None:
+        near = around(chosen, [one.value for one in first.values() if one.key == chosen.key])
+        also = [[one] for one in near] + [
+            [base, other]
+            for base in (chosen, *near)
+            for other in first.values()
+            if other.key != chosen.key and other.key.rpartition(".")[0] == chosen.key.rpartition(".")[0]
+        ]
+        second = {open_policy(label).label: given for given in ([chosen], *also) if (label := policy_label(*given))}
+        best = taken(list(second))
+        tried += len(also)
+        code = tuple(constructors(second[best.take.policy])) if best.take.policy in second else ()
+    take = best.take
+    share = take.share(best.amount) if code else None
+    return Framed(framework, best.amount, take.policy, code, best.nothing or take, take, share, tried)
 
 
 def _of_passes(options: ReplayFields, total: int) -> None:

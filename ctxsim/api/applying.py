@@ -5,10 +5,11 @@ from collections.abc import Callable
 from os import PathLike
 
 from ctxsim.errors import CtxsimError
-from ctxsim.live.configs.apply import Applied, Change, planned, write
-from ctxsim.live.configs.apply import undo as restored
+from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Value
-from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, settings_of
+from ctxsim.policies.agents.settings import CODE, Setting, settings_of
+
+__all__ = ["apply", "change", "undo"]
 
 _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
@@ -30,7 +31,11 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
         raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: export {one.env}={shown}")
     if one.file == CODE:
         raise CtxsimError(f"{agent}: {key} is an argument in your code; write it there")
-    file = _file(agent, one, "user" if project is None else "project")
+    scope = "user" if project is None else "project"
+    files = [file for file in settings_of(agent).files if file.path.endswith(one.file) and file.scope == scope]
+    if not files:
+        raise CtxsimError(f"{agent}: no file of a {scope} is known that holds {one.key}")
+    file = files[0]
     return planned(file.place(project), file.format, keys, value)
 
 
@@ -53,14 +58,6 @@ def apply(
     return write(wanted)
 
 
-def undo() -> Applied:
-    """Restore the file that `apply` wrote last, byte for byte, and return what was undone.
-
-    Raises CtxsimError if nothing was applied, or if the file was changed since.
-    """
-    return restored()
-
-
 def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
     """A setting by its key, with the names that stand where the key has ID or MODEL."""
     for one in settings_of(agent).settings:
@@ -75,10 +72,3 @@ def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
         return one, found.groups() if found else (key,)
     names = ", ".join(one.key for one in settings_of(agent).settings)
     raise CtxsimError(f"{agent} has no setting '{key}'; known are {names}")
-
-
-def _file(agent: str, one: Setting, scope: str) -> ConfigFile:
-    for file in settings_of(agent).files:
-        if file.path.endswith(one.file) and file.scope == scope:
-            return file
-    raise CtxsimError(f"{agent}: no file of a {scope} is known that holds {one.key}")

@@ -13,10 +13,11 @@ from ctxsim import readers
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
+from ctxsim.answers.bill.sums import BYS, By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.sums import Bill as Lines
-from ctxsim.answers.bill.sums import By, Sum, billed, key_of, sessions_of
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
+from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
 from ctxsim.results.frames import frame_of
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ctxsim.answers.bill.unpaired import Difference
     from ctxsim.answers.forecast.forecast import Forecast
 
-FOUND = "@found"
 DAYS = 30
 
 MEMORY_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
@@ -60,8 +60,9 @@ class Bill(msgspec.Struct, frozen=True):
 
         Raises UnknownName for another word. `total().parts` has the sums by part.
         """
-        if by not in ("day", "week", "project", "session", "model", "agent"):
-            raise unknown("grouping", by, ("day", "week", "project", "session", "model", "agent"))
+        known = [one for one in BYS if one != "part"]
+        if by not in known:
+            raise unknown("grouping", by, known)
         found = self.lines.by(key_of(by))
         if by in ("day", "week"):
             return dict(sorted(found.items()))
@@ -85,9 +86,7 @@ class Bill(msgspec.Struct, frozen=True):
 
     def frame(self, by: By = "project") -> pandas.DataFrame:
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             [
                 {by: name, "sessions": len(one.sessions), "responses": one.responses, "read": one.read,
                  "write": one.write, "plain": one.plain, "output": one.output, "usd_recorded": one.usd_recorded,
@@ -113,13 +112,13 @@ def bill(
 
     Raises InputError for an invalid path.
     """
-    paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
     place = indexes.place()
     known = indexes.load(place) if index else indexes.Index()
     facts = indexes.Indexed(known, _extract)
     prices = PriceList(known)
     left_out: list[str] = []
     errors: list[str] = []
+    paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
     sessions = list(_sessions(paths, facts, tell, left_out, errors))
     found = billed(sessions, prices, days)
     if index and (facts.changed or prices.changed):
@@ -150,14 +149,19 @@ def compare_unpaired(
 ) -> Unpaired:
     """Return what changed between two sets of recorded sessions, from before and after a change of the agent.
 
-    - `fail_if`: rules such as `cost > 10%`.
+    - `fail_if`: rules such as `cost > 10%`; of compactions a number, of all other figures per cent.
 
     Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
-    between unpaired sets.
+    between unpaired sets, or another unit.
     """
-    from ctxsim.answers.bill.unpaired import FIGURES, cases, compared, differences
+    from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, cases, compared, differences
 
     rules = parse_rules(fail_if, "figure", FIGURES, "cost > 10%   or   compactions > 1")
+    for rule in rules:
+        if rule.value and rule.percent == (rule.figure == BY_NUMBER):
+            unit, right = ("a number", "") if rule.percent else ("per cent", "%")
+            said = f"{rule.figure} {'<>'[rule.above]} {rule.value:g}{right}"
+            raise CtxsimError(f"between recordings {rule.figure} changes by {unit}: write '{said}'")
     sides = [bill(one, days=None, index=index) for one in (before, after)]
     sessions = [cases(side.lines) for side in sides]
     found = differences(*sessions)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ctxsim.api.live import NEEDS
-from ctxsim.errors import CtxsimError, how_to_install
+from ctxsim.api.live import faults_of, needing_endpoint
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
+from ctxsim.results.frames import frame_of
 from ctxsim.runs.doctor import Defect, Diagnosis, defect_names, examine_all, load_defect, prepare_case, shortest
 from ctxsim.transcript import Transcript
 
@@ -41,9 +42,7 @@ class Diagnoses(msgspec.Struct, frozen=True):
 
     def frame(self) -> Any:
         """Return a row for each policy and defect."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "policy": one.policy, "defect": one.defect.name, "has_it": one.has_it, "seen": one.value,
                 "at_most": one.defect.expectation.at_most, "expected": one.defect.expectation.that,
@@ -74,32 +73,31 @@ def diagnose_driven(
     A refused request counts, even if a smaller one then passes. `window` is another one than the scenario's, for agents
     that believe in one of their own. Raises UnknownName, and CtxsimError where an agent isn't there.
     """
-    try:
+    with needing_endpoint():
         from ctxsim.live.drive import drive
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
-    from ctxsim.live.faults import parse_faults
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.runs.driven import UNPLAYED, examine_driven
 
+    cases = [prepare_case(load_defect(name)) for name in defects or defect_names()]
+    broken = faults_of(faults, [case.one.transcript for case in cases if case.defect.name not in UNPLAYED])
     found, untold = [], []
     for agent, programs in [located(load_agent(name), install) for name in agents]:
         lived: dict[bytes, Driven] = {}  # defects that share a conversation share its run
-        for name in defects or defect_names():
-            case = prepare_case(load_defect(name))
+        for case in cases:
+            name = case.defect.name
             if name in UNPLAYED:
                 untold.append(f"{name}: {UNPLAYED[name]}")
                 continue
             played, rules = case.one.transcript, case.one.provider
             rules = msgspec.structs.replace(rules, window=window) if window else rules
-            usage = [f"usage={rules.usage_factor:g}"] if rules.usage_factor != 1 else []
+            usage = rules.usage_factor if rules.usage_factor != 1 else broken.usage
             same = msgspec.json.encode((played.items, played.calls, rules))
             if same not in lived:
                 with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
-                    broken = parse_faults((*faults, *usage))
+                    its = msgspec.structs.replace(broken, usage=usage)
                     try:
-                        lived[same] = drive(agent, played, rules, programs, broken, limit_s, kept=Path(folder))
+                        lived[same] = drive(agent, played, rules, programs, its, limit_s, kept=Path(folder))
                     except CtxsimError as error:
                         untold.append(f"{agent.name}, {name}: {error}")
                         continue

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
-
-import msgspec
+from typing import TYPE_CHECKING, Unpack
 
 from ctxsim import readers
 from ctxsim.answers.forecast import known
@@ -17,6 +15,7 @@ from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
+from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 SOME = 40
 """Forecasts that are tried for a line about how they held."""
 
-AS_IT_IS = "keep-all"
-"""What a recording is replayed under to be as it was: its agent's own compactions stay."""
-
 
 class Forecasts:
     """Forecasts of the next sessions with today's settings, and under each requested change."""
@@ -40,26 +36,16 @@ class Forecasts:
     def __init__(self, paths: Sequence[str], next_: str, runs: dict[str, tuple[Run, str]]) -> None:
         self.paths = paths
         self.ahead = parse_next(next_)
-        self._runs = runs
+        self.run = next(iter(runs.values()))[0]
+        """The run of the recordings as they are."""
         self.sessions: dict[str, Sessions] = {name: sessions_of(run, label) for name, (run, label) in runs.items()}
         self.all: dict[str, Forecast] = {
             name: forecast_of(sessions, name, self.ahead) for name, sessions in self.sessions.items()
         }
-
-    @property
-    def today(self) -> Forecast:
-        """The forecast with today's settings."""
-        return next(iter(self.all.values()))
-
-    @property
-    def run(self) -> Run:
-        """The run of the recordings as they are."""
-        return next(iter(self._runs.values()))[0]
-
-    @property
-    def recorded(self) -> Sessions:
+        self.recorded = next(iter(self.sessions.values()))
         """The sessions so far."""
-        return next(iter(self.sessions.values()))
+        self.today = next(iter(self.all.values()))
+        """The forecast with today's settings."""
 
     @cached_property
     def tried(self) -> list[Tried]:
@@ -93,10 +79,6 @@ class Forecasts:
             [one.frame().assign(policy=name) for name, one in self.all.items()], ignore_index=True
         )[["policy", "amount", "level", "low", "middle", "high"]]  # fmt: skip
 
-    def values(self) -> dict[str, Any]:
-        """Return all forecasts as plain values for programs."""
-        return {name: msgspec.to_builtins(one) for name, one in self.all.items()}
-
 
 def forecast(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -120,7 +102,8 @@ def forecast(
     """
     parse_next(next)
     asked = paths_of(paths) or [FOUND]
-    labels: list[AnyPolicy] = [AS_IT_IS, *policies]
+    # A recording is as it was under keep-all: its agent's own compactions stay.
+    labels: list[AnyPolicy] = [NOTHING, *policies]
     run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
     runs = {"as it is": (run, run.labels[0])}
     runs |= {label: (run, label) for label in run.labels[1:]}

@@ -42,7 +42,11 @@ def page(kind: str) -> str:
     if kind not in PAGES:
         return ""
     text: str = importlib.import_module(PAGES[kind]).markdown()
-    return text + (_printed() if kind == "columns" else "")
+    if kind == "columns":
+        from ctxsim.report.cells import glossary
+
+        text += f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
+    return text
 
 
 def completions(kind: str) -> list[str]:
@@ -54,7 +58,7 @@ def completions(kind: str) -> list[str]:
     if kind == "columns":
         from ctxsim.report.cells import every_column
 
-        return ["all", *(one.column.name for one in every_column())]
+        return ["all", *(one.name for one in every_column())]
     if kind == "models":
         from ctxsim.simulator.provider.models import all_models
 
@@ -241,17 +245,11 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
     return sheet("defects", "", ("defect", "title", "expected", "at most", "mend", "reported"), rows), said
 
 
-def _printed() -> str:
-    from ctxsim.report.cells import glossary
-
-    return f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
-
-
 def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.report.cells import every_column
     from ctxsim.results.columns_page import column_rows
 
-    printed = [("table", one.column.name, "", one.kind, "", one.column.about) for one in every_column()]
+    printed = [("table", one.name, "", one.kind, "", one.about) for one in every_column()]
     every = [*column_rows(), *printed]
     rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 

@@ -6,8 +6,8 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
-from ctxsim.errors import CtxsimError, how_to_install
+from ctxsim.errors import CtxsimError, LabelError, how_to_install, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
-from ctxsim.live.faults import parse_faults
+from ctxsim.live.faults import Faults, parse_faults
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.results.files import replacing
+from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from ctxsim.live.drive import Driven
     from ctxsim.live.log import Entry
     from ctxsim.live.observed import Observation
-
-NEEDS = "the endpoint needs two more packages"
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
@@ -60,29 +59,42 @@ def _played(
     return chosen, resolve(dict(fields), None, chosen, inputs.models)
 
 
-class Endpoint:
+@contextmanager
+def needing_endpoint() -> Iterator[None]:
+    """Say what to install where the endpoint's packages are missing. Raises CtxsimError."""
+    try:
+        yield
+    except ImportError:
+        raise CtxsimError(f"the endpoint needs two more packages: {how_to_install('serve')}") from None
+
+
+def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
+    """Return the faults that texts name.
+
+    Raises LabelError for another text, and for a step after the last one of every conversation.
+    """
+    found = parse_faults(tuple(texts))
+    late = max([*found.limited, *found.broken], default=0)
+    steps = max((len(script_of(one).steps) for one in conversations), default=late) if late else 0
+    if late > steps:
+        whose = conversations[0].name if len(conversations) == 1 else "the longest conversation"
+        raise LabelError(f"fault at step {late}: {whose} has {many(steps, 'step(s)')}; name one of them")
+    return found
+
+
+class Endpoint(ExitStack):
     """A running mock endpoint that plays a conversation. Leaving the `with` block or calling `close` stops it.
 
     `url` is the address for a client. `requests` holds the requests so far.
     """
 
     def __init__(self, conversation: Transcript, provider: Provider, steps: int) -> None:
+        super().__init__()
         self.conversation = conversation
         self.provider = provider
         self.steps = steps
         self.url = ""
         self.requests: list[Entry] = []
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Endpoint:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop answering."""
-        self._stack.close()
 
     def wait(self) -> None:
         """Return when the process is told to stop (Ctrl-C)."""
@@ -92,11 +104,9 @@ class Endpoint:
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each request so far: session, kind, step, status, tokens, output, what was kept or cut."""
-        import pandas
-
         columns = ("session", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut",
                    "inserted", "dropped", "compacted", "retry")  # fmt: skip
-        return pandas.DataFrame({name: getattr(one, name) for name in columns} for one in self.requests)
+        return frame_of({name: getattr(one, name) for name in columns} for one in self.requests)
 
 
 def serve(
@@ -125,16 +135,14 @@ def serve(
 
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
-    try:
+    with needing_endpoint():
         from ctxsim.live.app import Endpoint as Answering
         from ctxsim.live.server import beside
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.log import Log
     from ctxsim.live.session import Session
 
     conversation, rules = _played(what, number, models, provider)
-    broken, script = parse_faults(tuple(faults)), script_of(conversation)
+    broken, script = faults_of(faults, [conversation]), script_of(conversation)
     folder = None
     if files is not None:
         folder = os.fspath(Path(files).absolute())
@@ -148,13 +156,13 @@ def serve(
         made.requests.append(entry)
         told(entry)
 
-    written = made._stack.enter_context(Log(Path(log) if log is not None else None, redacted=True))
+    written = made.enter_context(Log(Path(log) if log is not None else None, redacted=True))
     answering = Answering(
         lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s,
         "" if port else token_hex(8),
     )  # fmt: skip
     answering.told = noted
-    made.url = made._stack.enter_context(beside(answering, host, port))
+    made.url = made.enter_context(beside(answering, host, port))
     return made
 
 
@@ -200,10 +208,8 @@ def drive(
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
         raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
-    try:
+    with needing_endpoint():
         from ctxsim.live.drive import drive as driven
-    except ImportError:
-        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.policies import open_policies
@@ -211,7 +217,7 @@ def drive(
 
     conversation, rules = _played(what, number, models, provider)
     open_policies(tuple(policies))
-    broken = parse_faults(tuple(faults))
+    broken = faults_of(faults, [conversation])
     chosen = [_own(command)] if command else [located(load_agent(name, version), install) for name in names]
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []

@@ -94,13 +94,6 @@ def bisect_setting(
     return SettingChecks(tuple(bisected(published(known, first, last), checked)))
 
 
-def place_of(agent: str) -> str:
-    """Return the search path that finds an agent's program. Raises CtxsimError if it is missing."""
-    from ctxsim.live.install import located
-
-    return located(_agent(agent, ""), False)[1]
-
-
 def _agent(name: str, version: str):  # type: ignore[no-untyped-def]
     from ctxsim.live.agent import load_agent
 

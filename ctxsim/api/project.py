@@ -99,15 +99,12 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
             raise InputError(file, f"{name} = {value} is less than 1")
     given = [*said.paths, *([said.models] if said.models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
-    refuse(file, small_file(file), asking(labels, given, file.parent, _project(file.parent)))
+    # Its project is up to the folder that holds a repository, else its own folder.
+    own = next((place for place in file.parents if (place / ENDS).exists()), file.parent)
+    refuse(file, small_file(file), asking(labels, given, file.parent, own))
     models = None if said.models is None else _beside(file, said.models)
     paths = tuple(_beside(file, path) for path in said.paths)
     return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
-
-
-def _project(folder: Path) -> Path:
-    """The project that a folder is in: up to the one that holds a repository, else the folder itself."""
-    return next((place for place in (folder, *folder.parents) if (place / ENDS).exists()), folder)
 
 
 def _beside(file: Path, path: str) -> str:

@@ -29,9 +29,8 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
                 raise pytest.UsageError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
         elif isinstance(what, str | Path) and (root / what).exists():
             what = root / what
-        usual = {"model": said.model, "window": said.window, "cache": said.cache, "tokenizer": said.tokenizer,
-                 "estimator": said.estimator, "jobs": said.jobs}  # fmt: skip
-        fields = {name: value for name, value in usual.items() if value is not None} | given
+        names = ("model", "window", "cache", "tokenizer", "estimator", "jobs")
+        fields = {name: value for name in names if (value := getattr(said, name)) is not None} | given
         return bench(what, policies or said.policies or None, out=tmp_path / f"ctxsim-{next(numbers)}", **fields)
 
     return run

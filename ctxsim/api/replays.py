@@ -10,6 +10,7 @@ import msgspec
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, the_one
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.policies import open_policy
+from ctxsim.results.frames import frame_of
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
@@ -35,9 +36,7 @@ class Transcripts(list[Transcript]):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each transcript: name, format, model, calls, items, calls with usage, parent, notes."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "transcript": one.name, "format": one.format, "model": one.model, "calls": len(one.calls),
                 "items": len(one.items), "calls_with_usage": sum(call.usage is not None for call in one.calls),

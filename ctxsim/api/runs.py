@@ -24,6 +24,7 @@ from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
+from ctxsim.results.frames import frame_of
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
@@ -79,7 +80,8 @@ class Run(results.Run):
         return growth_of(picture(self))
 
     def __repr__(self) -> str:
-        return f"<run {self.info.name}: {many(self.transcripts, 'transcript(s)')}, {len(self.labels)} policies>"
+        policies = many(len(self.labels), "policy(s)")
+        return f"<run {self.info.name}: {many(self.transcripts, 'transcript(s)')}, {policies}>"
 
     def _repr_html_(self) -> str:
         """The table that `ctxsim bench` prints."""
@@ -263,9 +265,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row per policy and column: means, difference, its 95 % interval, p-value, verdict."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {
                 "policy": one.policy, "column": one.column, "before": one.before, "after": one.after,
                 "difference": one.difference, "low": one.interval[0] if one.interval else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -130,10 +130,8 @@ class Fit(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return characters per token overall and by group, with 95 % intervals over transcripts."""
-        import pandas
-
         found = [("all", self.calibration.overall), *self.calibration.groups.items()]
-        return pandas.DataFrame({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
+        return frame_of({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
 
     def points(self) -> list[tuple[int, int, str]]:
         """Return characters, tokens and group of each text; of each recorded request without its head, where heads were
@@ -196,6 +194,9 @@ def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
 Kind = Literal["policy", "estimator", "reader", "agent", "vendor", "run"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
+ESTIMATED = ("documented-53k", "small-results", "text-only")
+"""The scenarios that an estimator is checked on."""
+
 
 class Checked(msgspec.Struct, frozen=True):
     """Whether a policy, estimator, reader, agent, vendor or run keeps its contract.
@@ -238,66 +239,43 @@ def check(
 
     Raises CtxsimError if the target can't be opened.
     """
-    if kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
+    target, paths = str(target), tuple(map(str, on))
+    if kind == "policy":
+        from ctxsim.policies import open_policy
+        from ctxsim.runs.check import check as checked
+
+        one = checked(target, scenarios=paths)
+        return Checked(open_policy(target).label, tuple(one.violations), tuple(one.findings), one.append_only)
+    if kind == "estimator":
+        from ctxsim.counting.estimators.contract import violations
+        from ctxsim.synthesis import load_scenario, synthesize
+
+        transcripts = [synthesize(load_scenario(name)) for name in paths or ESTIMATED]
+        broken = violations(lambda: open_estimator(target), transcripts)
+        return Checked(estimator_label(open_estimator(target)), tuple(dict.fromkeys(broken)))
+    if kind == "reader":
+        from ctxsim.readers.contract import examined
+
+        violated, known = examined(target, paths)
+        return Checked(target, tuple(violated), tuple(known))
     if kind == "agent":
-        return _check_agent(str(target), learn)
+        from ctxsim.live.agent import agent_problems, is_file
+
+        problems = tuple(agent_problems(target))
+        if problems or not is_file(target):
+            return Checked(target, problems)
+        from ctxsim.api.live import tried
+
+        return Checked(target, *tried(target, learn))
+    if kind == "vendor":
+        from ctxsim.simulator.provider.vendor import load_vendor, vendor_gaps
+
+        load_vendor(target)
+        return Checked(target, (), tuple(vendor_gaps(target)))
     if kind == "run":
-        return _check_run(str(target), *map(str, on), again=again)
-    made: Callable[..., Checked] = globals()[f"_check_{kind}"]
-    return made(str(target), *map(str, on))
+        from ctxsim.results import read_run
+        from ctxsim.runs.again import made_again
 
-
-def _check_policy(label: str, *scenarios: str) -> Checked:
-    from ctxsim.policies import open_policy
-    from ctxsim.runs.check import check as checked
-
-    found = checked(label, scenarios=scenarios)
-    return Checked(open_policy(label).label, tuple(found.violations), tuple(found.findings), found.append_only)
-
-
-def _check_estimator(label: str, *scenarios: str) -> Checked:
-    from ctxsim.counting.estimators.contract import violations
-    from ctxsim.synthesis import load_scenario, synthesize
-
-    transcripts = [synthesize(load_scenario(name)) for name in scenarios or ESTIMATED]
-    found = violations(lambda: open_estimator(label), transcripts)
-    return Checked(estimator_label(open_estimator(label)), tuple(dict.fromkeys(found)))
-
-
-ESTIMATED = ("documented-53k", "small-results", "text-only")
-"""The scenarios that an estimator is checked on."""
-
-
-def _check_reader(file: str, *paths: str) -> Checked:
-    from ctxsim.readers.contract import examined
-
-    violations, findings = map(tuple, examined(file, paths))
-    return Checked(file, violations, findings)
-
-
-def _check_agent(name: str, learn: bool) -> Checked:
-    from ctxsim.live.agent import agent_problems, is_file
-
-    problems = tuple(agent_problems(name))
-    if problems or not is_file(name):
-        return Checked(name, problems)
-    from ctxsim.api.live import tried
-
-    return Checked(name, *tried(name, learn))
-
-
-def _check_vendor(name: str) -> Checked:
-    from ctxsim.simulator.provider.vendor import load_vendor, vendor_gaps
-
-    load_vendor(name)
-    return Checked(name, (), tuple(vendor_gaps(name)))
-
-
-def _check_run(folder: str, *paths: str, again: bool) -> Checked:
-    from ctxsim.results import read_run
-    from ctxsim.runs.again import made_again
-
-    found = read_run(folder)
-    differences = made_again(found, paths) if again else ()
-    return Checked(folder, (*found.problems(), *differences), found.caveats)
+        run = read_run(target)
+        return Checked(target, (*run.problems(), *(made_again(run, paths) if again else ())), run.caveats)
+    raise unknown("kind", kind, KINDS)

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ctxsim.cli.loudness import taken
-from ctxsim.cli.terminal import doors, safe
+from ctxsim.cli.terminal import doors
 from ctxsim.errors import CtxsimError, Stopped, nearest, one_line, unknown
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
@@ -113,16 +113,12 @@ def cli(context: click.Context, trusting: bool) -> None:
         context.default_map = defaults()
 
 
+@doors()
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default this process's; return its exit status.
 
     Errors of ours, and files that can't be read or written, are one line on standard error and status 1.
     """
-    with doors():
-        return _run(arguments)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
     try:
         ended = cli.main(arguments, prog_name="ctxsim", standalone_mode=False)
         return ended if isinstance(ended, int) else 0
@@ -136,15 +132,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         # A group without a command is answered with its help, which is no line.
         help_of = error.format_message() if isinstance(error, _NO_ARGUMENTS) else ""
-        click.echo(help_of or f"ctxsim: {safe(_of_usage(error))}", err=True)
+        click.echo(help_of or f"ctxsim: {_of_usage(error)}", err=True)
         return error.exit_code
     except CtxsimError as error:
-        click.echo(f"ctxsim: {safe(str(error))}", err=True)
+        click.echo(f"ctxsim: {error}", err=True)
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         to_do = _TO_DO.get(error.errno or 0, "")
-        click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
+        click.echo(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}"), err=True)
         return 1
 
 

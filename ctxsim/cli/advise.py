@@ -21,7 +21,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_newer, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
@@ -36,35 +36,18 @@ from ctxsim.runs.conduct import Watch
 @options.given(options.as_set, *options.RULES, options.head)
 @options.sample("Search on only N transcripts of a large folder, drawn with this seed (default seed: 0).")
 @options.jobs("The answer stays")
-@click.option(
-    "--verify", is_flag=True, help="Run the installed agent with the advised settings, and say whether it honours them."
+@options.flag("--verify", "Run the installed agent with the advised settings, and say whether it honours them.")
+@options.flag(
+    "--apply", "Write the advised settings into the agent's own file, after showing each change and asking.", "write"
 )
-@click.option(
-    "--apply",
-    "write",
-    is_flag=True,
-    help="Write the advised settings into the agent's own file, after showing each change and asking.",
-)
-@click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
-@click.option(
-    "--score",
-    "scoring",
-    is_flag=True,
-    help="Compare the predictions of earlier advice with the sessions that came after it.",
-)
+@options.flag("--undo", "Restore the file that --apply wrote last.", "back")
+@options.flag("--score", "Compare the predictions of earlier advice with the sessions that came after it.", "scoring")
 @options.out("Write the HTML page of the replays to this file. With --score, draw the comparison into it.")
 @options.form
 def command(
-    paths: tuple[str, ...],
-    framework: str | None,
-    verify: bool,
-    write: bool,
-    back: bool,
-    scoring: bool,
-    out: Path | None,
-    form: str,
-    **said: Any,
-) -> None:
+    paths: tuple[str, ...], framework: str | None, verify: bool, write: bool, back: bool, scoring: bool,
+    out: Path | None, form: str, **said: Any,
+) -> None:  # fmt: skip
     """Say what to set in the agents that recorded the sessions in PATHS.
 
     Without PATHS, reads the sessions that agents keep on this machine. Searches each agent's settings over its
@@ -88,35 +71,32 @@ def command(
             few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
             say("\n".join(came_lines(came)) or few)
         if out is not None and came:
-            from ctxsim.report.advised_plots import plot_came
+            from ctxsim.report.usd_plots import plot_came
 
-            _tell(plot_came(came, out), form)
+            tell_written([plot_came(came, out)], form)
         return
     if framework == "policies":
         raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
-    rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
+    given = options.fields(said)
     if framework is not None:
-        said = {name: value for name, value in said.items() if name not in ("settings", "project")}
-    with progress("advise") as course:
-        watch = Watch(course.finished, course.within)
-        if framework is not None:
-            framed = construct(framework, paths, watch=watch, **said, **rules)
-        else:
-            found = advise(paths, watch=watch, **said, **rules)
-    if framework is not None:
+        given = {name: value for name, value in given.items() if name not in ("settings", "project")}
+        with progress("advise") as course:
+            framed = construct(framework, paths, watch=Watch(course.finished, course.within), **given)
         if form == "json":
             show("advise", (), form, advice=msgspec.to_builtins(framed))
         else:
             say("\n".join(constructor_screen(framed)))
         return
+    with progress("advise") as course:
+        found = advise(paths, watch=Watch(course.finished, course.within), **given)
     tell_newer((one.agent, one.version) for one in found.run.info.recorders or ())
     _print(found, form, more=not (verify or write or out))
     if out is not None:
         from ctxsim.report.page import write_page
 
-        _tell(write_page(found.run, out, said["goal"], said=tuple(answer(found))), form)
+        tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))], form)
     verified = True
     for agent in found:
         if agent.prediction is not None:
@@ -137,12 +117,6 @@ def _alone(option: str, beside: Sequence[str] = ()) -> None:
             raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
 
 
-def _tell(written: Path, form: str) -> None:
-    """Rows for programs hold nothing else."""
-    if form == "table":
-        tell_written([written])
-
-
 def _verify(one: AgentAdvice) -> bool:
     """Run the installed agent with each setting that is advised, and its main model. Return whether it ran."""
     for given in one.settings:
@@ -159,13 +133,13 @@ def _verify(one: AgentAdvice) -> bool:
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:
     def agreed(change: Change) -> bool:
-        click.echo(f"\n{safe(change.diff)}\n")
-        return click.confirm(f"Write {safe(str(change.path))}?")
+        click.echo(f"\n{change.diff}\n")
+        return click.confirm(f"Write {change.path}?")
 
     for given in one.settings:
         made = apply(one.agent, given.key, given.value, project=project, agreed=agreed)
         if made is not None:
-            kept = f"; the file as it was: {safe(made.backup)}" if made.backup else ""
+            kept = f"; the file as it was: {made.backup}" if made.backup else ""
             say(f"written: {made.path}{kept}; ctxsim advise --undo restores it")
     if not one.settings:
         say(f"\n{one.title}: nothing to write.")

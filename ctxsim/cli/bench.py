@@ -7,7 +7,7 @@ import click
 from ctxsim.api.runs import bench
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_of_labels
-from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
+from ctxsim.cli.running import DEFAULT_SCENARIOS, run_all, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.policies import open_policy
 from ctxsim.report.tables import bench_sheet
@@ -24,10 +24,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @options.form
 @options.columns
 @options.given(*options.RUN_OPTIONS, options.as_set)
-def command(
-    paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
-    scenarios: tuple[str, ...], **said: Any,
-) -> None:  # fmt: skip
+def command(paths: tuple[str, ...], policies: tuple[str, ...], scenarios: tuple[str, ...], **said: Any) -> None:
     """Replay transcripts or scenarios through policies, and say which policy to take.
 
     PATHS are files, folders, or - for standard input. Without arguments, bench runs the scenarios documented-53k and
@@ -36,5 +33,5 @@ def command(
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
-    runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
-    runs.run("bench", bench_sheet, goal, form, columns)
+    made = made or ([] if recorded else DEFAULT_SCENARIOS)
+    run_all("bench", bench, bench_sheet, recorded, made, words, said | {"policies": policies})

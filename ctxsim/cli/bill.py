@@ -8,16 +8,17 @@ import click
 
 from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
-from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
+from ctxsim.api.bill import DAYS, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell, tell_written
+from ctxsim.cli.output import tell_and_exit, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import InputError, many
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import hindrances
+from ctxsim.readers.paths import FOUND
 from ctxsim.report import bill as told
 from ctxsim.results import InputInfo
 
@@ -32,7 +33,7 @@ from ctxsim.results import InputInfo
 )
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
               f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
-@click.option("--no-smaller", "alone", is_flag=True, help="Leave out what would have saved money.")
+@options.flag("--no-smaller", "Leave out what would have saved money.", "alone")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
 )
@@ -67,7 +68,8 @@ def command(
     whole = form != "table"
     total = found.total()
     if not total.responses:
-        _finish(found, f"{', '.join(paths or (FOUND,))}: no response with recorded usage")
+        why = f"{', '.join(paths or (FOUND,))}: no response with recorded usage"
+        tell_and_exit(found.left_out, found.errors or [why])
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     opening, after = list(_opening(found, total)), list(told.pauses(misses(found.lines), total))
     less = None if alone else found.smaller()
@@ -77,15 +79,13 @@ def command(
         show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
     for lines, shown in ([(opening, sheets[:1]), (after, sheets[1:]), (closing, [])]) if not whole else ():
         for line in lines:
-            note(safe(line))
+            note(line)
         show("bill", shown, form)
     if out:
         from ctxsim.report.usd_plots import plot_bill
 
-        written = plot_bill(found.by("project" if by == "part" else by), out)  # type: ignore[arg-type]
-        if not whole:
-            tell_written([written])
-    _finish(found)
+        tell_written([plot_bill(found.by("project" if by == "part" else by), out)], form)  # type: ignore[arg-type]
+    tell_and_exit(found.left_out, found.errors)
 
 
 def _opening(found: Bill, total: Sum) -> Iterator[str]:
@@ -105,14 +105,3 @@ def _closing(found: Bill, less: Smaller, own: bool) -> Iterator[str]:
             yield from hindrances(of_places(), settings)
     if (ahead := found.ahead()) is not None:
         yield told.pace(ahead)
-
-
-def _finish(found: Bill, why: str = "") -> None:
-    for line in dict.fromkeys(found.left_out):
-        note(f"left out: {line}", err=True)
-    for line in dict.fromkeys(found.errors):
-        tell(line)
-    if why and not found.errors:
-        tell(why)
-    if found.errors or why:
-        raise SystemExit(1)

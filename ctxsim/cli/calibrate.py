@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ctxsim.api.trust import Fit, calibrate
+from ctxsim.api.trust import calibrate
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -49,9 +49,11 @@ def command(
     found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)
     written = found.save(out or "calibration.json")
     _print(found.calibration, counted_by, form)
-    pictures = [written, _draw(found, written.with_suffix(".png"))]
-    if form == "table":
-        tell_written(pictures)
+    from ctxsim.report.accuracy_plots import plot_calibration
+
+    axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
+    ratio, picture = found.calibration.overall.chars_per_token, written.with_suffix(".png")
+    tell_written([written, plot_calibration(found.points(), ratio, picture, *axes)], form)
     reading.finish()
 
 
@@ -87,10 +89,3 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
     say(f"valid for: {found.holds_for}")
     if not found.heads and found.risk is not None and any("recorded" in name for name in found.errors):
         say("The risk is of counted requests. For recorded ones see the shares above, or fit with --against usage.")
-
-
-def _draw(found: Fit, path: Path) -> Path:
-    from ctxsim.report.calibration_plots import plot_calibration
-
-    axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
-    return plot_calibration(found.points(), found.calibration.overall.chars_per_token, path, *axes)

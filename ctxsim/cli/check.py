@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -34,7 +33,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.command("check")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
-@click.option("--doctor", is_flag=True, help="When checking a policy, list which known defects of compaction it has.")
+@options.flag("--doctor", "When checking a policy, list which known defects of compaction it has.")
 @click.option(
     "--case", type=options.PATH, metavar="FILE",
     help="With --doctor and one --scenario, write the shortest transcript that shows the scenario's defect to FILE.",
@@ -44,21 +43,19 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     help="When checking a policy, run only this scenario; with --doctor, check only this defect: defects/NAME. May be "
     "repeated.",
 )  # fmt: skip
-@click.option(
-    "--learn", is_flag=True,
-    help="When checking an agent's file, find the pattern that tells its summary requests, and add it to that file.",
-)  # fmt: skip
-@click.option(
-    "--again",
-    is_flag=True,
-    help="When checking a run, replay it, and compare the new tables with the stored ones byte for byte.",
+@options.flag(
+    "--learn",
+    "When checking an agent's file, find the pattern that tells its summary requests, and add it to that file.",
+)
+@options.flag(
+    "--again", "When checking a run, replay it, and compare the new tables with the stored ones byte for byte."
 )
 @click.option(
     "--inputs", multiple=True, metavar="PATH",
     help="With --again, read the run's recordings from this path if they have moved. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--version", "version", default="", metavar="V|V..V",
+    "--version", default="", metavar="V|V..V",
     help="When checking a setting, run this version of the agent. With V..V, find between these two versions the one "
     "that changed its behaviour.",
 )  # fmt: skip
@@ -70,10 +67,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--window", type=click.IntRange(min=1), metavar="N",
     help="When checking a setting, set the model's window to N tokens.",
 )  # fmt: skip
-@click.option(
-    "--install", is_flag=True,
-    help="When checking a setting, first install the agent's version under test into a cache folder.",
-)  # fmt: skip
+@options.flag("--install", "When checking a setting, first install the agent's version under test into a cache folder.")
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, case: Path | None, scenarios: tuple[str, ...], learn: bool,
@@ -125,12 +119,20 @@ def command(
         _case(targets[0], defects_of(scenarios)[0], case)
         return
     if doctor:
-        _doctor(targets, defects_of(scenarios), form)
+        from ctxsim.api.defects import diagnose
+        from ctxsim.policies import open_policies
+
+        short = {spec.label: spec.short for spec in open_policies(targets)}
+        show_diagnoses("check", diagnose(targets, defects_of(scenarios)), form, short)
         return
     each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
     found = [check(cast(Kind, kind), *asked, again=again, learn=learn) for asked in each]
     if form != "table":
-        rows = [(one.target, what, line) for one in found for what, line in one.lines()]
+        rows = []
+        for one in found:
+            rows += [(one.target, what, line) for what, line in one.lines()]
+            name, said, about = one.append_only.partition(": ")
+            rows += [(one.target, name, about)] if said else []
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
     for one in found if form == "table" else ():
         for line in one.findings:
@@ -143,15 +145,6 @@ def command(
             say(f"  {one.append_only}")
     if not all(one.ok for one in found):
         sys.exit(1)
-
-
-def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None:
-    """Each defect is a scenario that comes with ctxsim: `ctxsim replay defects/NAME --policy LABEL` shows it."""
-    from ctxsim.api.defects import diagnose
-    from ctxsim.policies import open_policies
-
-    short = {spec.label: spec.short for spec in open_policies(targets)}
-    show_diagnoses("check", diagnose(targets, defects), form, short)
 
 
 def _case(policy: str, defect: str, file: Path) -> None:

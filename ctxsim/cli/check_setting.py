@@ -32,8 +32,9 @@ def run(targets: Sequence[str], version: str, model: str, window: int | None, in
         if not (first and last):
             raise click.UsageError("between which two versions? As in --version 2.1.118..2.1.330")
         done = bisect_setting(
-            agent, given, first, last, model=model, window=window or 0, told=lambda one: tell(_short(one))
-        )
+            agent, given, first, last, model=model, window=window or 0,
+            told=lambda one: tell(f"{one.agent} {one.version}: {_did(one)}"),
+        )  # fmt: skip
         checks, changes = done.checks, done.changes
     else:
         checks = (check_setting(agent, given, version=version, model=model, window=window or 0, install=install),)
@@ -96,10 +97,6 @@ def _did(one: SettingCheck) -> str:
     if one.unit == "characters":
         return f"{one.lower:,} characters stay"
     return f"fires between {_thousands(one.lower)} and {_thousands(one.upper)} tokens"
-
-
-def _short(one: SettingCheck) -> str:
-    return f"{one.agent} {one.version}: {_did(one)}"
 
 
 def _thousands(tokens: int) -> str:

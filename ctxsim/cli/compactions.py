@@ -42,7 +42,7 @@ def command() -> None:
 
 @command.command("of")
 @options.some_paths
-@click.option("--alone", is_flag=True, help="Leave out what policies would have kept, which takes most of the time.")
+@options.flag("--alone", "Leave out what policies would have kept, which takes most of the time.")
 @options.out("Write the tables to this folder. Default: results/compactions.")
 def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     """Score the compactions in recordings by their own summaries.

@@ -14,7 +14,6 @@ from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import console, tell
 from ctxsim.cli.show import escaped, show
-from ctxsim.cli.terminal import safe
 from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
@@ -49,7 +48,7 @@ def command(
 
     Instead of runs, RUN_A and RUN_B can be two folders of recordings: sessions of an agent before and after a change.
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
-    (tokens of system prompt and tools), calls, compactions.
+    (tokens of system prompt and tools), calls, all in per cent; or compactions, as in 'compactions > 1'.
     """
     if after is not None and not any(map(_names_a_run, (before, after))):
         if form == "latex":
@@ -75,16 +74,14 @@ def command(
         asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
         asked += [part for rule in rules for part in ("--fail-if", rule)]
         table = _made_by(asked, form, table, first, second)
+    titles = table.title.split("\n")
     if form == "latex":
-        click.echo(
-            as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*table.title.split("\n"), told])))),
-            nl=False,
-        )
+        click.echo(as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*titles, told])))), nl=False)
     elif form == "md":
-        click.echo("".join(f"{safe(line)}\n\n" for line in (told, *table.title.split("\n"))), nl=False)
+        click.echo("".join(f"{line}\n\n" for line in (told, *titles)), nl=False)
         if table.rows:
             show("compare", [table], form)
-        click.echo("".join(f"\n{safe(line)}\n" for line in table.notes), nl=False)
+        click.echo("".join(f"\n{line}\n" for line in table.notes), nl=False)
     else:
         if form == "table":
             from rich.text import Text
@@ -94,7 +91,7 @@ def command(
         values = as_values(advice, second.info.shown)
         show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)
         if form == "table" and not two:
-            note(safe(f"\nAdvice from B alone: {verdict(advice, second.info.shown)[0]}"))
+            note(f"\nAdvice from B alone: {verdict(advice, second.info.shown)[0]}")
     for line in (told, *table.notes) if form == "csv" else ():
         note(line, err=True)
     for line in found.not_compared:

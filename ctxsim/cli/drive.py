@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,25 +38,20 @@ MOST_LINES = 12
 @options.faults
 @options.policies("Compare the agents with this policy instead of the usual policies, and say at which call they first "
                   "send different requests.")  # fmt: skip
+@options.flag("--install", "Install each agent's pinned version into a cache folder if it isn't there.")
 @click.option(
-    "--install", is_flag=True,
-    help="Install each agent's pinned version into a cache folder if it isn't there.",
-)  # fmt: skip
-@click.option(
-    "--command", "own", metavar="COMMAND",
+    "--command", metavar="COMMAND",
     help="Run your own agent by this command, instead of an AGENT. $CTXSIM_URL tells it the endpoint.",
 )  # fmt: skip
-@click.option("--doctor", is_flag=True, help="List which known defects the agents have, with one run for each defect.")
+@options.flag("--doctor", "List which known defects the agents have, with one run for each defect.")
 @click.option(
-    "--limit", type=click.FloatRange(min=1), default=300, show_default=True,
+    "--limit", "limit_s", type=click.FloatRange(min=1), default=300, show_default=True,
     help="Stop an agent that runs longer than this number of seconds.",
 )  # fmt: skip
 @options.out("Write the results to this folder instead of results/<name>-driven.")
 def command(
-    agents: tuple[str, ...], played: tuple[str, ...], number: int | None, faults: tuple[str, ...],
-    policies: tuple[str, ...], install: bool, own: str | None, doctor: bool, limit: float, out: Path | None,
-    models: Path | None, **said: Any,
-) -> None:  # fmt: skip
+    agents: tuple[str, ...], played: tuple[str, ...], policies: tuple[str, ...], doctor: bool, **said: Any
+) -> None:
     """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents.
 
     A mock model replays the conversation's responses. In place of each tool call it asks the agent to read a file that
@@ -70,14 +64,12 @@ def command(
     from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
 
+    given = options.fields(said)
     if doctor:
-        if not agents or policies or own:
+        if not agents or policies or said["command"]:
             raise click.UsageError("--doctor is of agents alone: ctxsim drive AGENT... --doctor [--play defects/NAME]")
-        done = diagnose_driven(
-            agents, defects_of(played), install=install, faults=faults, limit_s=limit, told=_tell_diagnosis,
-            window=options.fields(said).get("window"),
-        )  # fmt: skip
-        show_diagnoses("drive", done, "table", {})
+        meant = {name: given[name] for name in ("install", "faults", "limit_s", "window") if name in given}
+        show_diagnoses("drive", diagnose_driven(agents, defects_of(played), told=_tell_diagnosis, **meant), "table", {})
         return
     if len(played) != 1:
         raise click.UsageError("say which conversation to play: --play PATH or --play SCENARIO")
@@ -87,11 +79,7 @@ def command(
         for policy in policies:
             _compare(run, policy)
 
-    made = drive(
-        agents, played[0], number=number or 1, faults=faults, install=install, command=own,
-        limit_s=limit, out=out, told=told, policies=policies or BESIDE, models=models,
-        **options.fields(said),
-    )  # fmt: skip
+    made = drive(agents, played[0], policies=policies or BESIDE, told=told, **given)
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")
     tell_results(made, plot(picture(made), OF_COMMAND["bench"]))
@@ -110,28 +98,25 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
         f"{f', {others}' if others else ''}) in {done.outcome.seconds:.0f} s"
         + "".join(f", {count} x {status}" for status, count in sorted(refused.items()))
     )
+    said = []
     total, steps = len(done.script.steps), done.outcome.steps
     if steps < total:
-        tell(f"{done.agent.name}: it ended after {steps} of {total} steps; {_why(done)}")
+        statuses = done.outcome.statuses
+        why = f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
+        if statuses and statuses[-1] is None:
+            why = "the time limit ended it"
+        said.append(f"it ended after {steps} of {total} steps; {why}")
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
-        tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
-             f"{' and '.join(open_to_it)}")  # fmt: skip
+        could = " and ".join(open_to_it)
+        said.append(f"the system allows no namespaces here: it could use this machine's {could}")
     compared = compared_with(done.agent.name)
     if compared and done.agent.version not in ("", compared):
-        tell(f"{done.agent.name}: {done.agent.version} ran; its policy was compared with {compared}")
-    if done.agent.tells:
-        tell(f"{done.agent.name}: {done.agent.tells}")
-    for tool in sorted({entry.unused for entry in done.entries if entry.unused}):
-        tell(f"{done.agent.name}: no tool of its requests could stand for {tool}")
-    for line in notes:
+        said.append(f"{done.agent.version} ran; its policy was compared with {compared}")
+    said += [done.agent.tells] if done.agent.tells else []
+    unused = sorted({entry.unused for entry in done.entries if entry.unused})
+    said += [f"no tool of its requests could stand for {tool}" for tool in unused]
+    for line in (*said, *notes):
         tell(f"{done.agent.name}: {line}")
-
-
-def _why(done: Driven) -> str:
-    statuses = done.outcome.statuses
-    if statuses and statuses[-1] is None:
-        return "the time limit ended it"
-    return f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
 
 
 def _compare(run: AgentRun, label: str) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known
 from ctxsim.answers.forecast.backtest import Tried
-from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
-from ctxsim.answers.forecast.sessions import parse_next
+from ctxsim.answers.forecast.forecast import LEVELS, Amount
 from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
@@ -32,7 +32,6 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "c
 @options.paths
 @click.option(
     "--next",
-    "next_",
     default="20",
     metavar="N|Nd",
     help="Forecast the next N sessions, or with Nd the sessions of the next N days. Default: 20.",
@@ -40,12 +39,7 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "c
 @options.policies("Also forecast under this policy.")
 @options.model
 @options.provider
-@click.option(
-    "--backtest",
-    "tried",
-    is_flag=True,
-    help="Say how often earlier forecasts from the sessions under PATHS would have held.",
-)
+@options.flag("--backtest", "Say how often earlier forecasts from the sessions under PATHS would have held.", "tried")
 @options.form
 @options.out(
     "Write a picture to this file: dollars of each day so far, and the forecast range of the coming days. With "
@@ -53,19 +47,17 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "c
 )
 @options.jobs("The results stay")
 def command(
-    paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None,
-    jobs: int | None, models: Path | None, **changed: Any,
-) -> None:  # fmt: skip
+    paths: tuple[str, ...], policies: tuple[str, ...], tried: bool, form: str, out: Path | None, **said: Any
+) -> None:
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
     Without PATHS, reads the sessions that agents keep on this machine. With --policy, --model or --provider there is
     also a forecast under that change. docs/forecast.md says how forecasts are made, and how well they hold.
     """
-    parse_next(next_)
     asked = usual_paths(paths, ())
     with stage("replayed"), progress("sessions") as course:
         watch = Watch(course.finished, course.within)
-        found = forecast(asked, next_, policies, jobs=jobs, models=models, watch=watch, **options.fields(changed))
+        found = forecast(asked, policies=policies, watch=watch, **options.fields(said))
     sheets = _backtests(found) if tried else [_table(found)]
     if form == "table":
         from rich.text import Text
@@ -75,20 +67,20 @@ def command(
         say()
     if tried and not sheets and form == "table":
         say("No forecast could be tested: these sessions are too few.")
-    show("forecast", sheets, form, forecasts=found.values())
+    show("forecast", sheets, form, forecasts=msgspec.to_builtins(found.all))
     if out is not None:
         from ctxsim.report.usd_plots import plot_calibration, plot_forecast
 
-        said = _lines(found)
         if tried and not found.tried:
             raise CtxsimError(f"{out}: not drawn: too few sessions to test a forecast on")
         if tried:
             about = "Each forecast was made from the sessions before it."
             written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
         else:
-            written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
-        if form == "table":
-            tell_written([written])
+            # The answer, and what it stands on.
+            answer, _, *ground = _lines(found)
+            written = plot_forecast(out, found.recorded, found.today, answer, " ".join(ground))
+        tell_written([written], form)
     if tell_what_was_left_out(found.run.info, stored=False):
         sys.exit(1)
 
@@ -151,36 +143,28 @@ def _number(value: float, name: str) -> str:
 def _table(found: Forecasts) -> Sheet:
     """Each policy's amounts: the middle, and the ranges of dollars, or of tokens, at every level."""
     main = "usd" if "usd" in found.today.amounts else "tokens"
+    levels = [f"{round(100 * one)}" for one in LEVELS]
     columns = [
         Column("policy", "under", "which policy, or which change of the rules", left=True),
         Column("middle", UNITS[main], "the median of the simulated totals"),
-        *(
-            Column(
-                f"level_{round(100 * one)}",
-                f"{round(100 * one)} %",
-                "range with this probability" if one == LEVELS[-1] else "",
-            )
-            for one in LEVELS
-        ),
+        *(Column(f"level_{one}", f"{one} %") for one in levels[:-1]),
+        Column(f"level_{levels[-1]}", f"{levels[-1]} %", "range with this probability"),
         Column("compactions", "compactions", "90 % range"),
         Column("refused", "refused", "refused calls, 90 % range", rank=1),
     ]
-    rows = [_row(name, one, main) for name, one in found.all.items()]
+    rows = []
+    for name, one in found.all.items():
+        spans = [_span(one.amounts[main], level, main) for level in levels]
+        others = [_span(one.amounts[other], "90", other) for other in ("compactions", "refused")]
+        middle = one.amounts[main].middle
+        rows.append((name, Cell(middle, _number(middle, main)), *spans, *others))
     kind = "of the next sessions" if found.today.basis == "sessions" else "from how sessions of other projects differ"
     return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"Ranges are {kind}.",))
 
 
-def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
-    amount = one.amounts[main]
-
-    def span(name: str, level: float = 0.9) -> Cell:
-        of, at = one.amounts[name], f"{100 * level:.0f}"
-        return Cell(dict(zip(("low", "high"), of.ranges[at], strict=True)), "-".join(_ends(of, at, name)))
-
-    return (
-        name, Cell(amount.middle, _number(amount.middle, main)), *(span(main, level) for level in LEVELS),
-        span("compactions"), span("refused"),
-    )  # fmt: skip
+def _span(amount: Amount, level: str, name: str) -> Cell:
+    low, high = amount.ranges[level]
+    return Cell({"low": low, "high": high}, "-".join(_ends(amount, level, name)))
 
 
 def _backtests(found: Forecasts) -> list[Sheet]:

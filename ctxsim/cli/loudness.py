@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 import click
 
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.errors import one_line
 
 Loudness = Literal["quiet", "usual", "verbose"]
@@ -52,30 +52,26 @@ def detail(text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    click.echo(safe(one_line(text)), err=True)
+    click.echo(one_line(text), err=True)
 
 
 class Clock:
-    """Sums up the wall time of one kind of work, in seconds."""
+    """Sums up the wall time of one kind of work, in seconds: of all that is done inside."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    seconds = 0.0
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count what is done inside."""
-        began = perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds += perf_counter() - began
+    def __enter__(self) -> None:
+        self._began = perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds += perf_counter() - self._began
 
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
     """With `-v` tell how long what is done inside took."""
     clock = Clock()
-    with clock.running():
+    with clock:
         yield
     detail(f"{name}: {clock.seconds:.2f} s")
 
@@ -87,7 +83,7 @@ def timed(ones: Iterable[One], clock: Clock) -> Iterator[One]:
     """Yield the same; the clock counts how long each took to make, and not what is done with it."""
     rest = iter(ones)
     while True:
-        with clock.running():
+        with clock:
             one = next(rest, None)
         if one is None:
             return

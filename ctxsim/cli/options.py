@@ -1,6 +1,6 @@
 """Options that several commands have: written once, so that they mean the same everywhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -72,6 +72,11 @@ window = click.option(
 )
 
 
+def flag(name: str, what: str, *parameter: str) -> Callable[[Command], Command]:
+    """Give a command an option without a value; `what` says what it does."""
+    return click.option(name, *parameter, is_flag=True, help=what)
+
+
 def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
     """Give a command `--policy`, several of which can be given; `what` says what is done under each."""
     return click.option(
@@ -110,24 +115,20 @@ columns = click.option(
 )  # fmt: skip
 
 
-class _Rule(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+def _rule(value: Any) -> Any:
     """`FIELD=VALUE` of the provider's fields, as a pair with the value's own type."""
-
-    name = "rule"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        field, equals, text = str(value).partition("=")
-        known = get_type_hints(ProviderFields)
-        if not equals or field not in known:
-            self.fail(f"'{value}' is not FIELD=VALUE; fields: {', '.join(known)}", param, context)
-        try:
-            plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
-            return field, msgspec.convert(plain, known[field], strict=False)
-        except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            words = ", ".join(_words(known[field]))
-            self.fail(f"{field}={text}: {f'expected {words}' if words else error}", param, context)
+    if isinstance(value, tuple):
+        return value
+    field, equals, text = str(value).partition("=")
+    known = get_type_hints(ProviderFields)
+    if not equals or field not in known:
+        raise click.BadParameter(f"'{value}' is not FIELD=VALUE; fields: {', '.join(known)}")
+    try:
+        plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
+        return field, msgspec.convert(plain, known[field], strict=False)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        words = ", ".join(_words(known[field]))
+        raise click.BadParameter(f"{field}={text}: {f'expected {words}' if words else error}") from None
 
 
 def _words(kind: Any) -> list[str]:
@@ -142,7 +143,7 @@ def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...
 
 
 provider = click.option(
-    "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE", callback=_rules,
+    "--provider", "rules", type=_rule, multiple=True, metavar="FIELD=VALUE", callback=_rules,
     help="Set one field of the mock provider: cache=VENDOR|FILE|none, long_cache=true (cached for an hour), "
     "thinking=none|drop|refuse (if messages before a thinking block were edited: do nothing, drop the block, or refuse "
     "the request), reserved_output=TOKENS and others. "
@@ -150,57 +151,45 @@ provider = click.option(
 )  # fmt: skip
 
 
-class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+def _head_size(value: Any) -> Any:
     """`fitted`, `none`, or a number of tokens."""
-
-    name = "head"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        if value in ("fitted", "none"):
-            return value
-        if str(value).isdecimal() and int(value) <= MOST_TOKENS:
-            return int(value)
-        self.fail(f"'{value}' is none of: fitted, none, a number of tokens up to 10^12", param, context)
+    if value in ("fitted", "none"):
+        return value
+    if str(value).isdecimal() and int(value) <= MOST_TOKENS:
+        return int(value)
+    raise click.BadParameter(f"'{value}' is none of: fitted, none, a number of tokens up to 10^12")
 
 
 head = click.option(
-    "--head", type=_HeadSize(), default="fitted", metavar="fitted|none|TOKENS",
+    "--head", type=_head_size, default="fitted", metavar="fitted|none|TOKENS",
     help="Set the size of the system prompt and tools where the log lacks them: fitted to recorded usage, none, or "
     "this number of tokens.",
 )  # fmt: skip
-across = click.option("--across-compactions", "across", is_flag=True, help="Undo the recorded agent's own "
-                      "compactions, so that each policy replays the whole conversation. The policy `recorded` makes "
-                      "them again.")  # fmt: skip
+across = flag(
+    "--across-compactions", "Undo the recorded agent's own compactions, so that each policy replays the whole "
+    "conversation. The policy `recorded` makes them again.", "across",
+)  # fmt: skip
 
 
-class _Keyed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A number, and after a colon another one with its name, as in labels: `60:seed=1`. A pair."""
+def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> Callable[[Any], Any]:
+    """A number, and after a colon another one with its name, as in labels: `60:seed=1`. That is a parameter too."""
 
-    def __init__(self, number: click.IntRange | click.FloatRange, key: str, least: int) -> None:
-        self.name, self._number, self._key, self._least = "number", number, key, least
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+    def convert(value: Any) -> Any:
         text, colon, rest = str(value).partition(":")
-        key, _, other = rest.partition("=")
-        if colon and key != self._key:
-            self.fail(f"'{value}' may end in :{self._key}=N, and in nothing else", param, context)
-        first = self._number(text, param, context)
-        return first, click.IntRange(min=self._least)(other, param, context) if colon else None
+        name, _, other = rest.partition("=")
+        if colon and name != key:
+            raise click.BadParameter(f"'{value}' may end in :{key}=N, and in nothing else")
+        first = number(text)
+        if colon:
+            click.get_current_context().params[key] = click.IntRange(min=least)(other)
+        return first
 
-
-def _keyed(key: str, usual: int | None) -> Callable[..., Any]:
-    def split(context: click.Context, option: click.Parameter, said: tuple[Any, int | None] | None) -> Any:
-        number, other = said or (None, None)
-        context.params[key] = usual if other is None else other
-        return number
-
-    return split
+    return convert
 
 
 def sample(what: str) -> Callable[[Command], Command]:
     """Give a command `--sample`; `what` says what is done with it."""
-    kind = _Keyed(click.IntRange(min=1), "seed", 0)
-    return click.option("--sample", type=kind, callback=_keyed("seed", 0), metavar="N[:seed=S]", help=what)
+    return click.option("--sample", type=_keyed(click.IntRange(min=1), "seed", 0), metavar="N[:seed=S]", help=what)
 
 
 PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at most 8."
@@ -214,25 +203,16 @@ def jobs(what: str) -> Callable[[Command], Command]:
     )
 
 
-class _Workers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A number of processes, or the address of a scheduler."""
-
-    name = "workers"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        return value if ":" in str(value) else click.IntRange(min=1).convert(value, param, context)
-
-
-def _workers(context: click.Context, option: click.Parameter, said: int | str | None) -> int | None:
-    context.params["cluster"] = said if isinstance(said, str) else None
-    return 1 if isinstance(said, str) else said
+def _workers(value: Any) -> int:
+    """A number of processes; the address of a scheduler is the parameter `cluster`."""
+    if ":" not in str(value):
+        return int(click.IntRange(min=1)(value))
+    click.get_current_context().params["cluster"] = value
+    return 1
 
 
 RULES = (model, window, provider)
 """Which provider's rules hold."""
-
-PROVIDER = ("model", "window", "rules")
-"""Their names."""
 
 RUN_OPTIONS = (
     click.option(
@@ -240,8 +220,8 @@ RUN_OPTIONS = (
         help="Run this scenario. May be repeated.",
     ),
     estimator, *RULES, head, across, out("Write the results to this folder instead of results/<name>."),
-    click.option("--force", is_flag=True, help="Overwrite the run that is in the result folder."),
-    click.option("--resume", is_flag=True, help="Continue the run in the result folder that was stopped or killed."),
+    flag("--force", "Overwrite the run that is in the result folder.", "overwrite"),
+    flag("--resume", "Continue the run in the result folder that was stopped or killed."),
     click.option(
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
         help="Choose how much of the transcripts' text the result files hold: all, with likely API keys and passwords "
@@ -252,14 +232,13 @@ RUN_OPTIONS = (
         "more often. Figures are then estimates for the whole folder."
     ),
     click.option(
-        "--refetch", type=_Keyed(click.FloatRange(0, 1), "draws", 1), callback=_keyed("draws", None),
-        metavar="RATE[:draws=N]",
+        "--refetch", type=_keyed(click.FloatRange(0, 1), "draws", 1), metavar="RATE[:draws=N]",
         help="Assume that the agent fetches this share of lost results again, from 0 to 1. Without --refetch, answers "
         "give the costs of both ends: nothing is fetched again, or everything. With draws=N, replay N more times, "
         "drawing at random which lost results are fetched again, and write the table `draws`.",
     ),
     click.option(
-        "--jobs", type=_Workers(), callback=_workers, metavar="N|ADDRESS",
+        "--jobs", type=_workers, metavar="N|ADDRESS",
         help=f"Use N processes, or the dask.distributed scheduler at this address. {PROCESSES} "
         "The results stay the same.",
     ),
@@ -302,9 +281,9 @@ def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command
     return give
 
 
-def fields(said: dict[str, Any]) -> dict[str, Any]:
-    """Return what a command was given of the provider as fields; `rules` are FIELD=VALUE pairs. What isn't said stays
-    out.
+def fields(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a command was given as arguments of its public function; `rules` are fields of the provider. What
+    isn't said stays out, but for `jobs`: as many as are worth it.
     """
-    pairs = {name: value for name, value in said.items() if name != "rules" and value is not None}
-    return pairs | dict(said.get("rules", ()))
+    given = {name: value for name, value in said.items() if name != "rules" and (value is not None or name == "jobs")}
+    return given | dict(said.get("rules", ()))

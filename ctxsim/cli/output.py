@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
-from ctxsim.cli.terminal import safe
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
@@ -31,7 +31,16 @@ def console() -> Any:
 
 def tell(text: str) -> None:
     """Print an error, or what amounts to one, as a line on standard error."""
-    click.echo(f"ctxsim: {safe(one_line(text))}", err=True)
+    click.echo(f"ctxsim: {one_line(text)}", err=True)
+
+
+def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
+    """Tell once each what was left out and what was wrong, and exit: with status 1 if anything was wrong."""
+    for text in dict.fromkeys(left_out):
+        note(f"left out: {text}", err=True)
+    for text in dict.fromkeys(errors):
+        tell(text)
+    sys.exit(1 if errors else 0)
 
 
 def tell_of_labels(policies: Iterable[str]) -> None:
@@ -48,12 +57,13 @@ def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
     from ctxsim.policies.installed import newer_versions
 
     for line in newer_versions(recorded):
-        note(f"Note: {safe(line)}", err=True)
+        note(f"Note: {line}", err=True)
 
 
-def tell_written(files: Sequence[Path]) -> None:
-    """Tell which files were written."""
-    note(f"written: {', '.join(map(os.fspath, files))}")
+def tell_written(files: Sequence[Path], form: str = "table") -> None:
+    """Tell which files were written; beside rows for programs nothing is told."""
+    if form == "table":
+        note(f"written: {', '.join(map(os.fspath, files))}")
 
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:
@@ -88,7 +98,7 @@ def tell_recorders(info: RunInfo) -> None:
     more = f" and {len(models) - PROVIDERS_SHOWN} more" if len(models) > PROVIDERS_SHOWN else ""
     if recorders:
         named = f" with {', '.join(models[:PROVIDERS_SHOWN])}{more}" if models else ""
-        note(safe(f"Recorded by {who(recorders)}{named}"))
+        note(f"Recorded by {who(recorders)}{named}")
         tell_newer((one.agent, one.version) for one in recorders)
 
 

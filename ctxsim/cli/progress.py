@@ -1,7 +1,9 @@
 """How far a run is: a bar on a terminal, lines in a log, what each file gave with `-v`, silence with `-q`."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -9,7 +11,6 @@ import click
 
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness
-from ctxsim.cli.terminal import safe
 from ctxsim.errors import agreed
 from ctxsim.results import InputInfo
 
@@ -19,31 +20,25 @@ TOLD_S = 30.0
 
 class _Course:
     """What has been told so far, as words. `finished` is told of each finished source and the number of all, `within`
-    of one under way how many of its policy-calls are done. Nothing is shown of it with `-q`.
+    of one under way how many of its policy-calls are done. `show` is called after each, with the source if it finished.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = safe(name)
-        self._began = perf_counter()
-        self._done = self._total = self._calls = 0
+    def __init__(self, name: str, show: Show = lambda course, finished: None) -> None:
+        self.name = name
+        self.done = self.total = self._calls = 0
+        self.told_at = self._began = perf_counter()
+        self._show = show
         self._inside: dict[str, float] = {}
 
     def finished(self, info: InputInfo, total: int) -> None:
-        self._done, self._total = self._done + 1, total
+        self.done, self.total = self.done + 1, total
         self._calls += info.calls
         self._inside.pop(info.name, None)
-        self.show(info)
+        self._show(self, info)
 
     def within(self, name: str, done: int, known: int) -> None:
         self._inside[name] = done / known if known else 0.0
-        self.show(None)
-
-    def show(self, finished: InputInfo | None) -> None:
-        """Something has changed: a source has finished, or is farther."""
-
-    @property
-    def complete(self) -> bool:
-        return self._done == self._total
+        self._show(self, None)
 
     @property
     def rate(self) -> str:
@@ -59,44 +54,40 @@ class _Course:
         return f"{name.rpartition('/')[2]} {under_way[name]:.0%}" if name else ""
 
     def __str__(self) -> str:
-        sources = f"{self._done:,} of {self._total:,} sources, {self._calls:,} calls" if self._total else "first source"
+        sources = f"{self.done:,} of {self.total:,} sources, {self._calls:,} calls" if self.total else "first source"
         return ", ".join(filter(None, (sources, self.rate, self.inside)))
+
+
+Show = Callable[[_Course, InputInfo | None], object]
 
 
 @contextmanager
 def progress(name: str) -> Iterator[_Course]:
     """Show how far a run of this name is: a bar on a terminal, elsewhere a line now and then, nothing with `-q`."""
-    if loudness() == "verbose":
-        yield _EachFile(name)
-    elif loudness() == "quiet":
+    if loudness() == "quiet":
         yield _Course(name)
+    elif loudness() == "verbose":
+        yield _Course(name, _each_file)
     elif not sys.stderr.isatty():
-        yield _Lines(name)
+        yield _Course(name, _line)
     else:
         with _bar(name) as course:
             yield course
 
 
-class _EachFile(_Course):
-    _told = 0.0
-
-    def show(self, finished: InputInfo | None) -> None:
-        if finished is not None:
-            now, before = perf_counter(), self._told or self._began
-            self._told = now
-            calls = (
-                f"{finished.transcripts:,} transcript(s), {finished.calls:,} call(s)" if finished.calls else "no call"
-            )
-            detail(f"{finished.name}: {agreed(calls)}, {now - before:.2f} s")
+def _each_file(course: _Course, finished: InputInfo | None) -> None:
+    if finished is not None:
+        now, before = perf_counter(), course.told_at
+        course.told_at = now
+        calls = f"{finished.transcripts:,} transcript(s), {finished.calls:,} call(s)" if finished.calls else "no call"
+        detail(f"{finished.name}: {agreed(calls)}, {now - before:.2f} s")
 
 
-class _Lines(_Course):
-    _told = 0.0
-
-    def show(self, finished: InputInfo | None) -> None:
-        if not (finished and self.complete) and perf_counter() - (self._told or self._began) >= TOLD_S:
-            self._told = perf_counter()
-            click.echo(f"{self.name}: {safe(str(self))}", err=True)
+def _line(course: _Course, finished: InputInfo | None) -> None:
+    last = finished is not None and course.done == course.total
+    if not last and perf_counter() - course.told_at >= TOLD_S:
+        course.told_at = perf_counter()
+        click.echo(f"{course.name}: {course}", err=True)
 
 
 @contextmanager
@@ -108,12 +99,11 @@ def _bar(name: str) -> Iterator[_Course]:
         TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TextColumn("{task.fields[inside]}", markup=False),
     )  # fmt: skip
 
-    class Bar(_Course):
-        def show(self, finished: InputInfo | None) -> None:
-            if finished is not None:
-                bar.update(task, advance=1, total=self._total, rate=self.rate)
-            bar.update(task, inside=safe(self.inside))
+    def show(course: _Course, finished: InputInfo | None) -> None:
+        if finished is not None:
+            bar.update(task, advance=1, total=course.total, rate=course.rate)
+        bar.update(task, inside=course.inside)
 
     with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(safe(name), total=None, rate="", inside="")
-        yield Bar(name)
+        task = bar.add_task(name, total=None, rate="", inside="")
+        yield _Course(name, show)

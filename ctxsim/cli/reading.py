@@ -1,10 +1,10 @@
 """Read all, tell the errors: one unreadable file doesn't end a command, and is never passed over in silence."""
 
-import sys
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
-from ctxsim.cli.loudness import Clock, detail, note, timed
-from ctxsim.cli.output import tell
+from ctxsim.cli.loudness import Clock, detail, timed
+from ctxsim.cli.output import tell_and_exit
 from ctxsim.errors import InputError, NotATranscript, agreed
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.source import Source
@@ -34,21 +34,16 @@ class Reading:
                 self.errors.append(str(error))
 
     def _told(self, source: Source) -> Iterator[Transcript]:
-        clock, transcripts, calls = Clock(), 0, 0
-        for transcript in timed(read_source(source), clock):
+        before, transcripts, calls = self._all.seconds, 0, 0
+        for transcript in timed(read_source(source), self._all):
             transcripts, calls = transcripts + 1, calls + len(transcript.calls)
             yield transcript
             for one in transcript.notes:
                 detail(f"{transcript.name}: {agreed(one)}")
-        self._all.seconds += clock.seconds
         found = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
-        detail(f"{source.name}: {found}, read in {clock.seconds:.2f} s")
+        detail(f"{source.name}: {found}, read in {self._all.seconds - before:.2f} s")
 
-    def finish(self) -> None:
-        """Tell each once and exit: with status 1 if there was an error."""
-        for text in dict.fromkeys(self.left_out):
-            note(f"left out: {text}", err=True)
-        for text in dict.fromkeys(self.errors):
-            tell(text)
+    def finish(self) -> NoReturn:
+        """Tell all that wasn't read, and exit: with status 1 if there was an error."""
         detail(f"read: {self._all.seconds:.2f} s")
-        sys.exit(1 if self.errors else 0)
+        tell_and_exit(self.left_out, self.errors)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -16,15 +15,13 @@ from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of
-from ctxsim.simulator.measure.measured import HeadMode
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
 from ctxsim.simulator.replay.sent import Sent
@@ -50,11 +47,7 @@ OTHERS_SHOWN = 3
 @options.head
 @options.across
 @options.number
-@click.option(
-    "--losses",
-    is_flag=True,
-    help="Under each call, list what it used of earlier results but its request no longer contained.",
-)
+@options.flag("--losses", "Under each call, list what it used of earlier results but its request no longer contained.")
 @click.option(
     "--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print only the request of call K."
 )
@@ -65,8 +58,7 @@ OTHERS_SHOWN = 3
     help="With --request, print the request in this form. Default: anthropic.",
 )
 def command(
-    what: str, label: str, models: Path | None, head: HeadMode, across: bool, number: int | None, losses: bool,
-    request_call: int | None, wire: Format | None, **said: Any,
+    what: str, label: str, number: int | None, losses: bool, request_call: int | None, wire: Format | None, **said: Any
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
@@ -74,7 +66,7 @@ def command(
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
-    inputs = inputs_of(what, models=models, head=head, across=across, **options.fields(said))
+    inputs = inputs_of(what, **options.fields(said))
     with stage("read"):
         one = the_one(inputs, number or 1)
         if number is None and inputs.paths:
@@ -88,7 +80,11 @@ def command(
     one = msgspec.structs.replace(one, counter=counter)
     sent = sent_of(one, spec)
     if request_call is not None:
-        _print_request(sent, request_call, transcript, wire or "anthropic")
+        chosen = next(islice(iter(sent), request_call - 1, None), None)
+        if chosen is None:
+            raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {request_call}")
+        body = request_body(list(chosen.view), transcript.head, wire or "anthropic")
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
         return
     say(f"{transcript.name}: {len(transcript.calls)} calls under {spec.label}")
     note(f"Provider: {provider.describe()}")
@@ -100,11 +96,15 @@ def command(
     live = sys.stdout.isatty()
     note(LEGEND)
     say(f"{' ' * (CELLS + 1) if live else ''}call    {HEADINGS}")
-    if live:
-        _show_live(sent, provider, counter, watch)
-        return
-    for line, to_stderr in lines(sent, provider, counter, watch):
-        say(line, err=to_stderr)
+    room = provider.window - provider.reserved_output
+    tracker = TokenTracker(room)
+    console = terminal.console(highlight=False) if live else None
+    for call in sent:
+        for number, (line, to_stderr) in enumerate(lines_of(call, tracker, counter, watch)):
+            if console is None:
+                say(line, err=to_stderr)
+            else:
+                console.print(_coloured(line, number, call, room))
 
 
 def _tell_more(what: str, inputs: Inputs) -> None:
@@ -117,19 +117,13 @@ def _tell_more(what: str, inputs: Inputs) -> None:
     note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
 
 
-def _show_live(sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None) -> None:
-    """Call by call in colour, each with a bar of the window."""
+def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:
+    """A line of a call in colour, the first one behind a bar of the window."""
     from rich.text import Text
 
-    console = terminal.console(highlight=False)
-    room = provider.window - provider.reserved_output
-    tracker = TokenTracker(room)
-    for one in sent:
-        bad = one.status != "ok"
-        bar = context_bar(one.tokens_sent / room, bad)
-        for number, (line, _) in enumerate(lines_of(one, tracker, counter, watch)):
-            style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
-            console.print(Text.assemble(*(() if number else (bar, " ")), (line, style)))
+    bad = sent.status != "ok"
+    style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
+    return Text.assemble(*(() if number else (context_bar(sent.tokens_sent / room, bad), " ")), (line, style))
 
 
 def context_bar(share: float, bad: bool = False) -> Text:
@@ -139,13 +133,6 @@ def context_bar(share: float, bad: bool = False) -> Text:
     full = min(CELLS, round(CELLS * share))
     color = "red" if bad or share > 1 else "yellow" if share >= 0.7 else "green"
     return Text("█" * full, style=color) + Text("░" * (CELLS - full), style="dim")
-
-
-def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire: Format) -> None:
-    chosen = next(islice(iter(sent), call - 1, None), None)
-    if chosen is None:
-        raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {call}")
-    click.echo(json.dumps(request_body(list(chosen.view), transcript.head, wire), indent=2, ensure_ascii=False))
 
 
 class LostReferences:
@@ -185,15 +172,6 @@ class LostReferences:
         return ""
 
 
-def lines(
-    sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None = None
-) -> Iterator[tuple[str, bool]]:
-    """Return the display line by line; True with those for standard error."""
-    tracker = TokenTracker(provider.window - provider.reserved_output)
-    for one in sent:
-        yield from lines_of(one, tracker, counter, watch)
-
-
 def lines_of(
     one: Sent, tracker: TokenTracker, counter: Counter, watch: LostReferences | None
 ) -> Iterator[tuple[str, bool]]:
@@ -206,11 +184,11 @@ def lines_of(
     status = "" if one.status == "ok" else f"✗ {one.status}: {one.reason}"
     yield f"{one.call:>4}    {tracker.report()}", False
     if waited or status:
-        yield safe(f"         {waited}{status}"), False
+        yield f"         {waited}{status}", False
     if watch is not None:
-        yield from ((safe(line), False) for line in watch.of(one))
+        yield from ((line, False) for line in watch.of(one))
     for text in one.said:
-        yield safe(text), True
+        yield text, True
     if one.edits:
         edited, dropped, taken = edits_of(one.tally.edits, counter)
         removed = f"{taken:,} tokens removed" if taken >= 0 else f"{-taken:,} added"

@@ -14,17 +14,9 @@ import click
 
 from ctxsim.api.inputs import names_scenario
 from ctxsim.api.runs import Run, run_name
+from ctxsim.cli import output
 from ctxsim.cli.loudness import note, stage
-from ctxsim.cli.options import PROVIDER, fields
-from ctxsim.cli.output import (
-    tell_fits,
-    tell_keys,
-    tell_providers,
-    tell_recorded,
-    tell_recorders,
-    tell_results,
-    tell_what_was_left_out,
-)
+from ctxsim.cli.options import fields
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show_run
 from ctxsim.errors import Stopped, many
@@ -33,91 +25,71 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
 
-DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
+DEFAULT_SCENARIOS = ["documented-53k", "fifty-turns"]
 
 Made = Callable[..., Run]
 """A public function that makes a run."""
 
 
-class Runs:
-    """The runs of one command line: of each scenario, and of the recordings together."""
+def run_all(
+    command: str, make: Made, table: Callable[..., Sheet], paths: Sequence[str], scenarios: Sequence[str],
+    policies: Sequence[str], said: dict[str, Any],
+) -> None:  # fmt: skip
+    """Make a run of each scenario, and one of the recordings together; of each print the answer and the table, and draw
+    the charts. Then exit with the command's status.
 
-    def __init__(
-        self, make: Made, paths: Sequence[str], scenarios: Sequence[str], what: Sequence[str], said: Mapping[str, Any],
-        suffix: str = "",
-    ) -> None:  # fmt: skip
-        """`what` says in words which policies run; `said` are the command's options."""
-        self._make, self._said, self._what, self._suffix = make, said, what, suffix
-        self.asked: list[str | tuple[str, ...]] = [*scenarios] + [tuple(paths)] * bool(paths)
-        self._names = [_short(scenario) for scenario in scenarios]
-
-    def run(
-        self, command: str, table: Callable[..., Sheet], goal: str, form: str, columns: tuple[str, ...] | None
-    ) -> None:
-        """Make each run, print its answer and its table, and draw its charts; then exit with the command's status."""
-        bad, told = 0, form == "table"
-        for what in self.asked:
-            made = self._made(what, told)
-            with stage("answer and table"):
-                show_run(command, made, table, goal, form, columns)
-            with stage("pictures"):
-                # What draws is loaded once the answer is on the screen.
-                from ctxsim.report.charts import OF_COMMAND, plot
-                from ctxsim.report.picture import picture
-
-                pictures = plot(picture(made, goal), OF_COMMAND[command])
-            if told:
-                tell_results(made, pictures)
-            bad += tell_what_was_left_out(made.info)
-            if not made.info.complete:
-                sys.exit(130)
-        if bad:
-            sys.exit(1)
-
-    def _made(self, what: str | tuple[str, ...], told: bool) -> Run:
-        said = dict(self._said)
-        rules = fields({name: said.pop(name) for name in PROVIDER})
-        models, estimator = said["models"], said["estimator"]
-        name = _short(what) if isinstance(what, str) else run_name(what[0])
-        if isinstance(what, tuple) and name in self._names:
-            name = f"{name}-recorded"
-        apart = _apart(
-            self._what,
-            {"estimator": estimator, "models": models, **rules, **_sampling(said)},
-            said["head"],
-            said["across"],
-        )
-        folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
-        said["overwrite"] = said.pop("force")
-        if RunFolder(folder).stopped and not said["resume"]:
-            note(f"{folder} holds a stopped run, which starts again; --resume would continue it", err=True)
-        with stage("replayed"), _interruptible() as stopped, progress(name) as course:
-            try:
-                made = self._make(
-                    what, out=folder, watch=Watch(course.finished, course.within, stopped), **said, **rules
-                )
-            except Stopped:
-                if stopped():
-                    sys.exit(130)
-                raise
-        tell_keys(made.info)
+    `policies` says in words which policies run; `said` are the command's options.
+    """
+    goal, form, columns = (said.pop(name) for name in ("goal", "form", "columns"))
+    bad, told = 0, form == "table"
+    asked: list[str | tuple[str, ...]] = [*scenarios, *[tuple(paths)] * bool(paths)]
+    names = [_short(scenario) for scenario in scenarios]
+    names += [f"{name}-recorded" if (name := run_name(paths[0])) in names else name] if paths else []
+    suffix = "" if command == "bench" else f"-{command}"
+    apart = _apart(policies, said)
+    for what, name in zip(asked, names, strict=True):
+        folder = _folder(said["out"], f"{name}{suffix}", apart, len(asked) == 1)
+        made = _made(make, what, name, folder, said)
+        output.tell_keys(made.info)
         if not made.info.complete:
             done = many(len(made.info.inputs), "source(s)")
             click.echo(f"Stopped: {done} done and written; go on with --resume", err=True)
-        tell_fits(made)
+        output.tell_fits(made)
         if told:
-            tell_recorders(made.info)
-            tell_providers(made.info)
-            tell_recorded(made, said["across"])
+            output.tell_recorders(made.info)
+            output.tell_providers(made.info)
+            output.tell_recorded(made, said["across"])
         if said["sample"] and not made.info.sample:
             note(f"--sample {said['sample']:,}: there are {made.transcripts:,} transcripts, all of them ran", err=True)
-        return made
+        with stage("answer and table"):
+            show_run(command, made, table, goal, form, columns)
+        with stage("pictures"):
+            # What draws is loaded once the answer is on the screen.
+            from ctxsim.report.charts import OF_COMMAND, plot
+            from ctxsim.report.picture import picture
+
+            pictures = plot(picture(made, goal), OF_COMMAND[command])
+        if told:
+            output.tell_results(made, pictures)
+        bad += output.tell_what_was_left_out(made.info)
+        if not made.info.complete:
+            sys.exit(130)
+    if bad:
+        sys.exit(1)
 
 
-def _sampling(said: Mapping[str, Any]) -> dict[str, object]:
-    """What a folder's name says of a sample, and of a rate of fetching again."""
-    sample = {"sample": said["sample"], "seed": said["seed"] or None} if said["sample"] else {}
-    return {"refetch": said["refetch"], "draws": said["draws"], **sample}
+def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said: Mapping[str, Any]) -> Run:
+    """A run, made while its course is shown; Ctrl-C ends it, or the command where nothing of it is finished."""
+    if RunFolder(folder).stopped and not said["resume"]:
+        note(f"{folder} holds a stopped run, which starts again; --resume would continue it", err=True)
+    given = fields(said) | {"out": folder}
+    with stage("replayed"), _interruptible() as stopped, progress(name) as course:
+        try:
+            return make(what, watch=Watch(course.finished, course.within, stopped), **given)
+        except Stopped:
+            if stopped():
+                sys.exit(130)
+            raise
 
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -135,11 +107,13 @@ LONGEST_SAID = 60
 """Characters that a folder's name says of policies and options; what is longer ends in its digest."""
 
 
-def _apart(policies: Sequence[str], given: Mapping[str, object], head: object, across: bool) -> str:
+def _apart(policies: Sequence[str], said: Mapping[str, Any]) -> str:
     """What isn't the usual about a run, in characters of file names: `mask-keep=5.window=128000`; nothing if all is."""
     words = [one.rpartition("/")[2] for one in policies]
+    given = {name: said[name] for name in ("estimator", "models", "model", "window")} | dict(said["rules"])
+    given |= {name: said.get(name) for name in ("refetch", "draws", "sample")} | {"seed": said.get("seed") or None}
     words += [f"{name}={Path(str(value)).name}" for name, value in given.items() if value is not None]
-    words += [f"head={head}"] * (head != "fitted") + ["across"] * across
+    words += [f"head={said['head']}"] * (said["head"] != "fitted") + ["across"] * said["across"]
     text = "".join(f".{re.sub(r'[^A-Za-z0-9=._+-]+', '-', word)}" for word in words)
     if len(text) <= LONGEST_SAID:
         return text

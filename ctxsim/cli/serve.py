@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write tool results as files into this folder. Responses then ask the agent to read these files.",
 )
-def command(
-    what: str, number: int | None, faults: tuple[str, ...], port: int, host: str, log: Path | None, files: Path | None,
-    models: Path | None, **said: Any,
-) -> None:  # fmt: skip
+def command(what: str, **said: Any) -> None:
     """Play the responses of a conversation to any client, as a mock model.
 
     The mock model has a real window, cache and rate limit, and reports usage. It speaks OpenAI Chat Completions and
@@ -49,11 +45,10 @@ def command(
         again = ", asked again" if entry.retry else ""
         unused = f"; no tool of the request can stand for {entry.unused}" if entry.unused else ""
         if not quiet:
-            say(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
-                            f"{entry.status}{unused}")  # fmt: skip
+            told_of = f"{about}, {entry.tokens:,} tokens{lost}{again}, {entry.status}{unused}"
+            say(f"{entry.session} {entry.number}: {told_of}")
 
-    with serve(what, number=number or 1, port=port, host=host, faults=faults, log=log, files=files, told=told,
-               models=models, **options.fields(said)) as endpoint:  # fmt: skip
+    with serve(what, told=told, **options.fields(said)) as endpoint:
         note(f"Provider: {endpoint.provider.describe()}")
         say(f"{endpoint.conversation.name}: {endpoint.steps} steps at {endpoint.url}/v1")
         endpoint.wait()

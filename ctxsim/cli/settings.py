@@ -9,20 +9,16 @@ from ctxsim.errors import CtxsimError
 
 def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths of a command line, or the project's where it names neither a path nor a scenario."""
-    for path in paths:
-        if not set(path) & set("/:*?[@") and not Path(path).exists():
-            _refuse_name(path)
+    for name in paths:
+        if set(name) & set("/:*?[@") or Path(name).exists():
+            continue
+        from ctxsim.api.lists import completions
+        from ctxsim.policies import registered_policies
+
+        for option, known in (("--scenario", completions("scenarios")), ("--policy", registered_policies())):
+            if name in known:
+                raise CtxsimError(f"{name}: no file or folder; it is named by {option} {name}")
     return paths or (() if scenarios else found().paths)
-
-
-def _refuse_name(name: str) -> None:
-    """Raise CtxsimError for a name that stands where a path does."""
-    from ctxsim.api.lists import completions
-    from ctxsim.policies import registered_policies
-
-    for option, known in (("--scenario", completions("scenarios")), ("--policy", registered_policies())):
-        if name in known:
-            raise CtxsimError(f"{name}: no file or folder; it is named by {option} {name}")
 
 
 OPTIONS = ("goal", "estimator", "model", "models", "window", "head", "jobs")

@@ -9,7 +9,7 @@ import click
 from ctxsim.api.runs import settings_of, sweep
 from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell_of_labels
-from ctxsim.cli.running import Runs, split
+from ctxsim.cli.running import run_all, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
 from ctxsim.report.tables import sweep_sheet
@@ -25,10 +25,7 @@ from ctxsim.report.tables import sweep_sheet
 @options.form
 @options.columns
 @options.given(*options.RUN_OPTIONS)
-def command(
-    paths: tuple[str, ...], grids: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
-    scenarios: tuple[str, ...], **said: Any,
-) -> None:  # fmt: skip
+def command(paths: tuple[str, ...], grids: tuple[str, ...], scenarios: tuple[str, ...], **said: Any) -> None:
     """Replay PATHS or scenarios through every setting of a grid.
 
     Says what each setting costs and loses, and what the provider refuses. In a grid, `low..high@n` stands for n values,
@@ -39,8 +36,7 @@ def command(
     if not (recorded or made):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_of_labels(grids)
-    runs = Runs(sweep, recorded, made, [_name(grids)], said | {"grids": grids}, "-sweep")
-    runs.run("sweep", sweep_sheet, goal, form, columns)
+    run_all("sweep", sweep, sweep_sheet, recorded, made, [_name(grids)], said | {"grids": grids})
 
 
 def _name(grids: Sequence[str]) -> str:

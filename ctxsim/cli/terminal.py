@@ -11,8 +11,9 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import IO, Any, TextIO, cast
 
 import click
@@ -39,52 +40,40 @@ def _escape(character: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-class _Door(io.TextIOBase):
-    """A text stream that lets nothing but harmless text through to another."""
+class _Through:
+    """A text stream that changes what is written, on its way to the stream behind it."""
 
-    def __init__(self, behind: TextIO) -> None:
+    def __init__(self, behind: TextIO, change: Callable[[str], str]) -> None:
         self.behind = behind
+        self._change = change
 
     def write(self, text: str) -> int:
-        # Bytes raise TypeError, as they should: that is how click tells a text stream.
-        self.behind.write(safe(text))
+        # Bytes raise an error, as they should: that is how click tells a text stream.
+        self.behind.write(self._change(text))
         return len(text)
 
-    def flush(self) -> None:
-        self.behind.flush()
-
-    def isatty(self) -> bool:
-        return self.behind.isatty()
-
-    def fileno(self) -> int:
-        return self.behind.fileno()
-
-    def writable(self) -> bool:
-        return True
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self.behind.encoding
-
-    @property
-    def errors(self) -> str | None:  # type: ignore[override]
-        return self.behind.errors
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     @property
     def buffer(self) -> IO[bytes]:
-        """For bytes: into a file or a pipe as they are, on a terminal through the door."""
+        """For bytes: into a file or a pipe as they are, on a terminal changed as text is."""
         return cast("IO[bytes]", _Bytes(self)) if self.isatty() else self.behind.buffer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.behind, name)
 
 
 class _Bytes(io.RawIOBase):
-    def __init__(self, door: _Door) -> None:
-        self._door = door
+    def __init__(self, text: _Through) -> None:
+        self._text = text
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self._door.write(bytes(data).decode("utf-8", "replace"))
+        self._text.write(bytes(data).decode("utf-8", "replace"))
         return len(data)
 
 
@@ -92,7 +81,7 @@ class _Bytes(io.RawIOBase):
 def doors() -> Iterator[None]:
     """Put a door before standard output and error."""
     out, err = sys.stdout, sys.stderr
-    mine = cast("tuple[TextIO, TextIO]", (_Door(out), _Door(err)))
+    mine = cast("tuple[TextIO, TextIO]", (_Through(out, safe), _Through(err, safe)))
     sys.stdout, sys.stderr = mine
     try:
         yield
@@ -116,8 +105,8 @@ class _Words(textwrap.TextWrapper):
     def _split(self, text: str) -> list[str]:
         room = self.width - len(self.subsequent_indent)
         words = super()._split(text)
-        return [piece for word in words for piece in (re.findall(r"[^,:+/|]*[,:+/|]?", word) if len(word) > room
-                                                      else [word]) if piece]  # fmt: skip
+        pieces = (re.findall(r"[^,:+/|]*[,:+/|]?", word) if len(word) > room else [word] for word in words)
+        return list(filter(None, chain.from_iterable(pieces)))
 
 
 def within(text: str, width: int | None, hanging: int = 2) -> str:
@@ -137,39 +126,20 @@ def say(text: str = "", err: bool = False) -> None:
     click.echo(within(safe(text), columns()), err=err)
 
 
-class _Trimmed:
-    """What isn't a terminal gets lines without the spaces that fill a table up."""
-
-    def __init__(self, behind: TextIO) -> None:
-        self._behind = behind
-
-    def write(self, text: str) -> int:
-        self._behind.write(re.sub(" +(?=\n)", "", text))
-        return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._behind, name)
-
-
 def console(stderr: bool = False, **options: Any) -> Any:
-    """Return a rich console behind the door, which lets only harmless text into what it colours."""
-    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult
+    """Return a rich console behind the door, which lets only harmless text into what it colours.
+
+    What isn't a terminal gets lines without the spaces that fill a table up.
+    """
+    from rich.console import Console
     from rich.segment import Segment
 
-    class Harmless:
-        def __init__(self, inner: Any) -> None:
-            self.inner = inner
-
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            for segment in console.render(self.inner, options):
+    class Harmless(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(safe(segment.text), segment.style)
 
-    class Hook(RenderHook):
-        def process_renderables(self, renderables: Iterable[Any]) -> list[Any]:
-            return [Harmless(one) for one in renderables]
-
     stream = sys.stderr if stderr else sys.stdout
-    behind = stream.behind if isinstance(stream, _Door) else stream
-    made = Console(file=cast("TextIO", behind if behind.isatty() else _Trimmed(behind)), **options)
-    made.push_render_hook(Hook())
-    return made
+    behind = stream.behind if isinstance(stream, _Through) else stream
+    trimmed = _Through(behind, lambda text: re.sub(" +(?=\n)", "", text))
+    return Harmless(file=cast("TextIO", behind if behind.isatty() else trimmed), **options)

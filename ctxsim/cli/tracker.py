@@ -1,17 +1,8 @@
 """Token tracking as an agent shows it: usage per call, average growth, and how far the window still reaches."""
 
-import msgspec
-
 HEADINGS = f"{'tokens':>10}{'used':>7}{'growth':>10}{'average':>10}{'left':>7}{'output':>8}"
 
 LEGEND = "used: share of the window; growth, average: tokens per call; left: calls of average growth that still fit"
-
-
-class CallTokens(msgspec.Struct, frozen=True):
-    """What one call used."""
-
-    input_tokens: int
-    output_tokens: int
 
 
 class TokenTracker:
@@ -19,16 +10,19 @@ class TokenTracker:
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self.calls: list[CallTokens] = []
+        self._output = 0
+        self.calls: list[int] = []
+        """Tokens of each request."""
 
     def record(self, input_tokens: int, output_tokens: int) -> None:
         """Write down one call's usage."""
-        self.calls.append(CallTokens(input_tokens, output_tokens))
+        self.calls.append(input_tokens)
+        self._output = output_tokens
 
     @property
     def used(self) -> int:
         """Tokens of the newest request."""
-        return self.calls[-1].input_tokens if self.calls else 0
+        return self.calls[-1] if self.calls else 0
 
     @property
     def available(self) -> int:
@@ -41,14 +35,9 @@ class TokenTracker:
         return 100 * self.used / self._window
 
     @property
-    def latest_growth(self) -> int:
-        """By how many tokens the newest request is larger than the one before."""
-        return self.used - (self.calls[-2].input_tokens if len(self.calls) > 1 else 0)
-
-    @property
     def average(self) -> float:
         """Average growth per call so far; 0 before the second."""
-        return (self.used - self.calls[0].input_tokens) / (len(self.calls) - 1) if len(self.calls) > 1 else 0.0
+        return (self.used - self.calls[0]) / (len(self.calls) - 1) if len(self.calls) > 1 else 0.0
 
     @property
     def calls_left(self) -> int | None:
@@ -58,8 +47,8 @@ class TokenTracker:
     def report(self) -> str:
         """One line for people, under `HEADINGS`."""
         left = "-" if self.calls_left is None else f"{self.calls_left:,}"
-        output = self.calls[-1].output_tokens if self.calls else 0
+        growth = self.used - (self.calls[-2] if len(self.calls) > 1 else 0)
         return (
-            f"{self.used:>10,}{self.percent_used:>6.1f}%{self.latest_growth:>+10,}{self.average:>+10,.0f}"
-            f"{left:>7}{output:>8,}"
+            f"{self.used:>10,}{self.percent_used:>6.1f}%{growth:>+10,}{self.average:>+10,.0f}"
+            f"{left:>7}{self._output:>8,}"
         )

@@ -14,7 +14,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import agreed, many
 from ctxsim.readers.formats import ctxsim_jsonl
@@ -32,14 +32,8 @@ WRITTEN = ("ctxsim", "atif")
 """Formats that transcripts are written in."""
 
 
-def _written(form: str, transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
-    """The bytes of transcripts in a format, piece by piece; what it can't hold is told in a list."""
-    if form == "ctxsim":
-        return (line + b"\n" for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
-    return written(_writable(transcripts, left_out))
-
-
 def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[Transcript]:
+    """Transcripts that ATIF can hold; the others are told in a list."""
     for transcript in transcripts:
         if why := unwritable(transcript):
             left_out.append(f"{transcript.name}: {why}")
@@ -105,7 +99,11 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
     """
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT).count_many, redact == "all") if redact else None
-    pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
+    found = map(redaction.transcript, reading) if redaction else reading
+    if form == "atif":
+        pieces = written(_writable(found, reading.left_out))
+    else:
+        pieces = (line + b"\n" for transcript in found for line in ctxsim_jsonl.lines(transcript))
     if out is None:
         sys.stdout.buffer.writelines(pieces)
     else:
@@ -150,7 +148,7 @@ def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 
 
 @command.command("find")
-@click.option("--paths", "list_paths", is_flag=True, help="Print only the paths of the sessions, one per line.")
+@options.flag("--paths", "Print only the paths of the sessions, one per line.", "list_paths")
 def find_command(list_paths: bool) -> None:
     """List the sessions that agents keep on this machine.
 
@@ -162,7 +160,7 @@ def find_command(list_paths: bool) -> None:
     if list_paths:
         for one in found:
             for path in one.paths:
-                click.echo(safe(str(path)))
+                click.echo(path)
         return
     widest = max((len(one.place.format) for one in found), default=0)
     for one in found:

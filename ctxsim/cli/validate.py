@@ -19,11 +19,8 @@ WORST = 5
 
 @click.command("validate")
 @options.some_paths
-@click.option(
-    "--estimates",
-    "judged",
-    is_flag=True,
-    help="Judge estimators, and what their errors cause, instead of the modelled provider.",
+@options.flag(
+    "--estimates", "Judge estimators, and what their errors cause, instead of the modelled provider.", "judged"
 )
 @click.option(
     "--estimator",
@@ -54,20 +51,16 @@ def command(
     if judged:
         found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
-        written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
-        if form == "table":
-            tell_written(written)
+        tell_written(_write(found, tokenizer or DEFAULT, out or Path("results/accuracy")), form)
         reading.finish()
     done = validate(reading)
     told = [unseen_sheet(done.unseen)] if done.unseen else []
     show("validate", [*told, score_sheet(done.scores)], form)
     if done.calls and form == "table":
         say("Calls that are modelled worst:")
-    for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
-        say(
-            f"  {call.error:+.1%}  {call.transcript} call {call.call}: modelled {call.modelled:,}, "
-            f"recorded {call.recorded:,}"
-        )
+        for call in sorted(done.calls, key=lambda one: -abs(one.error))[:WORST]:
+            figures = f"modelled {call.modelled:,}, recorded {call.recorded:,}"
+            say(f"  {call.error:+.1%}  {call.transcript} call {call.call}: {figures}")
     if not done.calls and not reading.errors:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()

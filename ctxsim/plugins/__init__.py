@@ -96,7 +96,6 @@ class Registry(Generic[T]):
         self.kind = kind
         self.group = f"ctxsim.{package.rpartition('.')[2]}"
         self._package = package
-        self._part = kind
         self._base = base
         self._abstract = (base, *abstract)
         self._form = form
@@ -118,8 +117,8 @@ class Registry(Generic[T]):
         found = {f"{self._package}.{name}": name.replace("_", "-") for name in names}
         for package in FOLDERS:
             for name, (folder, place) in folders(package).items():
-                if (place / f"{self._part}.py").exists():
-                    found[f"{folder}.{self._part}"] = name
+                if (place / f"{self.kind}.py").exists():
+                    found[f"{folder}.{self.kind}"] = name
         return found
 
     @cached_property
@@ -151,13 +150,9 @@ class Registry(Generic[T]):
         name = _name(cls)
         if name in classes:
             both = " and ".join(f"{one.__module__}.{one.__qualname__}" for one in (classes.pop(name), cls))
-            broken[name] = f"two {self._plural} are called {name}: {both}; rename or remove one"
+            broken[name] = f"two {self.group.rpartition('.')[2]} are called {name}: {both}; rename or remove one"
         elif name not in broken:
             classes[name] = cls
-
-    @property
-    def _plural(self) -> str:
-        return self.group.rpartition(".")[2]
 
     def _load(self, point: EntryPoint) -> type[T]:
         where = f"installed {self.kind} {point.name} ({point.value})"

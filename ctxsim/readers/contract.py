@@ -2,15 +2,15 @@
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.readers.paths import sources
 from ctxsim.readers.reader import Reader, load_reader, registered_formats
 from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript, problems
 
 SAID = frozenset(
@@ -55,7 +55,8 @@ def _matches(reader: Reader, source: Source) -> bool:
 
 
 def _examined(reader: Reader, source: Source) -> Iterator[str]:
-    before = source.path.read_bytes() if source.path and source.path.is_file() else b""
+    file = source.path if source.path and source.path.is_file() else None
+    before = file.read_bytes() if file else b""
     try:
         known = reader.matches(Sample(source))
         first, second = (list(reader.read(source, Sample(source))) for _ in range(2))
@@ -70,7 +71,7 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
         yield "`matches` doesn't recognise it"
     if first != second:
         yield "a second reading gives something else"
-    if source.path and source.path.is_file() and source.path.read_bytes() != before:
+    if file and file.read_bytes() != before:
         yield "reading changed the file"
     if not any(one.calls for one in first):
         yield "gives no call"
@@ -90,7 +91,13 @@ def _ids(transcript: Transcript) -> Iterator[str]:
 
 def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
     """Texts and usage that the file holds and no transcript has."""
-    values = list(_values(data))
+    values: list[Any] = []
+    try:
+        values.append(json_document(data, ""))
+    except InputError:
+        # What isn't JSON at all holds no texts to look for.
+        with suppress(InputError):
+            values += (record.value for record in Source("", data=data).records([]))
     texts = "\n".join(
         text for one in transcripts for part in ([one.head.texts], (item.texts for item in one.items))
         for several in part for text in several
@@ -103,17 +110,6 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
         yield f'{characters:,} characters under "{key}" are in no item and no head'
     if any(name.encode() in data for name in USED) and not any(call.usage for one in transcripts for call in one.calls):
         yield "the file holds usage, and no call has any"
-
-
-def _values(data: bytes) -> Iterator[Any]:
-    try:
-        yield msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        for line in data.splitlines():
-            try:
-                yield msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
 
 
 def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -127,24 +127,18 @@ def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
 
 
 def _sources(path: str) -> Iterator[Source]:
-    if path.startswith(COLUMN):
-        column, _, path = path.removeprefix(COLUMN).partition(":")
-        if not column or not path:
-            raise InputError(f"{COLUMN}{column}", f"is not {COLUMN}NAME:PATH")
+    if path.startswith((COLUMN, READER)):
+        kind, name, path = [*path.split(":", 2), ""][:3]
+        if not name or not path:
+            raise InputError(f"{kind}:{name}", f"is not {kind}:NAME:PATH")
+        if kind == "reader":
+            load_reader(name)
         for source in _sources(path):
-            source.column = source.column or column
-            # Transcripts of two columns of one table are two.
-            source.name = f"{source.name}:{column}"
-            yield source
-        return
-    if path.startswith(READER):
-        reader, _, path = path.removeprefix(READER).partition(":")
-        if not reader or not path:
-            raise InputError(f"{READER}{reader}", f"is not {READER}NAME:PATH")
-        load_reader(reader)
-        for source in _sources(path):
-            source.reader = reader
-            source.named = True
+            if kind == "reader":
+                source.reader, source.named = name, True
+            else:
+                # Transcripts of two columns of one table are two.
+                source.column, source.name = source.column or name, f"{source.name}:{name}"
             yield source
         return
     if path.startswith("git:"):

@@ -1,4 +1,4 @@
-"""Pictures of estimates: per call, their errors' spread, error against size, and error by kind of content."""
+"""Pictures of estimates: per call, their errors' spread, error against size and by kind of content; a calibration."""
 
 from collections.abc import Sequence
 from math import inf
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ctxsim.answers.validation.accuracy import Observed, Point
-from ctxsim.report.figure import entitle, heat_map, new_figure, save
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, compact, direct_labels, plain_axes
+from ctxsim.report.figure import boxes, finished, heat_map, new_figure
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, at_axis, direct_labels, plain_axes
 
 FAR = 0.2
 """Share of the count by which an estimate is far off."""
@@ -37,50 +37,35 @@ def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path:
         ends.append((label, len(run), float(values[-1]), color))
     axes.plot(calls, [point.tokens for point in run], color="black", linewidth=2.4)
     top = max(end[2] for end in ends) * 1.05 or 1.0
-    axes.set_ylim(0, top)
-    axes.set_xlim(1, max(2, len(run)))
+    axes.set(xlim=(1, max(2, len(run))), ylim=(0, top))
     direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
-    axes.yaxis.set_major_formatter(lambda value, _: compact(value))
-    axes.set_xlabel("call of the largest transcript")
-    axes.set_ylabel("tokens of the request")
-    entitle(
-        figure, f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call",
-        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early",
-    )  # fmt: skip
-    plain_axes(axes)
-    return save(figure, path)
+    axes.yaxis.set_major_formatter(at_axis)
+    plain_axes(axes, xlabel="call of the largest transcript", ylabel="tokens of the request")
+    finding = f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call"
+    marks = (
+        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early"
+    )
+    return finished(figure, path, finding, marks)
 
 
 def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, path: Path) -> Path:
     figure, (left, right) = new_figure(12.5, 0.34 * len(labels) + 2.4, columns=2)
     some = [point for point in requests if point.tokens]
     errors = [[100 * (one.estimates[n] / one.tokens - 1) for one in some] for n in range(len(labels))]
-    left.boxplot(
-        errors[::-1], orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95),
-        medianprops={"color": COLORS[1], "linewidth": 1.6}, tick_labels=list(labels)[::-1],
-    )  # fmt: skip
-    left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-    left.axvline(0, color="#333333", linewidth=1)
-    left.set_xlabel(f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
-    right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-    right.axhline(0, color="#333333", linewidth=1)
-    right.plot(
-        [point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
-        markeredgewidth=0,
-    )  # fmt: skip
-    right.set_xscale("log")
-    right.xaxis.set_major_formatter(lambda value, _: compact(value))
-    right.set_xlabel("tokens of the request (log scale)")
-    right.set_ylabel("error, %")
+    boxes(left, errors[::-1], labels[::-1])
+    for span, line in ((left.axvspan, left.axvline), (right.axhspan, right.axhline)):
+        span(-20, 20, color="#333333", alpha=0.06, linewidth=0)
+        line(0, color="#333333", linewidth=1)
+    plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, %\n(box: middle half, whiskers: 5 to 95 %)")
+    right.plot([point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
+               markeredgewidth=0)  # fmt: skip
+    plain_axes(right, xscale="log", xlabel="tokens of the request (log scale)", ylabel="error, %")
+    right.xaxis.set_major_formatter(at_axis)
     right.set_title(f"{labels[0]}: error against size", fontsize=11)
-    for axes in (left, right):
-        plain_axes(axes)
     off = [float(np.mean(np.abs(one))) if one else inf for one in errors]
-    entitle(
-        figure, f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average",
-        f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}",
-    )  # fmt: skip
-    return save(figure, path)
+    finding = f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average"
+    about = f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}"
+    return finished(figure, path, finding, about)
 
 
 def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, path: Path) -> Path:
@@ -92,9 +77,43 @@ def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, pat
         for row in range(len(labels)):
             table[row, column] = 100 * (sum(text.estimates[row] for text in chosen) / total - 1)
     figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2.3)
-    heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+.0f")
+    heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+z.0f")
     axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels)
     about = f"error in % of all tokens of a kind, against {tokenizer}; red: too low; blue: too high"
-    entitle(figure, "An estimator's error depends on what it counts", about)
-    return save(figure, path)
+    return finished(figure, path, "An estimator's error depends on what it counts", about)
+
+
+def plot_calibration(
+    points: Sequence[tuple[int, int, str]],
+    ratio: float,
+    path: Path,
+    chars_of: str = "a text",
+    tokens_are: str = "tokens, counted",
+) -> Path:
+    """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group.
+
+    `chars_of` and `tokens_are` say what a point is.
+    """
+    figure, (left, right) = new_figure(12.5, 5.5, columns=2)
+    chars, tokens = np.array([(c, t) for c, t, _ in points if c > 0 and t > 0], dtype=float).T
+    left.plot(chars, tokens, "o", color=COLORS[0], markersize=3, alpha=0.3, markeredgewidth=0)
+    ends = np.array([chars.min(), chars.max()])
+    fitted = f"characters / {ratio:.2f}, fitted"
+    for divisor, color, name in ((ratio, COLORS[1], fitted), (4.0, "#555555", "characters / 4")):
+        left.plot(ends, ends / divisor, color=color, linewidth=1.5, label=name)
+    left.legend(frameon=False, loc="upper left")
+    plain_axes(left, xscale="log", yscale="log", xlabel=f"characters of {chars_of}", ylabel=tokens_are)
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter(at_axis)
+    groups: dict[str, list[float]] = {}
+    for c, t, group in points:
+        if t >= 20:
+            groups.setdefault(group, []).append(c / t)
+    largest = sorted(groups.items(), key=lambda pair: -len(pair[1]))[:12][::-1]
+    if largest:
+        boxes(right, [its for _, its in largest], [f"{name} ({len(its)})" for name, its in largest])
+    right.axvline(4, color="#555555", linewidth=1, linestyle=":")
+    plain_axes(right, xlabel="characters per token (box: middle half, whiskers: 5 to 95 %)")
+    about = "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4"
+    return finished(figure, path, f"{ratio:.2f} characters a token fit these {len(chars):,} points", about)

@@ -12,7 +12,7 @@ from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
 from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, ranges_of, size, usd, weak
 from ctxsim.errors import agreed, many
-from ctxsim.report.sheet import Column, Sheet, cell, sheet
+from ctxsim.report.sheet import Column, Sheet, sheet
 
 WIDTH = 80
 
@@ -22,9 +22,10 @@ TRIED_NAMED = 4
 BILL = "ctxsim bill --by part"
 
 COLUMNS = (
-    Column("agent", "agent", left=True), Column("settings", "settings", left=True),
-    Column("amount", "of as-set", "the bill, or what else is compared, as a share of that with today's settings"),
-    Column("kept", "kept", "share of what later calls used from old results that requests still held"),
+    Column("settings", "settings", left=True, of=lambda one: told(one.settings, False)),
+    Column("amount", "of as-set", "the bill, or what else is compared, as a share of that with today's settings",
+           form="{:.1%}"),
+    Column("kept", "kept", "share of what later calls used from old results that requests still held", form="{:.1%}"),
     Column("sessions", "sessions", "number behind the figures"),
 )  # fmt: skip
 
@@ -64,14 +65,8 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
         share = one.share.value if one.share else None
         kept = one.take.kept.value if one.take.kept else None
         mine = [Tried(one.settings, share, kept, one.sessions)] if one.settings else []
-        rows += [
-            (
-                one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"),
-                each.sessions,
-            )
-            for each in (*mine, *one.tried)
-        ]  # fmt: skip
-    return sheet("tried", "Settings tried", COLUMNS, rows)
+        rows += [(one.agent, *(column.cell(each) for column in COLUMNS)) for each in (*mine, *one.tried)]
+    return sheet("tried", "Settings tried", (Column("agent", "agent", left=True), *COLUMNS), rows)
 
 
 def _wrapped(text: str) -> list[str]:
@@ -117,32 +112,16 @@ STEPS = (
 
 
 def _to_set(one: AgentAdvice) -> list[str]:
-    found: list[str] = []
-    for file, lines in one.lines.items():
-        found += [
-            *([""] if found else []),
-            f"Set in {file}:",
-            "",
-            *(f"    {line.rstrip()}" for line in _dedented(lines)),
-        ]
-    return found
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    return textwrap.dedent("\n".join(lines)).splitlines()
+    dedented = {file: textwrap.dedent("\n".join(lines)).splitlines() for file, lines in one.lines.items()}
+    return _spaced([[f"Set in {file}:", "", *(f"    {line.rstrip()}" for line in lines)]
+                    for file, lines in dedented.items()])  # fmt: skip
 
 
 def _saves(one: AgentAdvice) -> str:
-    return (
-        f"These sessions: {size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}, {_as_set(one)}"
-        f"{_change(one.share)}.{_again(one)}"
-    )
-
-
-def _again(one: AgentAdvice) -> str:
-    """What fetching again all that is lost would add; '' where nothing is lost or it isn't known."""
     added = one.take.usd_again if one.amount == "usd" else None
-    return f" Fetching all lost results again would add {usd(added)} USD." if added else ""
+    again = f" Fetching all lost results again would add {usd(added)} USD." if added else ""
+    sizes = f"{size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}"
+    return f"These sessions: {sizes}, {_as_set(one)}{_change(one.share)}.{again}"
 
 
 def _month(one: AgentAdvice) -> str:
@@ -152,9 +131,8 @@ def _month(one: AgentAdvice) -> str:
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since
     of = f", forecast from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
-    said = [
-        f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 % ranges)."
-    ]
+    instead = f"{usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)}"
+    said = [f"Next 30 days{of}: {instead} (90 % ranges)."]
     if (saves := one.prediction.saves) is not None:
         first, last = (percent(-end) for end in saves.ranges["90"][::-1])
         said.append(f"On the same draws of sessions: {percent(-saves.middle)} % ({first} to {last}).")
@@ -194,12 +172,8 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = (
-        f" {'With the defaults' if one.defaults else 'As set now'}: {kept_percent(one.now.kept.value)} %."
-        if one.now.kept
-        else ""
-    )
-    return _keeps(one.take) + now
+    now = "With the defaults" if one.defaults else "As set now"
+    return _keeps(one.take) + (f" {now}: {kept_percent(one.now.kept.value)} %." if one.now.kept else "")
 
 
 def _keeps(figures: Figures) -> str:
@@ -225,11 +199,8 @@ def _nothing(one: AgentAdvice) -> str:
     surely = "surely " if one.ahead or one.sampled else ""
     part = [each for each in one.tried if each.sessions < one.sessions]
     some = f" ({len(part)} on {_some(one, part)})" if part else ""
-    return (
-        f"Change nothing. None of {_settings(len(one.tried))} tried over {many(one.sessions, 'session(s)')}{some} "
-        f"{surely}saves more than {least} "
-        f"See what you pay for: {BILL}"
-    )
+    tried = f"None of {_settings(len(one.tried))} tried over {many(one.sessions, 'session(s)')}{some}"
+    return f"Change nothing. {tried} {surely}saves more than {least} See what you pay for: {BILL}"
 
 
 def _doubts(one: AgentAdvice) -> list[str]:
@@ -263,7 +234,7 @@ def _also(one: AgentAdvice) -> str:
         rest = len(tried) - len(best) - idle
         found += [f"Also tried{where}: {', '.join(best)}."] * bool(best)
         more = " more" * (named or bool(best))
-        found += [f"{_settings(rest, more)} {_were(rest)} tried{where}."] * bool(rest)
+        found += [f"{_settings(rest, more)} {'was' if rest == 1 else 'were'} tried{where}."] * bool(rest)
         found += [f"{_settings(idle, more)} tried{where} change{'s' * (idle == 1)} nothing."] * bool(idle)
         named = named or bool(best)
     return " ".join(found)
@@ -300,7 +271,3 @@ def _change(share: Share | None) -> str:
 
 def _settings(count: int, more: str = "") -> str:
     return agreed(f"{count}{more} setting(s)")
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"

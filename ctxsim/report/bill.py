@@ -1,8 +1,10 @@
 """The bill for people and programs: lines and tables. The first screen fits 80 columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
+
+import msgspec
 
 from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
@@ -28,13 +30,6 @@ CAUSE = {
     "other": "request(s) that missed the cache without a logged cause",
 }
 
-COLUMNS = (
-    Column("usd", "USD"), Column("head", "head", "share of USD for system prompt and tools", rank=1),
-    Column("results", "results", "for tool results", rank=2),
-    Column("assistant", "assistant", "for the model's texts and calls", rank=3),
-    Column("read_again", "read", "from the cache", rank=5), Column("new", "new", "the other input", rank=4),
-)  # fmt: skip
-
 
 def usd(value: float) -> str:
     """Return dollars for people: cents below a thousand."""
@@ -57,6 +52,30 @@ def group(part: str) -> str:
     return RESULTS if part.startswith(facts.RESULTS) else GROUPS.get(part, "")
 
 
+def _of(kind: str) -> Callable[[Sum], Cell]:
+    """The share of the dollars that the parts of a group have."""
+    return lambda one: _share(sum(held[3] for part, held in one.parts.items() if group(part) == kind), one.usd)
+
+
+COLUMNS = (
+    Column("usd", "USD", of=lambda one: Cell(None if one.unpriced == one.responses else one.usd,
+                                             usd(one.usd) if one.usd else "-")),
+    Column("head", "head", "share of USD for system prompt and tools", rank=1, of=_of(HEAD)),
+    Column("results", "results", "for tool results", rank=2, of=_of(RESULTS)),
+    Column("assistant", "assistant", "for the model's texts and calls", rank=3, of=_of(ANSWERS)),
+    Column("read_again", "read", "from the cache", rank=5, of=lambda one: _share(one.usd_read, one.usd)),
+    Column("new", "new", "the other input", rank=4, of=lambda one: _share(one.usd_new, one.usd)),
+)  # fmt: skip
+
+PROGRAM = (
+    Column("sessions", "sessions", of=lambda one: len(one.sessions)), Column("responses", "responses"),
+    Column("tokens_read", "tokens_read", of="read"), Column("tokens_written", "tokens_written", of="write"),
+    Column("tokens_uncached", "tokens_uncached", of="plain"), Column("tokens_output", "tokens_output", of="output"),
+    Column("usd_recorded", "usd_recorded"), Column("usd_listed", "usd_listed"), Column("unpriced", "unpriced"),
+)  # fmt: skip
+"""What programs get beside that."""
+
+
 def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:
     """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
@@ -68,11 +87,8 @@ def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple
     if total.usd_recorded and total.usd_listed:
         yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from tokens at list prices."
     elif total.usd:
-        yield (
-            "Dollars are as the logs state them."
-            if total.usd_recorded
-            else "Dollars are computed from recorded tokens at that day's list prices."
-        )
+        computed = "Dollars are computed from recorded tokens at that day's list prices."
+        yield "Dollars are as the logs state them." if total.usd_recorded else computed
     if total.unpriced:
         yield f"Dollars are missing for {total.unpriced:,} of {total.responses:,} responses: their price is unknown."
     if begun[0] >= 1_000:
@@ -134,15 +150,15 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
 def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
     """Return the rows of a grouping: for people with shares, `whole` with all figures and names."""
     rows = list(found.items())
-    shown, rest = (rows, []) if whole else (_worth(by, rows), [])
-    if not whole:
-        rest = [one for one in rows if one not in shown]
-    names = names_of(by, [name for name, _ in rows])
-    lines = [_row(name if whole else names[name], one, whole) for name, one in shown]
+    shown = rows if whole else _worth(by, rows)
+    rest = [one for one in rows if one not in shown]
+    names = {name: name for name in found} if whole else names_of(by, list(found))
+    named = [(names[name], one) for name, one in shown]
     if rest:
-        lines.append(_row(f"{len(rest):,} more", _added([one for _, one in rest]), whole))
-    columns = [Column(by, by, left=True), *COLUMNS, *(PROGRAM if whole else ())]
-    return sheet("bill", "", columns, lines)
+        named.append((f"{len(rest):,} more", _added([one for _, one in rest])))
+    columns = (*COLUMNS, *(PROGRAM if whole else ()))
+    lines = [(name, *(column.cell(one) for column in columns)) for name, one in named]
+    return sheet("bill", "", [Column(by, by, left=True), *columns], lines)
 
 
 def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
@@ -151,51 +167,26 @@ def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
     return rows[-SHOWN:] if by in ("day", "week") and rows[-1][0] != UNDATED else rows[:SHOWN]
 
 
-PROGRAM = tuple(
-    Column(name, name)
-    for name in ("sessions", "responses", "tokens_read", "tokens_written", "tokens_uncached", "tokens_output",
-                 "usd_recorded", "usd_listed", "unpriced")
-)  # fmt: skip
-
-
-def _row(name: str, one: Sum, whole: bool) -> tuple[object, ...]:
-    by: dict[str, float] = {}
-    for part, held in one.parts.items():
-        by[group(part)] = by.get(group(part), 0.0) + held[3]
-    known = one.usd
-    shares = [_share(by.get(name, 0.0), known) for name in (HEAD, RESULTS, ANSWERS)]
-    cost = Cell(None if one.unpriced == one.responses else known, usd(known) if known else "-")
-    row = (name, cost, *shares, _share(one.usd_read, known), _share(one.usd_new, known))
-    if not whole:
-        return row
-    return (*row, len(one.sessions), one.responses, one.read, one.write, one.plain, one.output, one.usd_recorded,
-            one.usd_listed, one.unpriced)  # fmt: skip
-
-
 def _added(sums: Sequence[Sum]) -> Sum:
+    """What several come to, but for their sessions."""
     found = Sum()
     for one in sums:
-        for name in ("responses", "read", "write", "plain", "output", "usd_recorded", "usd_listed", "usd_read",
-                     "usd_new", "unpriced"):  # fmt: skip
-            setattr(found, name, getattr(found, name) + getattr(one, name))
+        for name, value in msgspec.structs.asdict(one).items():
+            if isinstance(value, (int, float)):
+                setattr(found, name, getattr(found, name) + value)
         for part, held in one.parts.items():
-            known = found.parts.setdefault(part, [0, 0, 0, 0.0])
-            found.parts[part] = [a + b for a, b in zip(known, held, strict=True)]
+            found.parts[part] = [a + b for a, b in zip(found.parts.get(part, (0, 0, 0, 0.0)), held, strict=True)]
     return found
 
 
 def part_sheet(total: Sum, whole: bool) -> Sheet:
     """Return the parts of all requests, the dearest first, with what they had in each class."""
-    ordered = sorted(total.parts.items(), key=lambda pair: (-pair[1][3], -sum(pair[1][:3]), pair[0]))
-    shown = ordered if whole else ordered[: 2 * SHOWN]
-    lines = [
-        (part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd), *_classes(part, one))
-        for part, one in shown
-    ]  # fmt: skip
-    if len(ordered) > len(shown):
-        rest = [sum(one[n] for _, one in ordered[len(shown) :]) for n in range(4)]
-        lines.append((f"{len(ordered) - len(shown)} more", Cell(rest[3], usd(rest[3]) if total.usd else "-"),
-                      _share(rest[3], total.usd), *_classes("", rest)))  # fmt: skip
+    parts = sorted(total.parts.items(), key=lambda pair: (-pair[1][3], -sum(pair[1][:3]), pair[0]))
+    shown, rest = (parts, []) if whole else (parts[: 2 * SHOWN], [one for _, one in parts[2 * SHOWN :]])
+    if rest:
+        shown.append((f"{len(rest)} more", [sum(one[n] for one in rest) for n in range(4)]))
+    lines = [(part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd), *_classes(part, one))
+             for part, one in shown]  # fmt: skip
     columns = [
         Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all", "share of USD", rank=1),
         Column("tokens_read", "read again", "tokens from the cache", rank=4),
@@ -209,7 +200,7 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
 def _classes(part: str, one: Sequence[float]) -> list[Cell]:
     """A part's tokens by class: of a request, or of responses."""
     counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*one[:3], None]
-    return [Cell(count, "-" if count is None else tokens(count)) for count in counts]
+    return [cell(count, tokens) for count in counts]
 
 
 def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
@@ -229,11 +220,9 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
 
 def _range(one: Saving) -> str:
     low, high = one.month or (one.low, one.high)
-    return (
-        f"{round(low):,} to {round(high):,}"
-        if high >= 10
-        else " to ".join(f"{round(end, 2) + 0.0:,.2f}" for end in (low, high))
-    )
+    if high >= 10:
+        return f"{round(low):,} to {round(high):,}"
+    return " to ".join(f"{round(end, 2) + 0.0:,.2f}" for end in (low, high))
 
 
 def closing(found: Smaller) -> Iterator[str]:

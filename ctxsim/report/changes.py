@@ -3,12 +3,11 @@
 from collections import Counter as Frequencies
 from collections.abc import Callable, Sequence
 
-from ctxsim.answers.advice.comparison import COLUMNS as FIGURES_OF_RUNS
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import FIGURES, SHARE, Difference
 from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
-from ctxsim.report.style import compact, wrap_label
+from ctxsim.report.style import compact
 from ctxsim.results import Run
 
 UNITS = (
@@ -32,8 +31,7 @@ def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run,
     marks = []
     for pair in pairs:
         if not one:
-            name = _named(pair, before, after)
-            rows.append((Cell(name, wrap_label(name, WIDEST)), *[""] * (len(COLUMNS) - 1)))
+            rows.append((_named(pair, before, after), *[""] * (len(COLUMNS) - 1)))
             marks.append("head")
         for change in moved:
             if change.pair == pair:
@@ -92,8 +90,6 @@ COLUMNS = (
     Column("chance", "p", "of a sign-flip permutation test by session; none where fewer than 6 sessions differ"),
     Column("verdict", "", left=True),
 )  # fmt: skip
-
-WIDEST = max(map(len, FIGURES_OF_RUNS))
 
 LEAST_CHANCE = 0.001
 """Chances below it are told as such."""

@@ -8,7 +8,16 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.figure import entitle, for_paper, heat_map, is_for_paper, legend_below, new_figure, panels, save
+from ctxsim.report.figure import (
+    finished,
+    for_paper,
+    heat_map,
+    is_for_paper,
+    legend_below,
+    new_figure,
+    panels,
+    stacked_bars,
+)
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
@@ -22,6 +31,9 @@ HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", 
 
 CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
 
+INPUT = {"read": ("tokens_cache_read", "read from the cache"), "write": ("tokens_cache_write", "written"),
+         "uncached": ("tokens_uncached", "uncached")}  # fmt: skip
+"""The classes of input: column, and name."""
 
 OF_COMMAND = {
     "bench": ("token-growth", "estimates", "survival-tokens", "survival-dollars"),
@@ -30,7 +42,7 @@ OF_COMMAND = {
 """What the two commands draw, in this order; survival against tokens where no price is known."""
 
 
-BY_COLOR = ("estimates", "cache")
+BY_COLOR = ("estimates", "cache", "rounds")
 """Charts for a screen: they need colours, or more room than a paper's column has."""
 
 
@@ -80,30 +92,20 @@ def dollars(one: Picture, path: Path) -> Path:
     totals = pandas.Series({label: one.pooled.all[label].usd for label in bills}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.6 + 0.36 * len(totals))
     labels = [("▶ " if label == one.chosen else "") + wrap_label(one.run.shown(label), 44) for label in totals.index]
-    left = [0.0] * len(totals)
-    for name, color in CLASSES.items():
-        widths = [bills[label][name] for label in totals.index]
-        if any(widths):
-            hatch = {"hatch": HATCHES[name], "edgecolor": "white", "linewidth": 0} if is_for_paper() else {}
-            axes.barh(range(len(totals)), widths, left=left, color=color, label=name, height=0.7, **hatch)
-        left = [start + width for start, width in zip(left, widths, strict=True)]
+    widths = {name: [bills[label][name] for label in totals.index] for name in CLASSES}
+    styles = {name: {"color": color} | ({"hatch": HATCHES[name], "edgecolor": "white", "linewidth": 0}
+                                        if is_for_paper() else {}) for name, color in CLASSES.items()}  # fmt: skip
+    stacked_bars(axes, labels, {name: its for name, its in widths.items() if any(its)}, styles)
+    axes.tick_params(axis="y", labelsize=9)
     for row, (label, total) in enumerate(totals.items()):
         axes.text(total, row, f" {usd(total)}", va="center", fontsize=9,
                   fontweight="bold" if label == one.chosen else "normal")  # fmt: skip
-    axes.set_yticks(range(len(totals)), labels, fontsize=9)
-    axes.invert_yaxis()
-    axes.set_xlim(0, float(totals.max()) * 1.12)
-    axes.set_xlabel("USD (modelled), all transcripts with known prices together")
-    entitle(
-        figure,
-        one.headline,
-        f"{one.title}, {one.pooled.priced:,} of {one.many}: where the dollars go",
-        "▶: advised" if one.chosen else "",
-    )
-    plain_axes(axes)
+    plain_axes(axes, xlim=(0, float(totals.max()) * 1.12),
+               xlabel="USD (modelled), all transcripts with known prices together")  # fmt: skip
     axes.grid(axis="y", visible=False)
-    axes.figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9)
-    return save(figure, path)
+    legend_below(figure, axes, 5)
+    about = f"{one.title}, {one.pooled.priced:,} of {one.many}: where the dollars go"
+    return finished(figure, path, one.headline, about, one.mark)
 
 
 def bill(part: Any) -> dict[str, float]:
@@ -124,9 +126,8 @@ def by_age(one: Picture, path: Path) -> Path:
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
     left = len(one.labels) - len(labels)
     rest = f"; {left} that keep least left out" if left else ""
-    marks = f"kept, % of what was needed (counted), by age; darker is better{'; ▶: advised' * bool(one.chosen)}{rest}"
-    entitle(figure, one.headline, f"{one.title}, {one.many}", marks)
-    return save(figure, path)
+    marks = f"kept, % of what was needed (counted), by age; darker is better{one.mark and f'; {one.mark}'}{rest}"
+    return finished(figure, path, one.headline, f"{one.title}, {one.many}", marks)
 
 
 def cache(one: Picture, path: Path) -> Path:
@@ -135,29 +136,20 @@ def cache(one: Picture, path: Path) -> Path:
     calls = one.run.table("calls", transcript=[transcript])
     labels = [label for label in one.labels if (calls.policy == label).any()]
     figure, flat = panels(len(labels), 0.8, 2.1)
-    highest = float((calls.tokens_cache_read + calls.tokens_cache_write + calls.tokens_uncached).max()) * 1.05
+    highest = float(calls[[column for column, _ in INPUT.values()]].sum(axis=1).max()) * 1.05
     for label, axes in zip(labels, flat, strict=True):
         part = calls[calls.policy == label].sort_values("call")
         edges = np.append(part.call, part.call.iloc[-1] + 1) - 0.5
         bottom = np.zeros(len(part))
-        for name, column, color in (
-            ("read from the cache", "tokens_cache_read", CLASSES["read"]),
-            ("written", "tokens_cache_write", CLASSES["write"]),
-            ("uncached", "tokens_uncached", CLASSES["uncached"]),
-        ):
+        for name, (column, said) in INPUT.items():
             # One shape and not a bar for each call.
             top = bottom + part[column].to_numpy()
-            axes.stairs(top, edges, baseline=bottom, fill=True, color=color, snap=True, label=name)
+            axes.stairs(top, edges, baseline=bottom, fill=True, color=CLASSES[name], snap=True, label=said)
             bottom = top
         axes.set_title(one.marked(label), fontsize=9)
-        axes.set_ylim(0, highest)
         axes.yaxis.set_major_formatter(at_axis)
         axes.tick_params(labelsize=8)
-        plain_axes(axes)
+        plain_axes(axes, ylim=(0, highest))
     legend_below(figure, flat[0])
-    entitle(
-        figure,
-        one.headline,
-        f"{one.title}: {which(one)}; input tokens of each call (modelled)",
-    )
-    return save(figure, path)
+    about = f"{one.title}: {which(one)}; input tokens of each call (modelled)"
+    return finished(figure, path, one.headline, about, one.mark)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
+from ctxsim.answers.advice.intervals import bootstrap_mean
 from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
 from ctxsim.errors import many
-from ctxsim.report.sheet import Cell, Column, Sheet, cell
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of, text_of
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 
@@ -18,23 +18,45 @@ SOON = 10
 NAME = 26
 """Characters of a session's name."""
 
+
+def _of(kind: str) -> Callable[[CompactionRow], str]:
+    """What was kept of the needs of a kind, of how many."""
+
+    def text(row: CompactionRow) -> str:
+        kept, needed = getattr(row, f"kept_{kind}"), getattr(row, f"needed_{kind}")
+        return f"{'?' if kept is None else kept}/{needed}" if needed else "-"
+
+    return text
+
+
+def _usd(row: CompactionRow) -> float | None:
+    return None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
+
+
+def _reread(row: CompactionRow) -> str:
+    control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
+    return f"{row.reread_calls} ({control})"
+
+
 COLUMNS = (
-    Column("session", "session", left=True),
+    Column("session", "session", left=True, of=lambda row: f"{row.transcript} {row.compaction}"),
     Column("agent", "agent", left=True, rank=6),
-    Column("by", "by", "who started it", left=True, rank=5),
-    Column("call", "call"),
-    Column("filled", "filled", "share of the window", rank=4),
-    Column("before", "before", "recorded input before the compaction"),
-    Column("after", "after", "recorded input after the compaction"),
-    Column("summary", "summary", "tokens of the summary", rank=3),
+    Column("by", "by", "who started it", left=True, rank=5, of=lambda row: row.started_by or "?"),
+    Column("call", "call", form="{}"),
+    Column("filled", "filled", "share of the window", rank=4, form="{:.0%}", of="share"),
+    Column("before", "before", "recorded input before the compaction", form=compact, of="tokens_before"),
+    Column("after", "after", "recorded input after the compaction", form=compact, of="tokens_after"),
+    Column("summary", "summary", "tokens of the summary", rank=3, form=compact, of="tokens_summary"),
     Column("strict", "strict", "identifiers that later calls used and only the earlier history held: kept by the "
-           "summary / all. An agent rarely uses what it has forgotten; what it fetched again is counted below"),
-    Column("loose", "loose", "the same for quotations", rank=7),
-    Column("carried", "carried", "the same for identifiers that the agent had repeated", rank=8),
-    Column("reread", "reread", "repeated tool calls in the next ten calls (mean after calls without a compaction)"),
-    Column("usd", "USD", "modelled cost of the summary and of the broken cache"),
-    Column("payback", "pays at", "calls until that cost is saved", rank=2),
-    Column("calls", "calls", "calls that followed", rank=1),
+           "summary / all. An agent rarely uses what it has forgotten; what it fetched again is counted below",
+           of=_of("strict")),
+    Column("loose", "loose", "the same for quotations", rank=7, of=_of("loose")),
+    Column("carried", "carried", "the same for identifiers that the agent had repeated", rank=8, of=_of("carried")),
+    Column("reread", "reread", "repeated tool calls in the next ten calls (mean after calls without a compaction)",
+           of=_reread),
+    Column("usd", "USD", "modelled cost of the summary and of the broken cache", form="{:.2f}", of=_usd),
+    Column("payback", "pays at", "calls until that cost is saved", rank=2, form="{:.1f}", of="payback_calls"),
+    Column("calls", "calls", "calls that followed", rank=1, form="{}", of="calls_after"),
 )  # fmt: skip
 """Of the table of compactions."""
 
@@ -43,22 +65,12 @@ def compaction_sheet(rows: Sequence[CompactionRow]) -> Sheet:
     """Return a row for each compaction; of a long name the end says most."""
     cells = [(Cell(name, name if len(name) <= NAME else f"…{name[1 - NAME :]}"), *rest)
              for name, *rest in map(compaction_cells, rows)]  # fmt: skip
-    return Sheet("compactions", "", COLUMNS, tuple(cells))
+    return sheet("compactions", "", COLUMNS, cells)
 
 
 def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
     """Return what the table says of one compaction, in the order of `COLUMNS`."""
-    control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
-    usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
-    return (
-        f"{row.transcript} {row.compaction}", row.agent, row.started_by or "?", str(row.call),
-        "-" if row.share is None else f"{row.share:.0%}",
-        _tokens(row.tokens_before), _tokens(row.tokens_after), _tokens(row.tokens_summary),
-        _of(row.kept_strict, row.needed_strict), _of(row.kept_loose, row.needed_loose),
-        _of(row.kept_carried, row.needed_carried), f"{row.reread_calls} ({control})",
-        "-" if usd is None else f"{usd:.2f}", "-" if row.payback_calls is None else f"{row.payback_calls:.1f}",
-        str(row.calls_after),
-    )  # fmt: skip
+    return tuple(text_of(column.cell(row)) for column in COLUMNS)
 
 
 SHARES: tuple[tuple[str, str, str], ...] = (
@@ -77,23 +89,23 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
         sessions = len({row.root for row in members})
         yield f"{agent}: {many(len(members), 'compaction(s)')} in {many(sessions, 'session(s)')}"
         for name, kept, needed in SHARES:
-            found = shares(members, kept, needed)
-            if found:
-                pooled = sum(getattr(row, kept) for row, _ in found), sum(getattr(row, needed) for row, _ in found)
-                held, wanted = pooled
+            if found := shares(members, kept, needed):
+                held, wanted = (sum(getattr(row, name) for row, _ in found) for name in (kept, needed))
                 yield f"  kept of {name}: {_interval(found)}, mean of {len(found)}; {held:,} of {wanted:,} in all"
         # Ten calls against ten calls.
         compared = [row for row in members if row.control_reread_calls is not None and row.calls_after >= SOON]
         if compared:
-            yield (
-                f"  repeated tool calls within ten calls: {_mean(compared, lambda r: r.reread_calls)}; without a "
-                f"compaction {_mean(compared, lambda r: r.control_reread_calls or 0.0)}; difference "
-                f"{_mean(compared, lambda r: r.reread_calls - (r.control_reread_calls or 0.0))}"
-            )
-            yield (
-                f"  old identifiers used within ten calls: {_mean(compared, lambda r: r.needed_strict_soon)}; without "
-                f"a compaction {_mean(compared, lambda r: r.control_needed_strict or 0.0)}"
-            )
+            calls = _mean_of(compared, lambda r: r.reread_calls)
+            without = _mean_of(compared, lambda r: r.control_reread_calls or 0.0)
+            more = _mean_of(compared, lambda r: r.reread_calls - (r.control_reread_calls or 0.0))
+            yield f"  repeated tool calls within ten calls: {calls}; without a compaction {without}; difference {more}"
+            used = _mean_of(compared, lambda r: r.needed_strict_soon)
+            without = _mean_of(compared, lambda r: r.control_needed_strict or 0.0)
+            yield f"  old identifiers used within ten calls: {used}; without a compaction {without}"
+
+
+def _mean_of(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]) -> str:
+    return _mean([float(value(row)) for row in rows], rows, ".2f")
 
 
 def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
@@ -114,14 +126,15 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     for at, name in enumerate(("same call or file fetched again", "any later result shows it"), 1):
         lost, kept = (share(counts[kind][at], counts[kind][0], roots) for kind in KINDS)
         more = excess(counts["lost"][at], counts["lost"][0], counts["kept"][at], counts["kept"][0], roots)
-        yield f"{name:<31} {_rate(lost):>14} {_rate(kept):>14} {_rate(more, sign='+'):>17}"
+        yield f"{name:<31} {_span(lost, '.0%'):>14} {_span(kept, '.0%'):>14} {_span(more, '+.0%'):>17}"
 
 
 KINDS, NAMES = ("lost", "kept"), ("used", "fetched", "shown")
 
 
-def _rate(found: tuple[float, float, float] | None, sign: str = "") -> str:
-    return "-" if found is None else "{:{s}.0%} ({:{s}.0%}..{:{s}.0%})".format(*found, s=sign)
+def _span(found: tuple[float, float, float] | None, form: str) -> str:
+    """A figure and its interval."""
+    return "-" if found is None else "{:{form}} ({:{form}}..{:{form}})".format(*found, form=form)
 
 
 def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
@@ -136,14 +149,22 @@ def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
         yield f"identifiers kept by kind: {', '.join(parts)}"
 
 
+def _share(kept: str, needed: str) -> Callable[[Sequence[BesideRow]], str]:
+    return lambda members: _interval(shares(members, kept, needed))
+
+
 BESIDE = (
-    Column("policy", "policy", left=True),
-    Column("at", "at", "compaction: the agent went on from its summary; control: from the whole history", left=True),
-    Column("tokens_left", "tokens left", rank=2),
-    Column("over", "over", "share of cases in which the policy left more tokens than the agent", rank=1),
-    Column("strict", "identifiers"),
-    Column("carried", "own repeats too", rank=3),
-    Column("all", "of all", "share of every identifier in the request", rank=4),
+    Column("policy", "policy", left=True, of=lambda members: members[0].name),
+    Column("at", "at", "compaction: the agent went on from its summary; control: from the whole history", left=True,
+           of=lambda members: members[0].at),
+    Column("tokens_left", "tokens left", rank=2,
+           of=lambda members: sorted(row.tokens_left for row in members)[len(members) // 2]),
+    Column("over", "over", "share of cases in which the policy left more tokens than the agent", rank=1, form="{:.0%}",
+           of=lambda members: sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)),
+    Column("strict", "identifiers", of=_share("kept_strict", "needed_strict")),
+    Column("carried", "own repeats too", rank=3, of=_share("kept_carried", "needed_carried")),
+    Column("all", "of all", "share of every identifier in the request", rank=4,
+           of=lambda members: _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]),
 )  # fmt: skip
 
 
@@ -152,16 +173,9 @@ def beside_sheet(rows: Sequence[BesideRow]) -> Sheet:
     names = dict.fromkeys(row.name for row in rows)
     groups = [[row for row in rows if row.at == at and row.name == name] for at in ("compaction", "control")
               for name in names]  # fmt: skip
-    cells = []
-    for members in filter(None, groups):
-        left = sorted(row.tokens_left for row in members)[len(members) // 2]
-        over = sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)
-        kept = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
-        everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
-        cells.append((members[0].name, members[0].at, left, cell(over, "{:.0%}"), *kept, everything))
     title = "What policies that leave as many tokens as the agent keep for the next ten calls (mean, 95 % interval)"
     note = "clairvoyant: a summary that knows what will be used; recorded: the agent's own."
-    return Sheet("beside", title, BESIDE, tuple(cells), notes=(note,))
+    return sheet_of("beside", title, BESIDE, filter(None, groups), notes=(note,))
 
 
 def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float]]:
@@ -171,28 +185,10 @@ def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float
 
 
 def _interval(found: Sequence[tuple[Row, float]]) -> str:
+    return _mean([share for _, share in found], [row for row, _ in found], ".1%") if found else "-"
+
+
+def _mean(values: Sequence[float], rows: Sequence[Row], form: str) -> str:
     """The mean and its interval; of one session the mean alone."""
-    if not found:
-        return "-"
-    values = [share for _, share in found]
-    interval = bootstrap_mean(values, [row.root for row, _ in found])
-    return _told(interval, percent=True) if interval else f"{sum(values) / len(values):.1%}"
-
-
-def _mean(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]) -> str:
-    values = [float(value(row)) for row in rows]
     interval = bootstrap_mean(values, [row.root for row in rows])
-    return _told(interval, percent=False) if interval else f"{sum(values) / len(values):.2f}"
-
-
-def _told(interval: Interval, percent: bool) -> str:
-    mean, low, high = (f"{value:.1%}" if percent else f"{value:.2f}" for value in interval)
-    return f"{mean} ({low}..{high})"
-
-
-def _tokens(value: int | None) -> str:
-    return "-" if value is None else compact(value)
-
-
-def _of(kept: int | None, needed: int) -> str:
-    return f"{'?' if kept is None else kept}/{needed}" if needed else "-"
+    return _span(interval, form) if interval else f"{sum(values) / len(values):{form}}"

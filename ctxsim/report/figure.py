@@ -4,7 +4,7 @@ import io
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError
-from ctxsim.report.style import middle_cut
+from ctxsim.report.style import COLORS, middle_cut
 from ctxsim.results.files import replacing
 
 NOTEBOOK_DPI = 75
@@ -112,9 +112,30 @@ def heat_map(
     return inks
 
 
-def legend_below(figure: Any, axes: Any) -> None:
-    """Give a figure one legend, that of one of its panels."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+def stacked_bars(
+    axes: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]], styles: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Draw a row for each name, the first on top: the parts that each row has, by name, one behind the other."""
+    left = [0.0] * len(names)
+    for part, widths in parts.items():
+        axes.barh(range(len(names)), widths, 0.7, left=left, label=part, **styles[part])
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+
+
+def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) -> None:
+    """Draw a row for each name, the last on top: a box for the middle half, whiskers from 5 to 95 %."""
+    axes.boxplot(
+        values, orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95), tick_labels=names,
+        medianprops={"color": COLORS[1], "linewidth": 1.6},
+    )  # fmt: skip
+
+
+def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
+    """Give a figure one legend, that of one of its panels; for a paper above them: below marks are explained."""
+    of, place = axes.get_legend_handles_labels(), "upper" if is_for_paper() else "lower"
+    figure.legend(*of, loc=f"outside {place} center", ncols=columns, frameon=False, fontsize=9)
 
 
 FORMS = ("png", "svg", "pdf")
@@ -128,6 +149,11 @@ LETTERS_PER_INCH = 12
 
 PAPER_LETTERS = 72
 """Characters of a line of marks' meanings below a picture for a paper."""
+
+
+def told(marks: Mapping[str, bool]) -> str:
+    """Return what marks mean, of those that a figure has."""
+    return "; ".join(mark for mark, holds in marks.items() if holds)
 
 
 def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
@@ -146,6 +172,12 @@ def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
         figure.text(0.08 / width, top / height, "\n".join(lines), va="top", fontsize=size, fontweight=weight)
         top -= len(lines) * size * 1.3 / 72 + 0.04
     figure.get_layout_engine().set(rect=(0, 0, 1, (top - 0.04) / height))
+
+
+def finished(figure: Any, path: Path, finding: str, about: str, marks: str = "") -> Path:
+    """Give a figure its headline, write it and return its path: `entitle`, then `save`."""
+    entitle(figure, finding, about, marks)
+    return save(figure, path)
 
 
 def _fit_paper(figure: Any) -> None:
@@ -169,14 +201,11 @@ def save(figure: Any, path: Path) -> Path:
         raise InputError(path, f"is no picture that can be written; name a file that ends in .{', .'.join(FORMS)}")
     if is_for_paper():
         _fit_paper(figure)
+    # No file says when, or by which version, it was drawn.
+    metadata = {{"png": "Software", "svg": "Date", "pdf": "CreationDate"}[form]: None}
+    level = {"pil_kwargs": {"compress_level": PNG_LEVEL}} if form == "png" else {}
     with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
         # Names of others may hold what no font has a sign for: a box stands there.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        png: dict[str, Any] = {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": PNG_LEVEL}}
-        figure.savefig(
-            temporary,
-            dpi=150,
-            format=form,
-            **(png if form == "png" else {"metadata": {"CreationDate" if form == "pdf" else "Date": None}}),
-        )
+        figure.savefig(temporary, dpi=150, format=form, metadata=metadata, **level)
     return path

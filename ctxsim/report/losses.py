@@ -1,5 +1,6 @@
 """What was lost, as tables: by age, depth, tool and form, and of planted facts."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,14 +93,13 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
     if not len(needles):
         return []
     facts = needles[needles.kind != "rule"]
-    ages = sorted(facts.age.unique())
-    rows = []
-    for label in run.labels:
-        mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
-        row = {"policy": run.shown(label)}
-        row["rules"] = share(rules.kept)
-        row["facts"] = f"{mine.kept.mean():.0%}"
-        row |= {depth: f"{mine[mine.depth == depth].kept.mean():.0%}" for depth in ("head", "middle", "tail")}
-        row |= {f"age {age}": f"{mine[mine.age == age].kept.mean():.0%}" for age in ages}
-        rows.append(row)
-    return rows
+    groups = {"rules": needles[needles.kind == "rule"], "facts": facts}
+    groups |= {depth: facts[facts.depth == depth] for depth in ("head", "middle", "tail")}
+    groups |= {f"age {age}": facts[facts.age == age] for age in sorted(facts.age.unique())}
+    return kept_rows(run, run.labels, groups)
+
+
+def kept_rows(run: Run, labels: Sequence[str], groups: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return a row for each policy: which share it kept of each group of planted facts."""
+    return [{"policy": run.shown(label)} | {name: share(group[group.policy == label].kept)
+                                            for name, group in groups.items()} for label in labels]  # fmt: skip

@@ -5,7 +5,7 @@ import hashlib
 import html
 import lzma
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
-from ctxsim.answers.advice.figures import Share
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.verdict import kept_percent, usd, verdict
 from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
@@ -59,15 +59,13 @@ def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = 
     text = msgspec.json.encode(page_data(run, goal, chosen, said), enc_hook=lambda number: number.item()).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    parts = "\n".join(
-        f'<script type="text/plain" id="part-{n}">{part}</script>' for n, part in enumerate(packed(run, chosen))
-    )
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in (library, script)
-    )
-    filled = {"HASHES": hashes, "TITLE": html.escape(title_of(run)), "CSS": style, "PLOTLY": library, "JS": script}
+    parts = [f'<script type="text/plain" id="part-{n}">{part}</script>' for n, part in enumerate(packed(run, chosen))]
+    digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (library, script)]
+    filled = {
+        "HASHES": " ".join(f"'sha256-{digest}'" for digest in digests), "TITLE": html.escape(title_of(run)),
+        "CSS": style, "PLOTLY": library, "JS": script, "DATA": text, "PARTS": "\n".join(parts),
+    }  # fmt: skip
     # All in one go: what looks like a mark in a name or in the data is only that.
-    filled |= {"DATA": text, "PARTS": parts}
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
@@ -90,11 +88,10 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     columns, rows = _overview(one)
     groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
-    calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": one.title,
-        "about": f"{many(count, 'transcript(s)')}, {calls:,} calls, {len(labels)} policies. "
+        "about": f"{many(count, 'transcript(s)')}, {run.calls:,} calls, {many(len(labels), 'policy(s)')}. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
         "card": [] if several else _card(one.advice),
@@ -105,13 +102,8 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "Click a heading to sort, a policy to look at it.",
         "made": f"References found by {', '.join(run.info.detectors)}. {providers}",
         "policies": [
-            {
-                "label": label,
-                "shown": run.shown(label),
-                "name": one.name(label),
-                "bound": one.bound(label),
-                "color": [COLORS[at], DARK_COLORS[at]] if (at := one.colors.get(label)) is not None else None,
-            }
+            {"label": label, "shown": run.shown(label), "name": one.name(label), "bound": one.bound(label),
+             "color": [COLORS[at], DARK_COLORS[at]] if (at := one.colors.get(label)) is not None else None}
             for label in labels
         ],
         "start": first if one.chosen is None or one.chosen == one.pooled.nothing else number[one.chosen],
@@ -122,18 +114,10 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
         "age": {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]},
         "compactions": _compactions(run),
-        "transcripts": _listed(run, chosen),
+        "transcripts": [{"name": name, "calls": int(row.calls), "tokens": int(row.tokens_full_sum)}
+                        for name, row in run.of(labels[0]).set_index("transcript").loc[list(chosen)].iterrows()],
         "more": count - len(chosen),
     }  # fmt: skip
-
-
-def _listed(run: Run, chosen: Sequence[str]) -> list[dict[str, Any]]:
-    """What is said of each transcript in the list of them: its name, calls and tokens."""
-    rows = run.of(run.labels[0]).set_index("transcript").loc[list(chosen)]
-    return [
-        {"name": name, "calls": int(calls), "tokens": int(tokens)}
-        for name, calls, tokens in zip(rows.index, rows.calls, rows.tokens_full_sum, strict=True)
-    ]
 
 
 def _card(advice: Advice | None) -> list[list[str]]:
@@ -141,16 +125,15 @@ def _card(advice: Advice | None) -> list[list[str]]:
     if advice is None or advice.nothing is None:
         return []
     take, nothing = advice.take, advice.nothing
-    found = []
-    if take.usd is not None and nothing.usd is not None:
-        found.append(["bill, USD", usd(take.usd), usd(nothing.usd)])
-    found.append(["tokens sent", compact(take.tokens), compact(nothing.tokens)])
-    found.append(["largest request", compact(take.peak), compact(nothing.peak)])
-    kept = [f"{kept_percent(figures.kept.value)}%" for figures in (take, nothing) if figures.kept]
-    if len(kept) == 2:
-        found.append(["kept", *kept])
-    found.append(["calls refused", f"{take.refused:,}", f"{nothing.refused:,}"])
-    return found
+    rows: dict[str, Callable[[Figures], str | None]] = {
+        "bill, USD": lambda one: None if one.usd is None else usd(one.usd),
+        "tokens sent": lambda one: compact(one.tokens),
+        "largest request": lambda one: compact(one.peak),
+        "kept": lambda one: f"{kept_percent(one.kept.value)}%" if one.kept else None,
+        "calls refused": lambda one: f"{one.refused:,}",
+    }
+    found = [(what, of(take), of(nothing)) for what, of in rows.items()]
+    return [[what, now, then] for what, now, then in found if now is not None and then is not None]
 
 
 def _provider(values: dict[str, Any]) -> str:
@@ -161,12 +144,9 @@ def _provider(values: dict[str, Any]) -> str:
 def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
     """The table: each cell as (sort key, text)."""
     table = policy_sheet(one.run, one.pooled, one.run.labels, COLUMNS)
-    rows = []
-    for n, row in enumerate(table.rows):
-        cells = [(_key(cell), text_of(cell)) for cell in row]
-        rows.append({"policy": n, "cells": cells, "bad": table.marks[n] == "bad"})
-    described = [{"title": column.heading, "about": column.about} for column in table.columns]
-    return described, rows
+    rows = [{"policy": n, "cells": [(_key(cell), text_of(cell)) for cell in row], "bad": table.marks[n] == "bad"}
+            for n, row in enumerate(table.rows)]  # fmt: skip
+    return [{"title": column.heading, "about": column.about} for column in table.columns], rows
 
 
 def _key(cell: Cell) -> Any:
@@ -183,17 +163,10 @@ def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, 
     return {
         "title": f"{'dollars (modelled)' if dollars else 'input tokens (counted)'}, % of keep-all's",
         "points": [
-            {
-                "policy": number[point.policy],
-                "x": 100 * point.amount.value,
-                "y": 100 * point.kept.value,
-                "reach": _reach(point.amount),
-                "kept": _reach(point.kept),
-                "beaten": point.policy in beaten,
-                "refused": point.rejected,
-            }
-            for point in found
-            if point.kept is not None
+            {"policy": number[point.policy], "x": 100 * point.amount.value, "y": 100 * point.kept.value,
+             "reach": _reach(point.amount), "kept": _reach(point.kept), "beaten": point.policy in beaten,
+             "refused": point.rejected}
+            for point in found if point.kept is not None
         ],
         "joined": [[number[point.policy] for point in line] for line in joined(found)],
         "lines": [{"x": line.x, "y": line.y, "dash": line.dash, "name": line.name}

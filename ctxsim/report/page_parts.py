@@ -2,7 +2,10 @@
 
 import base64
 import zlib
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -70,21 +73,8 @@ def _room(run: Run, chosen: Sequence[str]) -> int:
 
 def longest(lengths: npt.NDArray[np.int64], budget: int) -> int:
     """Return how long texts of these lengths may be, cut all alike, so that together they keep to a budget."""
-    low, high = 0, int(lengths.max(initial=0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if np.minimum(lengths, middle).sum() <= budget else (low, middle - 1)
-    return low
-
-
-class _Strings:
-    """Each different string once; calling it gives a string's number."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+    most = int(lengths.max(initial=0))
+    return bisect(range(1, most + 1), budget, key=lambda length: int(np.minimum(lengths, length).sum()))
 
 
 KEYS = ("transcript", "policy")
@@ -107,7 +97,8 @@ def _parts(run: Run, names: Sequence[str], room: int, provider: dict[str, int]) 
         )
     )  # fmt: skip
     for name in names:
-        strings = _Strings()
+        # Each different string once, by its number.
+        strings: dict[str, int] = defaultdict(count().__next__)
         edits = {n: _edits(rows, room, strings) for n, rows in _under(number, events, name)}
         yield {
             "limits": limits(run.info.providers[int(provider[name])], run.info.limits),
@@ -122,7 +113,7 @@ def _parts(run: Run, names: Sequence[str], room: int, provider: dict[str, int]) 
             "edits": {n: found[:MOST_EDITS] for n, found in edits.items()},
             "more": {n: len(found) - MOST_EDITS for n, found in edits.items() if len(found) > MOST_EDITS},
             "lost": dict(_under(number, lost, name)),
-            "strings": list(strings.numbers),
+            "strings": list(strings),
         }  # fmt: skip
 
 
@@ -144,13 +135,13 @@ def _under(number: dict[str, int], found: dict[tuple[str, ...], Rows], name: str
     return ((n, found[name, label]) for label, n in number.items() if (name, label) in found)
 
 
-def _edits(rows: Rows, room: int, strings: _Strings) -> list[list[int]]:
+def _edits(rows: Rows, room: int, strings: dict[str, int]) -> list[list[int]]:
     """Each edit, and through which call it was made again and again: some policies edit every request anew."""
     found: list[list[int]] = []
     latest: dict[int, list[int]] = {}
     for call, moment, item, action, before, after, reason, sources, text in rows:
-        what = [strings(moment), item, strings(action), before, after]
-        why = [strings(reason), strings(sources), strings(text[:room])]
+        what = [strings[moment], item, strings[action], before, after]
+        why = [strings[reason], strings[sources], strings[text[:room]]]
         last = latest.get(item)
         if last and last[1:6] == what and last[7:9] == why[1:] and last[9] == call - 1:
             last[9] = call

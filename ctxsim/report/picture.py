@@ -51,6 +51,11 @@ class Picture(msgspec.Struct, frozen=True):
         return ("▶ " if label == self.chosen else "") + self.name(label) + (BOUND if self.bound(label) else "")
 
     @property
+    def mark(self) -> str:
+        """What the mark at a name means, where one has it."""
+        return "▶: advised" if self.chosen else ""
+
+    @property
     def headline(self) -> str:
         """The answer of the run in one sentence: the first line of its verdict."""
         return verdict(self.advice, self.run.info.shown)[0]

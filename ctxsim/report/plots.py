@@ -12,7 +12,7 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import entitle, is_for_paper, load_matplotlib, new_figure, save
+from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 16
 """Names that find room beside the lines."""
+
+LIMIT_GAP = 0.035
+"""Of the axis' height: limits that are nearer to each other share a text."""
+
+OWN_COLOR = "#555555"
+"""A policy's own limit."""
 
 MOST_OFF = 10
 """Times that an estimate is off where the picture's axis ends: what is farther off is a triangle there."""
@@ -132,28 +138,49 @@ def _growth(
             note = f"  × call {number[first]}: {compact(sent[first])}"
         name = f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if label in bounds else ''}"
         ends.setdefault((float(sent[-1]), color, note), []).append(name)
-    top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
-    for limit, name in limits:
-        if limit <= top * 1.5:
-            top = max(top, limit * 1.06)
-            color = LIMIT_COLOR if name.startswith(("window", "rate limit")) else "#555555"
-            axes.axhline(limit, color=color, linewidth=1, linestyle=":", zorder=1)
-            # A paper's column has room for the first words alone.
-            said = f"{re.split(' per | less ', name)[0]}: {compact(limit)}" if is_for_paper() else f"{name}: {limit:,}"
-            text = axes.text(1, limit, f" {said}", color=color, va="bottom", fontsize=9, zorder=6)
-            text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
-    axes.set_ylim(0, top)
-    axes.set_xlim(1 - 0.02 * last, last)
+    top = _draw_limits(axes, limits, max(1.0, float(calls.tokens_sent.max()) * 1.08))
+    axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
     named, unnamed = thinned([(_together(names) + note, last, end, color)
                               for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
     direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(at_axis)
-    axes.set_xlabel("call")
-    axes.set_ylabel("input tokens sent (counted)")
-    plain_axes(axes)
+    plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
     return unnamed
+
+
+def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> float:
+    """Draw what is in reach of the axis' end, and return that end."""
+    near: list[list[tuple[int, str]]] = []
+    for limit, name in sorted(limits):
+        if limit <= top * 1.5:
+            top = max(top, limit * 1.06)
+            color = _limit_color(name)
+            axes.axhline(limit, color=color, linewidth=1, linestyle=":", zorder=1)
+            if not near or limit - near[-1][-1][0] > LIMIT_GAP * top:
+                near.append([])
+            near[-1].append((limit, name))
+    for those in near:
+        color = min((_limit_color(name) for _, name in those), key=(LIMIT_COLOR, OWN_COLOR).index)
+        text = axes.text(1, those[-1][0], f" {_named_limits(those)}", color=color, va="bottom", fontsize=9, zorder=6)
+        text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
+    return top
+
+
+def _limit_color(name: str) -> str:
+    return LIMIT_COLOR if name.startswith(("window", "rate limit")) else OWN_COLOR
+
+
+def _named_limits(those: Sequence[tuple[int, str]]) -> str:
+    """Limits whose names would overprint each other as one text: `window: 50,000; budget: 48,000 to 50,000`."""
+    by_name: dict[str, list[int]] = {}
+    for limit, name in those[::-1]:
+        # A paper's column has room for the first words alone.
+        by_name.setdefault(re.split(" per | less ", name)[0] if is_for_paper() else name, []).insert(0, limit)
+    form = compact if is_for_paper() else "{:,}".format
+    return "; ".join(f"{name}: {' to '.join(dict.fromkeys(map(form, (found[0], found[-1]))))}"
+                     for name, found in by_name.items())  # fmt: skip
 
 
 def _together(names: Sequence[str]) -> str:
@@ -221,26 +248,23 @@ def estimates(one: Picture, path: Path) -> Path:
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
             axes.plot([], [], shape, color=color, label=rest)
     reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
-    axes.set_yscale("log")
-    axes.set_ylim(1 / reach, reach)
-    axes.set_yticks([tick for tick in RATIOS if 1 / reach <= tick <= reach])
+    axes.set(yscale="log", ylim=(1 / reach, reach), yticks=[tick for tick in RATIOS if 1 / reach <= tick <= reach])
     axes.set_yticks([], minor=True)
     if len(calls):
         axes.set_xscale("log")
     axes.xaxis.set_major_formatter(at_axis)
+    # As far below as those of whole decades, whose ticks are longer.
+    axes.tick_params(axis="x", which="minor", pad=5)
     # Over many decades there is room for the whole ones only.
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
-    axes.set_xlabel(f"input tokens of the request, counted by {counted_by(list(run.info.tokenizers))} (log scale)")
-    axes.set_ylabel("estimate / count (log scale)\n← refused calls      context cut too early →")
-    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
-    entitle(
-        figure,
-        f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request",
-        f"{one.title}, {one.many}; a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times",
-    )
-    plain_axes(axes)
+    counted = f"counted by {counted_by(list(run.info.tokenizers))}"
+    plain_axes(axes, xlabel=f"input tokens of the request, {counted} (log scale)",
+               ylabel="estimate / count (log scale)\n← refused calls      context cut too early →")  # fmt: skip
     if len(off):
-        figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    return save(figure, path)
+        legend_below(figure, axes, 4)
+    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
+    finding = f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request"
+    marks = f"a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times"
+    return finished(figure, path, finding, f"{one.title}, {one.many}; {marks}")

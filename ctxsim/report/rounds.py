@@ -1,10 +1,11 @@
 """Facts that are looked for again and again: what each round of compactions leaves of them, as tables and curves."""
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.figure import entitle, legend_below, panels, save
-from ctxsim.report.losses import share
+from ctxsim.report.figure import finished, legend_below, panels
+from ctxsim.report.losses import kept_rows
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
@@ -34,15 +35,10 @@ def in_rounds(run: Run) -> Any:
 
 def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     """Return which share each policy kept: by round, and when all was told by when it had been told."""
-    rows = []
-    for label in run.info.policies:
-        mine = needles[needles.policy == label]
-        row = {"policy": run.shown(label)}
-        told, rounds = mine[mine["round"] == 0], set(mine["round"])
-        row |= {f"rd {n}" if n else "told": share(mine[mine["round"] == n].kept) for n in SHOWN if n in rounds}
-        row |= {f"{part}": share(told[told.depth == part].kept) for part in _in_order(told, "depth")}
-        rows.append(row)
-    return rows
+    by_round = dict(iter(needles.groupby("round")))
+    groups = {f"rd {n}" if n else "told": by_round[n] for n in SHOWN if n in by_round}
+    groups |= {part: by_round[0][by_round[0].depth == part] for part in _in_order(needles, "depth")}
+    return kept_rows(run, run.info.policies, groups)
 
 
 def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
@@ -50,13 +46,13 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     stale: only what they had replaced was left.
     """
     last = needles[needles["round"] == needles["round"].max()]
-    kinds, stale = sorted(set(last.kind)), last.groupby("policy").stale.sum()
-    return [
-        {"policy": run.shown(label)}
-        | {kind: share(last[(last.policy == label) & (last.kind == kind)].kept) for kind in kinds}
-        | ({"stale": f"{stale[label]:,}"} if stale.any() else {})
-        for label in run.info.policies
-    ]
+    rows, stale = (
+        kept_rows(run, run.info.policies, dict(iter(last.groupby("kind")))),
+        last.groupby("policy").stale.sum(),
+    )
+    for row, label in zip(rows, run.info.policies, strict=True):
+        row |= {"stale": f"{stale[label]:,}"} if stale.any() else {}
+    return rows
 
 
 def curves(one: Picture, path: Path) -> Path:
@@ -71,27 +67,26 @@ def curves(one: Picture, path: Path) -> Path:
     best = max(used, key=lambda label: float(last[label]))
     for (column, value), panel in zip(shown, flat, strict=True):
         part = needles[needles[column] == value]
+        # Those of one colour differ by their dashes.
+        dashes = {color: cycle(("-", "--", ":", "-.")) for color in map(one.color, policies)}
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
             # Equal curves lie side by side, not on top of each other.
             offset = 0.0 if one.bound(label) else APART * (number - (len(policies) - 1) / 2)
-            panel.plot(kept.index, kept + offset, color=one.color(label), linewidth=1.5, label=one.marked(label))
+            color = one.color(label)
+            panel.plot(kept.index, kept + offset, color=color, linestyle=next(dashes[color]), linewidth=1.5,
+                       label=one.marked(label))  # fmt: skip
         told = f"told: {value}" if column == "depth" else value
         panel.set_title(f"{told} ({part.needle.nunique()} facts)", fontsize=10)
-        panel.set_ylim(-6, 106)
-        panel.set_xlim(0, int(needles["round"].max()))
-        plain_axes(panel)
+        plain_axes(panel, xlim=(0, int(needles["round"].max())), ylim=(-6, 106))
     for panel in flat[-3:]:
         panel.set_xlabel("round of other work")
     for panel in flat[::3]:
         panel.set_ylabel("kept, %")
-    entitle(
-        figure,
-        f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all",
-        f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart",
-    )
     legend_below(figure, flat[0])
-    return save(figure, path)
+    finding = f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all"
+    about = f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart"
+    return finished(figure, path, finding, about, one.mark)
 
 
 def _in_order(needles: Any, column: str) -> list[str]:

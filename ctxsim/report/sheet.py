@@ -1,4 +1,4 @@
-"""A table as values with their texts, and its forms: for a terminal of any width, as JSON, CSV and Markdown."""
+"""A table as values with their texts, and its forms as JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.style import wrap_label
 
 Form = Literal["table", "json", "csv", "md"]
 
@@ -20,18 +19,6 @@ FORMS: tuple[str, ...] = get_args(Form)
 
 SCHEMA = 1
 """Of the JSON that every command prints; docs/output.md says what is in it."""
-
-LEAST_NAME = 20
-"""Characters that the first column keeps before another column drops out."""
-
-GAP = 2
-"""Characters beside each column."""
-
-EDGES = 1
-"""Characters left of all columns."""
-
-LEAST_TEXT = 36
-"""Characters that a column of longer texts takes at least; where no more are left its texts wrap."""
 
 
 class Cell(NamedTuple):
@@ -41,14 +28,21 @@ class Cell(NamedTuple):
     text: str
 
 
-def cell(value: Any, form: str = "{:,}") -> Cell:
+Written = str | Callable[[Any], str]
+"""How a value is written: a format or a function."""
+
+
+def cell(value: Any, form: Written = "{:,}") -> Cell:
     """Return a cell with a value in this form; a dash where it isn't known."""
-    return Cell(value, "-" if value is None else form.format(value))
+    return Cell(value, "-" if value is None else form(value) if callable(form) else form.format(value))
 
 
 class Column(msgspec.Struct, frozen=True):
     """A column: its name in files and options, its heading, what it means. The larger `rank`, the sooner it leaves a
     terminal that is too narrow; 0 never does.
+
+    In a table of objects, `of` is the field, or the function of an object, that gives its cell: its name if it says
+    nothing. `form` is that of values, `kind` the kind of number.
     """
 
     name: str
@@ -56,10 +50,20 @@ class Column(msgspec.Struct, frozen=True):
     about: str = ""
     left: bool = False
     rank: int = 0
+    form: Written = ""
+    of: str | Callable[[Any], Any] = ""
+    kind: str = ""
+
+    def cell(self, one: Any) -> Any:
+        """Return what it shows of an object."""
+        value = self.of(one) if callable(self.of) else getattr(one, self.of or self.name)
+        return cell(value, self.form) if self.form else value
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: head, bad or dim."""
+    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: chosen, bad or dim.
+    A row marked `head` has a text alone, the name of those below it.
+    """
 
     name: str
     title: str
@@ -80,6 +84,11 @@ def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence
     """Return a sheet of plain columns: a name alone is its heading, the first one stands to the left."""
     made = [Column(one, one, left=not n) if isinstance(one, str) else one for n, one in enumerate(columns)]
     return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
+
+
+def sheet_of(name: str, title: str, columns: Sequence[Column], objects: Iterable[Any], **more: Any) -> Sheet:
+    """Return a sheet with a row for each object, made by its columns."""
+    return sheet(name, title, columns, [[column.cell(one) for column in columns] for one in objects], **more)
 
 
 def legend(columns: Sequence[Column]) -> str:
@@ -103,6 +112,11 @@ def text_of(one: Any) -> str:
 def value_of(one: Any) -> Any:
     """Return what programs see of a cell."""
     return one.value if isinstance(one, Cell) else one
+
+
+def marked(one: Sheet) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Return a sheet's rows, each with its mark."""
+    return zip(one.rows, one.marks or [""] * len(one.rows), strict=True)
 
 
 def text_rows(one: Sheet) -> list[dict[str, str]]:
@@ -161,9 +175,9 @@ def as_markdown(one: Sheet) -> str:
         "| " + " | ".join(column.heading for column in one.columns) + " |",
         "|" + "|".join("---" if column.left else "--:" for column in one.columns) + "|",
     ]
-    for row in one.rows:
+    for row, mark in marked(one):
         texts = [text_of(cell).replace("\n", " ") for cell in row]
-        if one.columns[0].name == "policy":
+        if one.columns[0].name == "policy" or mark == "head":
             label = texts[0].removesuffix(BOUND)
             texts[0] = in_backticks(label) + (BOUND if label != texts[0] else "")
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |")
@@ -179,7 +193,10 @@ _LATEX = {
 def as_latex(one: Sheet) -> str:
     """Return a table as a LaTeX `table` with its title as the caption; notes follow the rows, a paragraph each."""
     rows = [" & ".join(_escaped(column.heading) for column in one.columns) + r" \\ \hline"]
-    rows += [" & ".join(_escaped(text_of(cell)) for cell in row) + r" \\" for row in one.rows]
+    for row, mark in marked(one):
+        texts = [_escaped(text_of(cell)) for cell in row]
+        across = f"\\multicolumn{{{len(texts)}}}{{l}}{{{texts[0]}}}"
+        rows.append((across if mark == "head" else " & ".join(texts)) + r" \\")
     columns = "".join("l" if column.left else "r" for column in one.columns)
     caption = f"\\caption{{{_escaped(one.title)}}}"
     table = [
@@ -208,62 +225,3 @@ def in_backticks(text: str) -> str:
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{space}{text}{space}{fence}"
-
-
-def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
-    """Return the sheet with what fits into a width, and the columns that left."""
-    left: list[Column] = []
-    while True:
-        others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
-        leaving = max(one.columns[1:], key=lambda column: column.rank, default=None)
-        if width - others >= min(LEAST_NAME, _widths(one)[0]) or leaving is None or not leaving.rank:
-            return one, left
-        left.append(leaving)
-        one = one.only([column.name for column in one.columns if column is not leaving])
-
-
-def blocks(one: Sheet, width: int) -> list[Sheet]:
-    """Return the sheet as tables that fit into a width, below each other, each with the first column."""
-    widths = _widths(one)
-    first = min(widths[0], LEAST_NAME)
-    parts: list[list[str]] = [[]]
-    room = width - first - GAP - EDGES
-    for column, needs in zip(one.columns[1:], widths[1:], strict=True):
-        if parts[-1] and room < needs + GAP:
-            parts.append([])
-            room = width - first - GAP - EDGES
-        parts[-1].append(column.name)
-        room -= needs + GAP
-    return [one.only(names) for names in parts]
-
-
-def _widths(one: Sheet) -> list[int]:
-    """What each column takes, a column of texts at least."""
-    found = [
-        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
-        for n, column in enumerate(one.columns)
-    ]
-    return [min(width, LEAST_TEXT) if n and one.columns[n].left else width for n, width in enumerate(found)]
-
-
-def rich_table(one: Sheet, width: int) -> Any:
-    """Return a table for a terminal of this width: long names wrap, what is bad is red, what matters less dim."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), width=None)
-    widths = _widths(one)
-    room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
-    for n, column in enumerate(one.columns):
-        # A name that can't be broken anywhere is folded, and texts wrap; figures stay whole.
-        text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
-        how = text if n else {"max_width": room, "overflow": "fold"}
-        table.add_column(Text(column.heading), justify="left" if column.left else "right", **how)
-    styles = {"head": "bold", "bad": "red", "dim": "dim", "chosen": "bold green"}
-    for n, row in enumerate(one.rows):
-        texts = [text_of(cell) for cell in row]
-        texts[0] = wrap_label(texts[0], room)
-        mark = one.marks[n] if one.marks else ""
-        table.add_row(*(Text(text) for text in texts), style=styles.get(mark, ""))
-    return table

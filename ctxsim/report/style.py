@@ -118,8 +118,9 @@ def spread(positions: list[float], gap: float, low: float = -inf, high: float = 
     return moved
 
 
-def plain_axes(axes: Any) -> None:
-    """Thin grid, no box."""
+def plain_axes(axes: Any, **properties: Any) -> None:
+    """Thin grid, no box; `properties` are those that `Axes.set` takes: labels, limits, scales."""
+    axes.set(**properties)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)

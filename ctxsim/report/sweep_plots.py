@@ -11,7 +11,7 @@ import numpy as np
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.settings import Grid, grids
-from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save
+from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save, told
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes, short_number
 
@@ -87,10 +87,8 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
         for axes, share, name in ((row[0], _amount, amount), (row[1], _kept, "kept, % of what later calls used")):
             _curve(one, axes, labels, [share(one, label) for label in labels])
             axes.set_xticks(range(len(labels)), [short_number(value) for value in grid.values[0]])
-            axes.set_xlabel(f"{grid.name}: {grid.varied[0]}")
-            axes.set_ylabel(name)
-            plain_axes(axes)
-    entitle(figure, one.headline, _about(one, "blue", drawn, len(flat)))
+            plain_axes(axes, xlabel=f"{grid.name}: {grid.varied[0]}", ylabel=name)
+    entitle(figure, one.headline, *_about(one, "blue", drawn, len(flat)))
     return figure
 
 
@@ -109,22 +107,20 @@ def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Shar
     axes.set_ylim(bottom=0)
 
 
-def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> str:
+def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> tuple[str, str]:
+    """What a figure is of, and what its marks mean."""
     labels = [label for grid in drawn for label in grid.labels.values()]
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
-    notes = [f"{one.title}, {one.many}: {by}"]
     curves = mark == "blue"
-    if one.chosen in labels:
-        notes.append(f"{mark}: advised")
-    if any(one.pooled.refusals(label) for label in labels):
-        notes.append(f"{'red' if curves else '×'}: some calls refused")
-    if one.pooled.sessions > 1:
-        notes.append("whiskers: ranges" if curves else "below each figure its range")
-    if curves:
-        notes.append("dotted: keep-all")
-    if all_of_them > len(drawn):
-        notes.append(f"the first {len(drawn)} of {all_of_them} policies")
-    return "; ".join(notes)
+    marks = {
+        f"{mark}: advised": one.chosen in labels,
+        f"{'red' if curves else '×'}: some calls refused": any(one.pooled.refusals(label) for label in labels),
+        "whiskers: ranges" if curves else "below each figure its range": one.pooled.sessions > 1,
+        "dotted: keep-all": curves,
+        f"the first {len(drawn)} of {all_of_them} policies": all_of_them > len(drawn),
+        "darker is better": not curves,
+    }
+    return f"{one.title}, {one.many}: {by}", told(marks)
 
 
 def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
@@ -147,8 +143,7 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             # Two maps stand side by side; their rows have names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
             axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
-    about = _about(one, "frame", drawn, len(deep)) + "; darker is better"
-    entitle(figure, one.headline, about)
+    entitle(figure, one.headline, *_about(one, "frame", drawn, len(deep)))
     return figure
 
 
@@ -161,8 +156,7 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
     inks = heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= ROOM["value"])
     axes.set_xticks(range(len(columns)), [short_number(value) for value in columns])
     axes.set_yticks(range(len(rows)), [short_number(value) for value in rows])
-    axes.set_xlabel(grid.varied[1])
-    axes.set_ylabel(grid.varied[0])
+    axes.set(xlabel=grid.varied[1], ylabel=grid.varied[0])
     for y, row in enumerate(shares):
         for x, cell in enumerate(row):
             if len(columns) <= ROOM["interval"] and cell.low is not None and cell.high is not None:

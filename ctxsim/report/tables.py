@@ -1,6 +1,9 @@
-"""What `bench` and `sweep` print of a run: the answer, one table, and what its columns mean."""
+"""What `bench` and `sweep` print of a run, and any table on a terminal of any width: what doesn't fit leaves, or stands
+below; labels stay whole.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 from ctxsim.answers.advice.advice import Advice
@@ -9,19 +12,22 @@ from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
-from ctxsim.report.sheet import (
-    Cell,
-    Column,
-    Sheet,
-    blocks,
-    fitting,
-    legend,
-    rich_table,
-    sheet,
-    text_rows,
-)
+from ctxsim.report.sheet import Cell, Column, Sheet, legend, marked, sheet, text_of, text_rows
+from ctxsim.report.style import wrap_label
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
+
+LEAST_NAME = 20
+"""Characters that the first column keeps before another column drops out."""
+
+GAP = 2
+"""Characters beside each column."""
+
+EDGES = 1
+"""Characters left of all columns."""
+
+LEAST_TEXT = 36
+"""Characters that a column of longer texts takes at least; where no more are left its texts wrap."""
 
 REFUSED = "Refused calls count as if they had been answered, so that all policies' totals can be compared."
 
@@ -48,11 +54,9 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
     worth = [Cell(None, "") if pooled.all[label].bound else Cell(label not in worse, "no" if label in worse else "yes")
              for label in labels]  # fmt: skip
     about = "yes: no other row is at least as good in cost, kept and refusals, and better in one of them"
-    wider = sheet(
-        "settings", one.title, [*one.columns, Column("worth", "worth it", about)],
-        [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)], marks=one.marks,
-    )  # fmt: skip
-    return _noted(wider, run, pooled)
+    columns = [*one.columns, Column("worth", "worth it", about)]
+    rows = [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)]
+    return _noted(sheet("settings", one.title, columns, rows, marks=one.marks), run, pooled)
 
 
 def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
@@ -81,18 +85,16 @@ def needle_sheets(run: Run) -> list[Sheet]:
         last = "Planted facts that were still in view after the last round, by kind"
         by_kind = _of_texts("kinds", last, kind_rows(run, needles))
         return [_of_texts("rounds", title, round_rows(run, needles), about), by_kind]
-    rows = needle_rows(run)
     about = "head, middle, tail: the fact's place in its result; age: calls between first request and use"
-    return (
-        [_of_texts("needles", "Planted facts and rules that were still in view when used", rows, about)] if rows else []
-    )
+    title = "Planted facts and rules that were still in view when used"
+    return [_of_texts("needles", title, rows, about)] if (rows := needle_rows(run)) else []
 
 
 def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) -> Sheet:
     return sheet(name, title, list(rows[0]), [tuple(row.values()) for row in rows], notes=notes)
 
 
-def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool = False, rest: str = "") -> None:
+def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool = False, rest: str = "") -> None:
     """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit.
 
     `rest` says how to see that.
@@ -100,11 +102,11 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
     from rich.text import Text
 
     one, gone = (one, []) if wide else fitting(one, width)
-    shown = blocks(one, width)
-    if one.title:
-        write(Text(f"\n{one.title}", style="bold"))
-    for part in shown if one.rows else ():
-        write(rich_table(part, width))
+    parts = blocks(one, width)
+    texts = [Text(f"\n{one.title}", style="bold")] if one.title else []
+    for shown in (*texts, *chain.from_iterable(rich_tables(part, width) for part in parts if one.rows)):
+        # A label that is longer than the terminal stays one word, to be copied.
+        write(shown, soft_wrap=isinstance(shown, Text) and any(len(word) > width for word in shown.plain.split()))
     for line in (*one.notes, legend(one.columns) if one.rows else ""):
         if line:
             write(Text(line, style="dim"))
@@ -113,3 +115,80 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
         by_name = rest.startswith("--columns")
         names = [one.name if by_name else one.heading.replace("\n", " ") for one in gone]
         write(Text(f"Left out at this width: {', '.join(names)}{rest and f' ({rest})'}.", style="dim"))
+
+
+def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
+    """Return the sheet with what fits into a width, and the columns that left."""
+    left: list[Column] = []
+    while True:
+        others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
+        leaving = max(one.columns[1:], key=lambda column: column.rank, default=None)
+        if width - others >= min(LEAST_NAME, _widths(one)[0]) or leaving is None or not leaving.rank:
+            return one, left
+        left.append(leaving)
+        one = one.only([column.name for column in one.columns if column is not leaving])
+
+
+def blocks(one: Sheet, width: int) -> list[Sheet]:
+    """Return the sheet as tables that fit into a width, below each other, each with the first column."""
+    widths = _widths(one)
+    first = min(widths[0], LEAST_NAME)
+    parts: list[list[str]] = [[]]
+    room = width - first - GAP - EDGES
+    for column, needs in zip(one.columns[1:], widths[1:], strict=True):
+        if parts[-1] and room < needs + GAP:
+            parts.append([])
+            room = width - first - GAP - EDGES
+        parts[-1].append(column.name)
+        room -= needs + GAP
+    return [one.only(names) for names in parts]
+
+
+def _widths(one: Sheet) -> list[int]:
+    """What each column takes, a column of texts at least."""
+    rows = [row for row, mark in marked(one) if mark != "head"]
+    found = [
+        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in rows)) for line in text.split("\n"))
+        for n, column in enumerate(one.columns)
+    ]
+    return [min(width, LEAST_TEXT) if n and one.columns[n].left else width for n, width in enumerate(found)]
+
+
+def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
+    """Yield what a terminal of this width shows of a sheet: a table, and, where rows are heads, these as texts between
+    tables of the rows below them.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    widths = _widths(one)
+    heads = [n for n, mark in enumerate(one.marks) if mark == "head"]
+    first, *_ = [*heads, len(one.rows)]
+    yield _rich_table(one, slice(first), width, widths)
+    for head, end in pairwise([*heads, len(one.rows)] if heads else ()):
+        yield Text(f" {text_of(one.rows[head][0])}", style="bold")
+        yield Padding(_rich_table(one, slice(head + 1, end), width, widths, bare=True), (0, 0, 0, EDGES))
+    if heads:
+        yield Text()
+
+
+def _rich_table(one: Sheet, rows: slice, width: int, widths: Sequence[int], bare: bool = False) -> Any:
+    """Some rows as a table: long names wrap, what is bad is red, what matters less dim. `bare`: rows alone."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_header=not bare, show_edge=not bare)
+    room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
+    for n, column in enumerate(one.columns):
+        # A name that can't be broken anywhere is folded, and texts wrap; figures stay whole.
+        text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
+        how = text if n else {"max_width": room, "overflow": "fold"}
+        least = min(widths[n], room) if "head" in one.marks else None
+        table.add_column(Text(column.heading), justify="left" if column.left else "right", min_width=least, **how)
+    styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
+    for row, mark in list(marked(one))[rows]:
+        texts = [text_of(cell) for cell in row]
+        texts[0] = wrap_label(texts[0], room)
+        table.add_row(*(Text(text) for text in texts), style=styles.get(mark, ""))
+    return table

@@ -102,29 +102,26 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
 class Frontier(msgspec.Struct, frozen=True):
     """The least that anybody who knows the future can reach: survival (`y`) for an amount (`x`), both in % of all.
 
-    Empty where it isn't known. `name` is for a page that explains frontiers, `about` says it alone.
+    Empty where it isn't known.
     """
 
     x: list[float]
     y: list[float]
     dash: Literal["solid", "dash", "dot"]
     name: str
-    about: str
 
 
 def frontiers(run: Run, dollars: bool) -> list[Frontier]:
     """Return a chart's frontiers: by removing whole results, for dollars also with what edits cost; by any means."""
     column = "cost_usd" if dollars else "tokens"
-    free = ", edits free" if dollars else ""
-    lines: list[tuple[str, str, Literal["solid", "dash", "dot"], str, str]] = [
-        ("results", column, "solid", "whole results", f"least by removing whole results at the right time{free}"),
-        ("any", column, "dot", "any means", "least by any means"),
-    ]
+    results, anything = frontier_line(run, "results", column), frontier_line(run, "any", column)
+    found = [_in_percent(results, "solid", "whole results"), _in_percent(anything, "dot", "any means")]
     if dollars:
-        paid = "the same, each result sent once, with what edits cost"
-        lines.insert(1, ("results", "scheduled_usd", "dash", "the same, sent once, edits paid", paid))
-    found = []
-    for means, one, dash, name, about in lines:
-        x, y = frontier_line(run, means, one)
-        found.append(Frontier([100 * value for value in x], [100 * value for value in y], dash, name, about))
+        paid = frontier_line(run, "results", "scheduled_usd")
+        found.insert(1, _in_percent(paid, "dash", "the same, sent once, edits paid"))
     return found
+
+
+def _in_percent(line: tuple[list[float], list[float]], dash: Literal["solid", "dash", "dot"], name: str) -> Frontier:
+    x, y = ([100 * value for value in values] for values in line)
+    return Frontier(x, y, dash, name)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.answers.advice.figures import Share
-from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.figure import finished, new_figure, told
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes
 from ctxsim.report.tradeoff import Frontier, Point, dominated, frontiers, points
@@ -29,22 +29,19 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
         if least and (reached := least_amount(least[0], point.kept)) is not None:
             left.barh(place, reached, 0.9, color="#333333", alpha=0.1, linewidth=0)
     amount = "dollars (modelled)" if dollars else "input tokens sent (counted)"
-    left.set_xlabel(f"{amount}, % of keep-all's")
-    right.set_xlabel("kept, % of what later calls used of old results")
     reach = max(100.0, *(100 * (point.amount.high or point.amount.value) for point in rows))
-    left.set_xlim(0, min(MOST_AMOUNT, 1.08 * reach))
-    right.set_xlim(-2, 102)
+    left.set(xlabel=f"{amount}, % of keep-all's", xlim=(0, min(MOST_AMOUNT, 1.08 * reach)))
+    right.set(xlabel="kept, % of what later calls used of old results", xlim=(-2, 102))
     left.axvline(100, color=OTHER_COLOR, linewidth=1, linestyle=":")
     left.set_yticks(range(len(rows)), [one.marked(point.policy) for point in rows], fontsize=9)
     right.set_yticks(range(len(rows)), [])
     for axes in (left, right):
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        plain_axes(axes)
+        plain_axes(axes, ylim=(len(rows) - 0.4, -0.6))
     for name, point in zip(left.get_yticklabels(), rows, strict=True):
         name.set_color(_color(one, point))
         name.set_fontweight("bold" if point.policy == one.chosen else "normal")
-    entitle(figure, one.headline, f"{one.title}, {one.many}", _legend(one, rows, bool(least), len(found) - len(rows)))
-    return save(figure, path)
+    marks = _legend(one, rows, bool(least), len(found) - len(rows))
+    return finished(figure, path, one.headline, f"{one.title}, {one.many}", marks)
 
 
 def _rows(one: Picture, found: Sequence[Point], worse: set[str]) -> list[Point]:
@@ -76,6 +73,9 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
 def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: bool) -> None:
     if share.low is not None and share.high is not None:
         axes.plot([100 * share.low, 100 * share.high], [place, place], color=color, linewidth=1.2, zorder=3)
+        if 100 * share.high > MOST_AMOUNT > 100 * share.value:
+            # It goes on beyond the axis.
+            axes.plot(MOST_AMOUNT, place, ">", color=color, markersize=5, zorder=3, clip_on=False)
     face = "white" if worse else color
     # A mark at the end of an axis is whole, one beyond it isn't drawn.
     axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4,
@@ -103,4 +103,4 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
         "pale bar: range, by what summaries keep": brackets,
         f"{left} policies that others beat are in the table only": left > 0,
     }
-    return "; ".join(note for note, holds in notes.items() if holds)
+    return told(notes)

@@ -1,4 +1,6 @@
-"""Pictures of dollars: a bill, the days so far with the fan of those to come, and how often their ranges held."""
+"""Pictures of dollars: a bill, the days so far with the fan of those to come, how often ranges held, and what came of
+predictions.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ctxsim.answers.advice.predicted import Came, Range
+from ctxsim.answers.advice.setting_names import title_of
+from ctxsim.answers.advice.verdict import usd as few_digits
 from ctxsim.answers.bill.sums import Sum
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.report.advised import came_answer, day
 from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, group, names_of, usd
-from ctxsim.report.figure import entitle, legend_below, new_figure, save
+from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
 BLUE, GREY = "#2c6fbb", "#8a8a8a"
@@ -39,22 +45,14 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     if found.since is not None and timed:
         axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
         # At the top: the line of what came runs along the bottom.
-        axes.annotate(
-            " only later sessions count",
-            (datetime.fromtimestamp(found.since, UTC), 1.0),
-            xycoords=("data", "axes fraction"),
-            fontsize=8,
-            color=GREY,
-            va="top",
-        )
-    axes.set_ylabel("USD, added up" if amount == "usd" else "input tokens, added up")
-    axes.set_xlabel("" if timed else "sessions")
-    axes.set_ylim(0)
-    axes.spines[["top", "right"]].set_visible(False)
+        axes.annotate(" only later sessions count", (datetime.fromtimestamp(found.since, UTC), 1.0),
+                      xycoords=("data", "axes fraction"), fontsize=8, color=GREY, va="top")  # fmt: skip
+    plain_axes(axes, xlabel="" if timed else "sessions", ylim=(0, None),
+               ylabel="USD, added up" if amount == "usd" else "input tokens, added up")  # fmt: skip
     if timed:
         figure.autofmt_xdate()
-    entitle(figure, title, about)
-    return save(figure, path)
+    marks = "dashed: median; shaded: ranges of these probabilities"
+    return finished(figure, path, title, about.removesuffix("."), marks)
 
 
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
@@ -64,18 +62,12 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
     marks = "osD^v"
     for number, ahead in enumerate(sorted({one.ahead for one in tried})):
         levels = sorted({one.level for one in tried})
-        share = [
-            100 * np.mean([one.held for one in tried if (one.ahead, one.level) == (ahead, level)]) for level in levels
-        ]
+        share = [100 * np.mean([one.held for one in tried if (one.ahead, one.level) == (ahead, level)])
+                 for level in levels]  # fmt: skip
         axes.plot(levels, share, marker=marks[number % len(marks)], label=f"next {ahead} sessions", lw=1.2)
-    axes.set_xlabel("level of the range, %")
-    axes.set_ylabel("ranges that held, %")
-    axes.set_xlim(45, 100)
-    axes.set_ylim(0, 102)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes, xlabel="level of the range, %", ylabel="ranges that held, %", xlim=(45, 100), ylim=(0, 102))
     axes.legend(frameon=False, loc="lower right", fontsize=9)
-    entitle(figure, title, about)
-    return save(figure, path)
+    return finished(figure, path, title, about)
 
 
 MOST_BARS = 20
@@ -91,23 +83,77 @@ def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
     rows = dict(list(found.items())[:MOST_BARS])
     names = names_of("project", list(rows))
     figure, axes = new_figure(10, 1.8 + 0.36 * max(4, len(rows)))
-    left, sums = [0.0] * len(rows), dict.fromkeys(PAID_FOR, 0.0)
-    for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True):
-        of_each = [_paid_for(kind, one) for one in found.values()]
-        sums[kind], widths = sum(of_each), of_each[: len(rows)]
-        axes.barh(range(len(rows)), widths, 0.7, left=left, color=color, label=kind)
-        left = [a + b for a, b in zip(left, widths, strict=True)]
-    axes.set_yticks(range(len(rows)), [names[name] for name in rows])
-    axes.invert_yaxis()
-    axes.set_xlabel("USD")
-    plain_axes(axes)
-    legend_below(figure, axes)
+    paid = {kind: [_paid_for(kind, one) for one in found.values()] for kind in PAID_FOR}
+    styles = {kind: {"color": color} for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True)}
+    stacked_bars(axes, [names[name] for name in rows], {kind: its[: len(rows)] for kind, its in paid.items()}, styles)
+    plain_axes(axes, xlabel="USD")
+    legend_below(figure, axes, len(PAID_FOR))
+    sums = {kind: sum(its) for kind, its in paid.items()}
     total, most = sum(one.usd for one in found.values()), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
-    entitle(figure, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
-    return save(figure, path)
+    return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
 
 
 def _paid_for(kind: str, one: Sum) -> float:
     wanted = "" if kind == REST else kind
     return sum(held[3] for part, held in one.parts.items() if group(part) == wanted)
+
+
+HELD, MISSED = COLORS[0], COLORS[1]
+
+WIDE = 20
+"""From this ratio of the largest amount to the least on, dollars are drawn in logarithms."""
+
+
+def plot_came(found: Sequence[Came], path: Path) -> Path:
+    """Draw a row for each prediction into a PNG or SVG file, and return its path: a bar from the least to the most that
+    was predicted as advised, above it a thin one as it was set, and what came as a dot, or as a cross where it missed.
+    """
+    figure, axes = new_figure(10.5, 1.9 + 0.62 * max(2, len(found)))
+    from matplotlib.ticker import LogLocator
+
+    for row, one in enumerate(found):
+        color, weight = (HELD, "normal") if one.advised else (MISSED, "bold")
+        _bar(axes, row, one.prediction.advised[one.sessions], 0.34, COLORS[0], 0.35)
+        if one.prediction.settings:
+            _bar(axes, row - 0.3, one.prediction.as_set[one.sessions], 0.1, OTHER_COLOR, 0.5)
+        axes.plot(one.usd, row, "o" if one.advised else "X", color=color, markersize=9, markeredgecolor="white",
+                  zorder=3)  # fmt: skip
+        axes.annotate(_result(one), (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9,
+                      color=color, fontweight=weight)  # fmt: skip
+    axes.set_yticks(range(len(found)), [_name(one) for one in found], fontsize=9)
+    axes.set_ylim(len(found) - 0.5, -0.6)
+    ends = [end for one in found for end in (one.usd, *one.prediction.advised[one.sessions],
+                                             *one.prediction.as_set[one.sessions])]  # fmt: skip
+    if min(ends) > 0 and max(ends) > WIDE * min(ends):
+        axes.set_xscale("log", subs=())
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.set_xlim(min(ends) / 1.2, 1.2 * max(ends))
+    else:
+        axes.set_xlim(0, 1.05 * max(ends))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    plain_axes(axes, xlabel="USD")
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.grid(visible=False, axis="y")
+    axes.plot([], [], color=COLORS[0], alpha=0.35, linewidth=9, label="predicted with what was advised")
+    axes.plot([], [], color=OTHER_COLOR, alpha=0.5, linewidth=3, label="predicted as it was set before")
+    for mark, color, name in (("o", HELD, "what came: within the prediction"), ("X", MISSED, "what came: outside it")):
+        axes.plot([], [], mark, color=color, markersize=9, markeredgecolor="white", label=name)
+    legend_below(figure, axes)
+    about = "Dollars of the first sessions after each advice, beside ranges of 90 %."
+    return finished(figure, path, came_answer(found), about)
+
+
+def _bar(axes: Any, row: float, span: Range, height: float, color: str, alpha: float) -> None:
+    axes.barh(row, span[1] - span[0], height, left=span[0], color=color, alpha=alpha, linewidth=0)
+
+
+def _name(one: Came) -> str:
+    what = "\n".join(f"{key} = {value}" for key, value in one.prediction.settings.items()) or "change nothing"
+    return f"{title_of(one.prediction.agent)}, {day(one.prediction.made)}\n{what}"
+
+
+def _result(one: Came) -> str:
+    low, high = one.prediction.advised[one.sessions]
+    off = "" if one.advised else f"\nmissed by {few_digits(max(low - one.usd, one.usd - high))}"
+    return f"{few_digits(one.usd)} USD in {one.sessions} sessions{off}"

@@ -48,11 +48,21 @@ Quota = column("modelled", "tokens per minute")
 Index = column("fact", "index into run.json providers")
 
 
-class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One call under one policy."""
+class OfTranscript(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What rows of every table begin with."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
+
+
+class OfPolicy(OfTranscript, frozen=True):
+    """What rows of tables by policy begin with."""
+
     policy: Annotated[str, Fact, "the policy's full label"]
+
+
+class CallRow(OfPolicy, frozen=True):
+    """One call under one policy."""
+
     call: Annotated[int, Number, "the call's number, from 1"]
     status: Annotated[str, Fact, "ok, overflow, rate_limited, invalid_pairs, invalid_thinking or stopped"]
     reason: Annotated[str, Fact, "the provider's message, or why the policy gave up"]
@@ -114,14 +124,12 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     refs_kept_user: Annotated[int | None, Found, "part of refs_needed_user that the view still held"] = None
 
 
-class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class Event(OfPolicy, frozen=True):
     """One edit. `item` is the place in the recording, negative for an item that a policy made.
 
     `sources` are the places that an inserted item stands for; `text` is what stands there now, its beginning.
     """
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
-    policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
     moment: Annotated[str, Fact, "when the policy edited: on_tool_result, before_call, after_call or on_overflow"]
     item: Annotated[int, Number, "the item's place in the recording; negative if a policy made the item"]
@@ -133,10 +141,9 @@ class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
     text: Annotated[str, Fact, "the beginning of the item's new text"] = ""
 
 
-class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class ItemRow(OfTranscript, frozen=True):
     """One recorded item. `first_call` is the request that first sends it, `used_by` the calls that needed it."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     item: Annotated[int, Number, "the item's place in the recording"]
     kind: Annotated[str, Fact, "user, assistant, reasoning, tool_call or tool_result"]
     tool: Annotated[str, Fact, "the tool's name, for tool calls and tool results"]
@@ -147,10 +154,9 @@ class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     text: Annotated[str, Fact, "the beginning of the item's text"]
 
 
-class NeedRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class NeedRow(OfTranscript, frozen=True):
     """One reference that a call needed. `item` is the place of its newest source, `depth` the atom's in it."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     call: Annotated[int, Number, "the call's number, from 1"]
     detector: Annotated[str, Fact, "strict or loose"]
     kind: Annotated[str, Fact, "value, name or quotation"]
@@ -162,15 +168,13 @@ class NeedRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     atom: Annotated[str, Fact, "the text of the reference"]
 
 
-class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class LossRow(OfPolicy, frozen=True):
     """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
 
     `form`: `truncated`, `dropped` or `summarised`, of the newest source. The others are the need's own, so that losses
     can be added up by themselves.
     """
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
-    policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
     need: Annotated[int, Number, "the need's row in the table needs, from 0 in each transcript"]
     form: Annotated[str, Fact, "how it was lost: truncated, dropped or summarised"]
@@ -182,13 +186,12 @@ class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     item: Annotated[int, Number, "the newest source's place in the recording"]
 
 
-class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class FrontierRow(OfTranscript, frozen=True):
     """The least tokens and dollars at one survival: no policy of the family can have less.
 
     `scheduled_usd` is what a schedule with its edits at the best times would cost; of the family `results` only.
     """
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     family: Annotated[str, Fact, "results: policies that remove whole results; any: all policies"]
     survival: Annotated[float, SurvivalShare, "the survival to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
@@ -196,11 +199,9 @@ class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     scheduled_usd: Annotated[float | None, Dollars, "the least cost with edits at the best times and paid for"]
 
 
-class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class NeedleRow(OfPolicy, frozen=True):
     """One planted fact at one later use under one policy. `compactions` lie between its first request and the use."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
-    policy: Annotated[str, Fact, "the policy's full label"]
     needle: Annotated[int, Number, "the planted fact's number"]
     kind: Annotated[str, Fact, "key-value, json, log, prose, rule, or a kind that the scenario names"]
     depth: Annotated[str, Fact, "head, middle or tail of its result, or its part of the conversation"]
@@ -211,10 +212,9 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     stale: Annotated[bool, Fact, "whether the view held only an older value that the fact had replaced"] = False
 
 
-class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class SummaryRow(OfTranscript, frozen=True):
     """One transcript under one policy. None is "not known" or "never", not zero."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     root: Annotated[str, Fact, "the session of the transcript: its own name, or its parent's"]
     policy: Annotated[str, Fact, "the policy's full label"]
     provider: Annotated[int, Index, "the provider whose rules applied"]
@@ -331,11 +331,9 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     survival_user: Annotated[float | None, SurvivalShare, "survival of what only users or answers said"] = None
 
 
-class DrawRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class DrawRow(OfPolicy, frozen=True):
     """One transcript under one policy in one draw: lost references are fetched again at random."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
-    policy: Annotated[str, Fact, "the policy's full label"]
     draw: Annotated[int, Number, "the draw's number, from 1"]
     inserted: Annotated[int, Modelled, "calls inserted to fetch lost references again"]
     cost_usd: Annotated[float | None, Dollars, "cost of all calls, with the inserted ones"]

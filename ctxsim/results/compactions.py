@@ -16,6 +16,7 @@ from ctxsim.results.columns import (
     ModelledCalls,
     ModelledTokens,
     Number,
+    OfTranscript,
     Recorded,
     column,
 )
@@ -27,14 +28,13 @@ MeanFound = column("counted", "references, mean")
 WindowShare = column("recorded", "share of the window")
 
 
-class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
+class CompactionRow(OfTranscript, frozen=True):
     """One recorded compaction. None is "not known", not zero.
 
     Needs are of the calls after it, `_soon` of the next ten, else up to the next compaction or the end. They count if
     the request before the compaction held them, and what the calls got afterwards didn't.
     """
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     root: Annotated[str, Fact, "the session that it belongs to; its own name, or a parent's"]
     compaction: Annotated[int, Number, "its number in the transcript, from 1"]
     agent: Annotated[str, Fact, "the transcript's format"]
@@ -87,13 +87,12 @@ class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
     kept_shown: Annotated[int | None, Found, "lost_shown of those"] = None
 
 
-class BesideRow(msgspec.Struct, frozen=True, array_like=True):
+class BesideRow(OfTranscript, frozen=True):
     """What one policy would have kept of the same request with as many tokens left, for the next ten calls.
 
     Beside it the same at control calls, where the agent's next calls were not made from a summary.
     """
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     root: Annotated[str, Fact, "the session that it belongs to"]
     compaction: Annotated[int, Number, "the compaction's number"]
     at: Annotated[str, Fact, "compaction or control"]
@@ -112,10 +111,9 @@ class BesideRow(msgspec.Struct, frozen=True, array_like=True):
     identifiers_kept: Annotated[int, Identifiers, "of those, still there"]
 
 
-class CompactionNeedRow(msgspec.Struct, frozen=True, array_like=True):
+class CompactionNeedRow(OfTranscript, frozen=True):
     """One thing that a call after a recorded compaction used and only the history before it had."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     compaction: Annotated[int, Number, "the compaction's number"]
     call: Annotated[int, Number, "the first call after it that used it"]
     found: Annotated[str, Fact, "needed, carried (the agent had repeated it) or again (it got it a second time)"]
@@ -125,10 +123,9 @@ class CompactionNeedRow(msgspec.Struct, frozen=True, array_like=True):
     kept: Annotated[bool | None, Fact, "whether summary or kept items hold it; none where the log doesn't say"]
 
 
-class CompactionKindRow(msgspec.Struct, frozen=True, array_like=True):
+class CompactionKindRow(OfTranscript, frozen=True):
     """All different identifiers of one kind in the request before a recorded compaction, used later or not."""
 
-    transcript: Annotated[str, Fact, "the transcript's name"]
     compaction: Annotated[int, Number, "the compaction's number"]
     kind: Annotated[str, Fact, "path, address, number, id or name"]
     before: Annotated[int, Identifiers, "in the request before it"]

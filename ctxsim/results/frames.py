@@ -60,7 +60,7 @@ def arrow_batch_of(row: type[msgspec.Struct], groups: Sequence[Mapping[str, Sequ
 
 @cache
 def _kinds(row: type[msgspec.Struct]) -> list[tuple[Any, str]]:
-    return [(field.type, code_of(field.type)) for field in arrow_schema(row)]
+    return [(field.type, _CODES[str(field.type)]) for field in arrow_schema(row)]
 
 
 def tables_of(
@@ -112,19 +112,15 @@ def frame(table: str, rows: Sequence[msgspec.Struct]) -> pandas.DataFrame:
     return arrow_batch(TABLES[table][0], rows).to_pandas()
 
 
-def frame_of(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
-    """Return rows of any type as a frame, a column for each of their fields."""
+def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> pandas.DataFrame:
+    """Return rows of any type as a frame, a column for each of their fields or keys."""
     import pandas
 
-    return pandas.DataFrame(msgspec.structs.asdict(row) for row in rows)
+    return pandas.DataFrame(row if isinstance(row, dict) else msgspec.structs.asdict(row) for row in rows)
 
 
 _CODES = {"string": "s", "int64": "q", "double": "d", "bool": "?"}
-
-
-def code_of(kind: Any) -> str:
-    """Return how values of an Arrow type are packed. Raises KeyError for a type that no column has."""
-    return _CODES[str(kind)]
+"""How values of an Arrow type are packed."""
 
 
 def packed(values: Sequence[Any], kind: Any, code: str) -> Any:

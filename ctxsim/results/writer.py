@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,87 +24,31 @@ PART_ROWS = 1_000_000
 """Rows of one Parquet file, about: whole row groups."""
 
 
-class _Csv:
-    """One growing CSV file, among unfinished work until `rename`."""
+class _Table:
+    """One table: rows that wait until they are many, since Parquet wants many at once, and its files, among unfinished
+    work until `rename`: of Parquet one, or a folder of them, and where asked for a growing CSV.
+    """
 
-    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct]) -> None:
-        self._path = out.folder / f"{name}.csv"
-        self._temporary = out.work / self._path.name
-        self._file = self._temporary.open("wb")
-        self._file.write(csv_header(row))
-
-    def write(self, batch: Any) -> None:
-        self._file.write(csv_text(batch))
-
-    def abandon(self) -> None:
-        with suppress(OSError):
-            self._file.close()
-        self._temporary.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        self._file.close()
-        sync(self._temporary)
-
-    def rename(self) -> None:
-        self._temporary.replace(self._path)
-
-
-class _Parquet:
-    """One growing Parquet table, among unfinished work until `rename`: a file, or a folder of them."""
-
-    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct]) -> None:
-        self._path = out.folder / f"{name}.parquet"
-        self._temporary = out.work / self._path.name
+    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct], csv_too: bool) -> None:
+        self._waiting: list[Any] = []
+        self._rows = 0
+        self.empty = True
+        self._folder = out.work / f"{name}.parquet"
         self._schema = arrow_schema(row)
-        remove(self._temporary)
-        self._temporary.mkdir()
+        remove(self._folder)
+        self._folder.mkdir()
         self._files: list[Path] = []
         self._next_file()
+        self._csv = (out.work / f"{name}.csv").open("wb") if csv_too else None
+        if self._csv:
+            self._csv.write(csv_header(row))
 
     def _next_file(self) -> None:
         import pyarrow.parquet
 
-        self._files.append(self._temporary / f"part-{len(self._files):05}.parquet")
-        self._rows = 0
+        self._files.append(self._folder / f"part-{len(self._files):05}.parquet")
+        self._in_file = 0
         self._writer = pyarrow.parquet.ParquetWriter(self._files[-1], self._schema, compression="zstd")
-
-    def write(self, batch: Any) -> None:
-        if self._rows >= PART_ROWS:
-            self._writer.close()
-            self._next_file()
-        self._writer.write_batch(batch)
-        self._rows += batch.num_rows
-
-    def abandon(self) -> None:
-        with suppress(OSError):
-            self._writer.close()
-        # On a full disk that fails; the writer would try again, loudly, when it is collected.
-        self._writer.is_open = False
-        remove(self._temporary)
-
-    def close(self) -> None:
-        self._writer.close()
-        for file in (*self._files, self._temporary):
-            sync(file)
-
-    def rename(self) -> None:
-        if self._path.is_dir() or len(self._files) > 1:
-            remove(self._path)
-        if len(self._files) == 1:
-            self._files[0].replace(self._path)
-            self._temporary.rmdir()
-        else:
-            self._temporary.replace(self._path)
-
-
-class _Table:
-    """One table: rows that wait until they are many, since Parquet wants many at once, and its files."""
-
-    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct], csv_too: bool) -> None:
-        self.files: list[_Csv | _Parquet] = [form(out, name, row) for form in ((_Parquet, _Csv)[: 1 + csv_too])]
-        self._waiting: list[Any] = []
-        self._rows = 0
-        self.empty = True
 
     def write(self, batch: Any) -> None:
         if batch.num_rows:
@@ -120,8 +63,43 @@ class _Table:
             return
         batch = joined(self._waiting)
         self._waiting, self._rows = [], 0
-        for file in self.files:
-            file.write(batch)
+        if self._in_file >= PART_ROWS:
+            self._writer.close()
+            self._next_file()
+        self._writer.write_batch(batch)
+        self._in_file += batch.num_rows
+        if self._csv:
+            self._csv.write(csv_text(batch))
+
+    def abandon(self) -> None:
+        with suppress(OSError):
+            self._writer.close()
+        # On a full disk that fails; the writer would try again, loudly, when it is collected.
+        self._writer.is_open = False
+        remove(self._folder)
+        if self._csv:
+            with suppress(OSError):
+                self._csv.close()
+            remove(Path(self._csv.name))
+
+    def close(self) -> None:
+        self._writer.close()
+        if self._csv:
+            self._csv.close()
+        for file in (*self._files, self._folder, *([Path(self._csv.name)] if self._csv else ())):
+            sync(file)
+
+    def rename(self, folder: Path) -> None:
+        path = folder / self._folder.name
+        if path.is_dir() or len(self._files) > 1:
+            remove(path)
+        if len(self._files) == 1:
+            self._files[0].replace(path)
+            self._folder.rmdir()
+        else:
+            self._folder.replace(path)
+        if self._csv:
+            Path(self._csv.name).replace(folder / Path(self._csv.name).name)
 
 
 class RunWriter:
@@ -134,17 +112,13 @@ class RunWriter:
         self._summary: list[SummaryRow] = []
         """A few of each transcript: they wait as rows."""
 
-    @property
-    def _files(self) -> list[_Csv | _Parquet]:
-        return list(chain.from_iterable(table.files for table in self._tables.values()))
-
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._tables:
-            for file in self._files:
-                file.abandon()
+            for table in self._tables.values():
+                table.abandon()
             self._info.unlink(missing_ok=True)
 
     def _open(self) -> None:
@@ -178,11 +152,10 @@ class RunWriter:
         for table in self._tables.values():
             table.write_group()
         unasked = [name for name in WHERE_ASKED if self._tables[name].empty]
-        for file in chain.from_iterable([self._tables.pop(name).files for name in unasked]):
-            file.abandon()
-        files = self._files
-        for file in files:
-            file.close()
+        for name in unasked:
+            self._tables.pop(name).abandon()
+        for table in self._tables.values():
+            table.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}
         whole = self._out.folder / "run.json"
         info = msgspec.structs.replace(info, columns=described, files=sums(self._out.work))
@@ -192,8 +165,8 @@ class RunWriter:
         for name in unasked:
             remove(self._out.folder / f"{name}.csv")
             remove(self._out.folder / f"{name}.parquet")
-        for file in files:
-            file.rename()
+        for table in self._tables.values():
+            table.rename(self._out.folder)
         sync(self._out.folder)
         self._info.replace(whole)
         sync(self._out.folder)

@@ -125,11 +125,6 @@ def _provider(provider: Provider, model: str) -> Provider:
     return _replace(provider, origin=origin, model=f"a model of {provider.vendor}" if provider.model else "")
 
 
-def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
-    """Return a transcript's rows with its likely secrets redacted."""
-    return _replace(rows, tables=tables_without_secrets(rows.tables, secrets))
-
-
 def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
     """Return tables with likely secrets redacted: in texts, atoms, reasons of edits and calls."""
     redact = secrets.marked

@@ -151,7 +151,7 @@ class Child:
         self._requests = self._process.stdin
         os.set_blocking(self._requests.fileno(), False)
         os.set_blocking(self._answers, False)
-        self._waiting = _framed(pickle.dumps(code))
+        self._waiting = pickle.dumps(code)
 
     @property
     def alive(self) -> bool:
@@ -161,9 +161,9 @@ class Child:
     def ask(self, one: AsSent, asked: Asked, tell: Callable[[int], object]) -> Answer:
         """Return its answer. Raises ContractError where it ends or is silent for too long; end it then."""
         if one is not self._asked:
-            self._waiting += _framed(pickle.dumps(msgspec.structs.replace(one, counter=None)))
+            self._waiting += pickle.dumps(msgspec.structs.replace(one, counter=None))
             self._asked = one
-        self._waiting += _framed(pickle.dumps(asked))
+        self._waiting += pickle.dumps(asked)
         label = asked.label
         waiting, heard = memoryview(self._waiting), bytearray()
         self._waiting = b""
@@ -180,8 +180,9 @@ class Child:
                         selector.unregister(self._requests)
                 if self._answers in ready:
                     heard += (block := os.read(self._answers, 1 << 20))
-                    if (answer := _whole(heard)) is not None:
-                        return _decoded(label, answer)
+                    length = int.from_bytes(heard[:LENGTH_BYTES], "big")
+                    if 0 < length <= len(heard) - LENGTH_BYTES:
+                        return _decoded(label, bytes(heard[LENGTH_BYTES:]))
                     if not block:
                         raise self._silent(label)
                 elif not self.alive:
@@ -220,15 +221,6 @@ class Child:
         self._answers = -1
 
 
-def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(LENGTH_BYTES, "big") + data
-
-
-def _whole(heard: bytearray) -> bytes | None:
-    length = int.from_bytes(heard[:LENGTH_BYTES], "big")
-    return bytes(heard[LENGTH_BYTES:]) if 0 < length <= len(heard) - LENGTH_BYTES else None
-
-
 def _decoded(label: str, answer: bytes) -> Answer:
     try:
         return msgspec.msgpack.decode(answer, type=Answer)
@@ -251,10 +243,6 @@ def _end_all() -> None:
         _running.popitem()[1].end()
 
 
-def _forget() -> None:
-    _running.clear()
-
-
 # A forked copy must not end the processes of the one that it was copied from.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_running.clear)

@@ -9,7 +9,7 @@ import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -61,14 +61,14 @@ def main() -> None:
     # Nobody but this loop reads requests.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     own = os.getpid()
-    code = pickle.loads(_next(requests))
+    code = pickle.load(requests)
     watch = Watch()
     refuse_copies()
     heard_by(seen.within)
     unpack(code)
     about: _About | None = None
-    while True:
-        asked: Any = pickle.loads(_next(requests))
+    while requests.peek(1):
+        asked: Any = pickle.load(requests)
         if isinstance(asked, AsSent):
             basis = asked.basis()
             about = _About(asked, basis, need_rows(asked.transcript, basis.references))
@@ -82,6 +82,8 @@ def main() -> None:
         except OSError:
             # The policy has closed the way back.
             os._exit(1)
+    # Threads that a policy has started don't keep it alive.
+    os._exit(0)
 
 
 class _About(NamedTuple):
@@ -136,13 +138,6 @@ def limit_memory() -> None:
         most = int(float(os.environ.get(VARIABLE, DEFAULT_MB)) * 1e6)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _next(requests: BinaryIO) -> bytes:
-    head = requests.read(LENGTH_BYTES)
-    if len(head) < LENGTH_BYTES:
-        os._exit(0)
-    return requests.read(int.from_bytes(head, "big"))
 
 
 if __name__ == "__main__":

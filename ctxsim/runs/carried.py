@@ -8,8 +8,8 @@ for parents beside a session. What it hands back are the bytes of a part.
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,23 +79,14 @@ def shared(tasks: Sequence[Any]) -> bytes:
     paths = {
         source.path.absolute() for _, (source, _) in tasks if isinstance(source, Source) and source.path is not None
     }
-    return msgspec.msgpack.encode(Shared(own_code(), setting, tuple(sorted(_beside(paths)))))
-
-
-def _beside(paths: Iterable[Path]) -> set[bytes]:
-    """The files of these paths, and those that readers may look for in their folders and in the ones above."""
-    paths = list(paths)
-    folders = {folder for path in paths for folder in (path.parent, path.parent.parent)}
-    found = {os.fsencode(path) for path in paths if path.is_file()}
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                found.update(
-                    os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
-                )
-        except OSError:
-            continue
-    return found
+    names = {os.fsencode(path) for path in paths if path.is_file()}
+    # Readers may look for others in their folders and in the ones above.
+    for folder in {folder for path in paths for folder in (path.parent, path.parent.parent)}:
+        with suppress(OSError), os.scandir(folder) as entries:
+            names.update(
+                os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
+            )
+    return msgspec.msgpack.encode(Shared(own_code(), setting, tuple(sorted(names))))
 
 
 def job(task: Any) -> bytes:
@@ -203,13 +194,7 @@ def _place(common: bytes) -> _Place:
     global _last
     with _LOCK:
         if _last is None or _last[0] != common:
-            told = msgspec.msgpack.decode(common, type=_Code)
-            refuse_other_code(told.code)
+            # The one thing that any version understands.
+            refuse_other_code(msgspec.msgpack.decode(common)["code"])
             _last = common, _Place(msgspec.msgpack.decode(common, type=Shared))
         return _last[1]
-
-
-class _Code(msgspec.Struct):
-    """Of what is shared, what any version understands."""
-
-    code: str

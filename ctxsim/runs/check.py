@@ -10,13 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, nearest, told
-from ctxsim.policies import Policy, Spec, open_policy
+from ctxsim.policies import Policy, open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.policies.trial import refuse
 from ctxsim.safety.processes import environment, python
@@ -115,18 +115,16 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
                 split += sent.status == "invalid_pairs"
                 edited += sent.changed_from < held
                 held = len(sent.view)
-    findings = [*_nearly_moments(spec)]
+    # What is called almost as a moment is called, nobody calls.
+    findings = [
+        f"{cls.__name__}.{name} is no moment, and never called; {meant}"
+        for cls, _, _ in spec.links
+        for name in vars(cls)
+        if not hasattr(Policy, name) and (meant := nearest(name, MOMENTS))
+    ]
     if split:
         findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")
     return Checked(broken, findings, digest.hexdigest(), _append_only(spec.server_side, edited, calls))
-
-
-def _nearly_moments(spec: Spec) -> Iterator[str]:
-    """What a policy calls almost as a moment is called: nobody calls that."""
-    for cls, _, _ in spec.links:
-        for name in vars(cls):
-            if not hasattr(Policy, name) and (meant := nearest(name, MOMENTS)):
-                yield f"{cls.__name__}.{name} is no moment, and never called; {meant}"
 
 
 def _append_only(server_side: bool, edited: int, calls: int) -> str:

@@ -83,10 +83,10 @@ def conduct(
         # First: they start while this process looks into what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
         work = _work(setting, scenario, sources)
-        each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
-        own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
         sampling = setting.sample is not msgspec.UNSET and scenario is None
-        each = [Share(0, 1)] if sampling else each
+        shared = work.again and not cluster and not sampling
+        each = shares(jobs, len(work.names), len(specs)) if shared else [Share(0, 1)]
+        own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
         tasks = [
             _told(task, shipped=own, share=share if len(each) > 1 else msgspec.UNSET, accepted=work.accepted)
             for task in work.tasks
@@ -105,11 +105,13 @@ def conduct(
         # Sizes are tasks of their own, behind the others in number and before them in time.
         parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
         sample, known = _drawn(workers, tasks, parts, setting, watch.stopped) if sampling else (None, ())
+        chosen = dict(enumerate(tasks))
+        if sample:
+            # Only sources of which something is drawn have a task.
+            chosen = {n: _told(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its}
         writer = stack.enter_context(RunWriter(folder))
         drawn: list[Drawn] = []
-        for at, found in workers.until_stopped(
-            _in_order(workers, _chosen(tasks, sample), parts, len(each), known if sample else ())
-        ):
+        for at, found in workers.until_stopped(_in_order(workers, chosen, parts, len(each), known, len(work.names))):
             for rows in found:
                 if isinstance(rows, Done):
                     one = _with_failures(rows.info, known[at].info) if sample else rows.info
@@ -138,7 +140,7 @@ def conduct(
             complete=len(inputs) == len(work.names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
-            sample=sample.told(drawn) if sample else msgspec.UNSET,
+            sample=msgspec.structs.replace(sample.about, drawn=tuple(drawn)) if sample else msgspec.UNSET,
             refetch=setting.refetch,
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
@@ -189,35 +191,19 @@ def _drawn(
     return plan([sizes for sizes, _ in found], *setting.sample), tuple(done for _, done in found)
 
 
-def _chosen(tasks: Sequence[Task], plan: Plan | None) -> dict[int, Task]:
-    """All tasks by number, or of a sample those whose source has something drawn."""
-    if plan is None:
-        return dict(enumerate(tasks))
-    return {
-        at: (function, (what, msgspec.structs.replace(setting, drawn=tuple(plan.by_source[at]))))
-        for at, (function, (what, setting)) in enumerate(tasks)
-        if plan.by_source[at]
-    }
-
-
 def _in_order(
-    workers: Workers, tasks: Mapping[int, Task], parts: Parts, each: int, known: Sequence[Done]
+    workers: Workers, tasks: Mapping[int, Task], parts: Parts, each: int, known: Sequence[Done], sources: int
 ) -> Iterator[tuple[int, Iterator[Rows | Done]]]:
     """Yield each source's number and rows, as its shares are finished; of one that has no task what is known of it."""
-    at = 0
-    for number in workers.finished(tasks, parts):
-        if (number + 1) % each:
-            continue
-        first = number - each + 1
-        while at < first // each and known:
+    finished = workers.finished(tasks, parts)
+    for at in range(sources):
+        shares_of_it = range(at * each, (at + 1) * each)
+        if shares_of_it[0] not in tasks:
             yield at, iter([known[at]])
-            at += 1
-        at = first // each
-        yield at, together([read_part(parts.path(first + n)) for n in range(each)])
-        at += 1
-    while at < len(known):
-        yield at, iter([known[at]])
-        at += 1
+            continue
+        for _ in shares_of_it:
+            next(finished)
+        yield at, together([read_part(parts.path(number)) for number in shares_of_it])
 
 
 def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:

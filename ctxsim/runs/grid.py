@@ -23,9 +23,7 @@ def expand(label: str) -> list[str]:
     plain = labels.unquoted(label) if "pipe:" in label else label
     cuts = [0, *(cut for found in re.finditer("[:,+]", plain) for cut in found.span()), len(label)]
     choices = [_values(label, label[start:end], plain[start:end]) for start, end in pairwise(cuts)]
-    count = 1
-    for values in choices:
-        count *= len(values)
+    count = math.prod(map(len, choices))
     if count > MOST:
         raise LabelError(f"'{label}' has {count:,} settings; at most {MOST:,} are run at once")
     return list(dict.fromkeys(open_policy("".join(pieces)).label for pieces in product(*choices)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError
+from ctxsim.errors import CtxsimError, InputError, many
 from ctxsim.policies import Spec
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.task import Setting, specs_of
@@ -83,7 +83,7 @@ def refuse_another(folder: Path, question: str) -> None:
     except msgspec.DecodeError:
         found = _Asked()
     if found.question != question:
-        held = f" ({found.title}; {len(found.policies)} policies)" if found.title else ""
+        held = f" ({found.title}; {many(len(found.policies), 'policy(s)')})" if found.title else ""
         raise InputError(folder, f"holds another run{held}; {REPLACE}")
 
 

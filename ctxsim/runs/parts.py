@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -55,18 +56,20 @@ def fingerprint(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-class Parts:
+class Parts(AbstractContextManager["Parts"]):
     """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now."""
 
     def __init__(self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool):
         """Begin or go on. Raises InputError if what is there was made with something else."""
         self.folder = out.work
         self._out = out
-        self.redone: list[int] = []
-        """Tasks that were done before, and are done again: their part is damaged, or their source has changed."""
         self._whole: set[int] = set()
         stored = self.folder / MADE_WITH
-        known = _made_with(stored) if resume and out.marked else None
+        known = None
+        if resume and out.marked:
+            # Of what can't be read nothing is known.
+            with suppress(OSError, ValueError, RecursionError):
+                known = msgspec.json.decode(stored.read_bytes(), type=MadeWith)
         if known is None:
             out.begin()
             with replacing(stored) as temporary:
@@ -83,10 +86,9 @@ class Parts:
             info = _info(file) if 0 <= number < len(contents) and file == self.path(number) else None
             if info is not None and info.info.sha256 + info.beside == contents[number]():
                 self._whole.add(number)
-                continue
-            if number >= 0:
-                self.redone.append(number)
-            remove(file)
+            else:
+                # Damaged, of a source that has changed, or none of ours.
+                remove(file)
 
     def path(self, number: int) -> Path:
         """Where a task's rows are, or will be."""
@@ -95,9 +97,6 @@ class Parts:
     def done(self, number: int) -> bool:
         """Whether a task was finished before, by a run that this one goes on with."""
         return number in self._whole
-
-    def __enter__(self) -> Parts:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """After a failure finished tasks stay for `--resume`; a run that finished none leaves nothing behind."""
@@ -108,14 +107,6 @@ class Parts:
     def clear(self) -> None:
         """Remove them: the run's tables hold everything."""
         self._out.clear()
-
-
-def _made_with(stored: Path) -> MadeWith | None:
-    """What is said of the parts there; None where that can't be read, and so nothing of them is known."""
-    try:
-        return msgspec.json.decode(stored.read_bytes(), type=MadeWith)
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
@@ -138,7 +129,14 @@ def packed(one: Rows | Done | Sizes) -> bytes:
 def unpacked(data: bytes) -> Rows | Done:
     """Return what `packed` made bytes of. Raises msgspec.DecodeError for other bytes."""
     one = _DECODER.decode(data)
-    return msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+    if not isinstance(one, Rows):
+        return one
+    import pyarrow
+
+    named = msgspec.structs.asdict(one.tables).items()
+    # Each table keeps the bytes that it was read from, and those of no other.
+    read = (pyarrow.ipc.read_record_batch(batch, arrow_schema(TABLES[name][0])) for name, batch in named)
+    return msgspec.structs.replace(one, tables=Tables(*read))
 
 
 _DECODER: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
@@ -169,14 +167,6 @@ def read_sizes(path: Path) -> tuple[Sizes, Done]:
     sizes = [one for one in found if isinstance(one, Sizes)]
     # One whose worker died has no size.
     return sizes[0] if sizes else Sizes((), 0), next(one for one in found if isinstance(one, Done))
-
-
-def _tables(serialized: Tables) -> Tables:
-    """Each table keeps the bytes that it was read from, and those of no other."""
-    import pyarrow
-
-    named = msgspec.structs.asdict(serialized).items()
-    return Tables(*(pyarrow.ipc.read_record_batch(data, arrow_schema(TABLES[name][0])) for name, data in named))
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:

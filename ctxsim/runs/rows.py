@@ -87,7 +87,9 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
     for ones in zip(*parts, strict=False):
         done = [one for one in ones if isinstance(one, Done)]
         if done:
-            yield _done(done)
+            worst = next((one for one in done if one.info.error), done[0])
+            failed = tuple(sorted(set(chain.from_iterable(one.info.failures for one in done)))) or msgspec.UNSET
+            yield msgspec.structs.replace(worst, info=msgspec.structs.replace(worst.info, failed=failed))
             return
         yield rows_together([one for one in ones if isinstance(one, Rows)])
 
@@ -107,9 +109,3 @@ def tables_together(ones: Sequence[Tables]) -> Tables:
         for name in Tables.__struct_fields__
     }
     return Tables(**tables)
-
-
-def _done(ones: Sequence[Done]) -> Done:
-    worst = next((one for one in ones if one.info.error), ones[0])
-    failures = tuple(sorted(set(chain.from_iterable(one.info.failures for one in ones))))
-    return msgspec.structs.replace(worst, info=msgspec.structs.replace(worst.info, failed=failures or msgspec.UNSET))

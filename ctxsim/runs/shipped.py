@@ -105,11 +105,7 @@ def _points() -> list[EntryPoint]:
 
 def plugin_packages() -> set[str]:
     """Return the names of the packages that bring plug-ins."""
-    return {_package(point.value) for point in _points()}
-
-
-def _package(value: str) -> str:
-    return value.partition(":")[0].partition(".")[0].strip()
+    return {point.value.partition(":")[0].partition(".")[0].strip() for point in _points()}
 
 
 def packages_installed() -> Packages:

@@ -12,16 +12,14 @@ order, a unit is taken with exactly its probability: the random start lies in a 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ctxsim.policies import open_policy
 from ctxsim.readers.source import Source
-from ctxsim.results.run_info import Drawn, InputInfo, Sample
+from ctxsim.results.run_info import Sample
 from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256
-from ctxsim.runs.transcript_rows import told_in
+from ctxsim.runs.task import Setting, Tell, nobody, of_source
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
 
@@ -30,29 +28,16 @@ METHOD = "systematic, in randomised order, probability proportional to size (Har
 
 def source_sizes(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Sizes | Done]:
     """Yield the sizes of a source's transcripts that have calls, in their order, and then what the source is."""
-    sha256, beside = source_sha256(source), names_beside(source)
-    notes: list[str] = []
-    left_out: list[str] = []
-    errors: list[str] = []
-    failed: list[str] = []
     sizes: list[tuple[int, float | None]] = []
-    transcripts, calls = 0, 0
-    with told_in(errors, source.name):
-        for one in sent(source, setting, left_out):
-            transcripts += 1
-            calls += len(one.transcript.calls)
-            notes += [f"{one.transcript.name}: {note}" for note in one.transcript.notes]
-            if one.transcript.calls:
-                size: tuple[int, float | None] = (0, None)
-                with told_in(failed, one.transcript.name):
-                    size = keep_all(one)
-                sizes.append(size)
-    yield Sizes(tuple(sizes), calls)
-    info = InputInfo(
-        source.name, sha256, transcripts, calls, (*left_out, *notes), errors[0] if errors else None,
-        tuple(sorted(set(failed))) or msgspec.UNSET,
-    )  # fmt: skip
-    yield done(info, setting, beside)
+
+    def sized(one: AsSent, failed: list[str]) -> None:
+        sizes.append((0, None))
+        sizes[-1] = keep_all(one)
+
+    for done in of_source(source, setting, sized):
+        assert isinstance(done, Done)  # nothing else is made
+        yield Sizes(tuple(sizes), done.info.calls)
+        yield done
 
 
 def keep_all(one: AsSent) -> tuple[int, float | None]:
@@ -73,10 +58,6 @@ class Plan(NamedTuple):
 
     by_source: tuple[dict[int, float], ...]
     about: Sample
-
-    def told(self, drawn: Sequence[Drawn]) -> Sample:
-        """Return what `run.json` says, given the drawn transcripts' names."""
-        return msgspec.structs.replace(self.about, drawn=tuple(drawn))
 
 
 def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:

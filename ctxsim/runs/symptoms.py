@@ -14,21 +14,6 @@ Symptom = Callable[[Transcript, Found, Found], float]
 """Of a transcript, what a policy sent of it, and what keep-all did."""
 
 
-def refused_calls(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Calls that the provider refused, even if a smaller request then passed, or that the policy gave up."""
-    return sum(one.status != "ok" or one.attempts > 1 for one in sent)
-
-
-def unpaired_calls(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Calls with a result that answers nothing, or a tool call that nothing answers."""
-    return sum(one.status == "invalid_pairs" for one in sent)
-
-
-def empty_requests(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Requests with no message at all: only the head is left."""
-    return sum(len(one.view) == 0 for one in sent)
-
-
 def calls_without_the_task(transcript: Transcript, sent: Found, whole: Found) -> float:
     """Calls whose request holds the first user text neither itself nor word for word in another item."""
     first = next((item for item in transcript.items if item.kind == "user"), None)
@@ -52,38 +37,33 @@ def results_cut_unread(transcript: Transcript, sent: Found, whole: Found) -> flo
     return cut
 
 
-def broken_prefixes(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Share of calls whose request isn't a continuation of the one before: a cache reads only up to there."""
-    return sum(this.changed_from < len(last.view) for last, this in pairwise(sent)) / max(1, len(sent) - 1)
-
-
-def dollars_of_keep_all(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """What all calls cost, with their summaries, as a share of what keep-all's cost."""
-    return sum(one.cost_usd or 0 for one in sent) / (sum(one.cost_usd or 0 for one in whole) or 1)
-
-
-def edits_share(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Share of calls before which the policy edited what was there: new results cut on arrival don't count."""
-    return sum(any(moment != "on_tool_result" for moment, _ in one.edits) for one in sent) / len(sent)
-
-
-def summaries_share(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Summaries asked for, per call."""
-    return sum(one.summary_calls for one in sent) / len(sent)
-
-
-def tokens_lost_early(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Share of keep-all's last request that was taken away."""
-    return 1 - sent[-1].tokens_sent / whole[-1].tokens_sent
-
-
 SYMPTOMS: dict[str, Symptom] = {
-    found.__name__.replace("_", "-"): found
-    for found in (
-        refused_calls, unpaired_calls, empty_requests, calls_without_the_task, user_texts_lost, results_cut_unread,
-        broken_prefixes, dollars_of_keep_all, edits_share, summaries_share, tokens_lost_early,
-    )
-}  # fmt: skip
+    # Calls that the provider refused, even if a smaller request then passed, or that the policy gave up.
+    "refused-calls": lambda _, sent, whole: sum(one.status != "ok" or one.attempts > 1 for one in sent),
+    # Calls with a result that answers nothing, or a tool call that nothing answers.
+    "unpaired-calls": lambda _, sent, whole: sum(one.status == "invalid_pairs" for one in sent),
+    # Requests with no message at all: only the head is left.
+    "empty-requests": lambda _, sent, whole: sum(len(one.view) == 0 for one in sent),
+    "calls-without-the-task": calls_without_the_task,
+    "user-texts-lost": user_texts_lost,
+    "results-cut-unread": results_cut_unread,
+    # Share of calls whose request isn't a continuation of the one before: a cache reads only up to there.
+    "broken-prefixes": lambda _, sent, whole: (
+        sum(this.changed_from < len(last.view) for last, this in pairwise(sent)) / max(1, len(sent) - 1)
+    ),
+    # What all calls cost, with their summaries, as a share of what keep-all's cost.
+    "dollars-of-keep-all": lambda _, sent, whole: (
+        sum(one.cost_usd or 0 for one in sent) / (sum(one.cost_usd or 0 for one in whole) or 1)
+    ),
+    # Share of calls before which the policy edited what was there: new results cut on arrival don't count.
+    "edits-share": lambda _, sent, whole: (
+        sum(any(moment != "on_tool_result" for moment, _ in one.edits) for one in sent) / len(sent)
+    ),
+    # Summaries asked for, per call.
+    "summaries-share": lambda _, sent, whole: sum(one.summary_calls for one in sent) / len(sent),
+    # Share of keep-all's last request that was taken away.
+    "tokens-lost-early": lambda _, sent, whole: 1 - sent[-1].tokens_sent / whole[-1].tokens_sent,
+}
 
 
 def _holds(sent: Sent, item: Item) -> bool:

@@ -18,7 +18,7 @@ from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.placed import Placed
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
-from ctxsim.runs.anonymous import info_without_secrets, info_without_text, without_secrets, without_text
+from ctxsim.runs.anonymous import info_without_secrets, info_without_text, tables_without_secrets, without_text
 from ctxsim.runs.rows import Done, Rows, Share
 from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.runs.transcript_rows import rows_of, told_in
@@ -104,8 +104,12 @@ def nobody(name: str, done: int, known: int) -> None:
     """Tell nobody."""
 
 
-def _replay_all(
-    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, tell: Tell, beside: str = "",
+Made = Callable[[AsSent, list[str]], Rows | None]
+"""Makes the rows of one transcript, if there are any; a policy that fails gives a line to the list."""
+
+
+def _of_each(
+    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, made: Made, beside: str = "",
     notes: Sequence[str] = (),
 ) -> Iterator[Rows | Done]:  # fmt: skip
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
@@ -113,9 +117,6 @@ def _replay_all(
     What goes wrong with one source, transcript or policy is a line, and the others go on. `notes` on the whole source
     may come while its transcripts do.
     """
-    specs = specs_of(setting)
-    if setting.share is not msgspec.UNSET:
-        specs = setting.share.among(specs)
     transcripts_read, calls_read = 0, 0
     number = -1
     noted: list[str] = []
@@ -135,7 +136,7 @@ def _replay_all(
                 continue
             rows = None
             with told_in(failed, transcript.name):
-                rows = rows_of(one, specs, failed, partial(tell, name), what_if_of(setting))
+                rows = made(one, failed)
             if rows is None:
                 continue
             rows = msgspec.structs.replace(rows, number=number)
@@ -144,12 +145,22 @@ def _replay_all(
                 continue
             secrets = Secrets(item.text for item in transcript.items)
             keys += secrets.issuers
-            yield without_secrets(rows, secrets) if secrets and not setting.keep_secrets else rows
+            if secrets and not setting.keep_secrets:
+                rows = msgspec.structs.replace(rows, tables=tables_without_secrets(rows.tables, secrets))
+            yield rows
     error = errors[0] if errors else None
     # In an order that doesn't depend on who did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET
     info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
     yield done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
+
+
+def _replayed(setting: Setting, name: str, tell: Tell) -> Made:
+    """What replays a transcript of a source under the setting's policies, or its share of them."""
+    specs = specs_of(setting)
+    if setting.share is not msgspec.UNSET:
+        specs = setting.share.among(specs)
+    return lambda one, failed: rows_of(one, specs, failed, partial(tell, name), what_if_of(setting))
 
 
 def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
@@ -163,7 +174,8 @@ def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> 
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-    return _replay_all([AsSent(transcript, provider)], setting, setting.name, transcript_sha256(transcript), tell)
+    made = _replayed(setting, setting.name, tell)
+    return _of_each([AsSent(transcript, provider)], setting, setting.name, transcript_sha256(transcript), made)
 
 
 def scenario_sha256(scenario: Scenario) -> str:
@@ -178,37 +190,36 @@ def transcript_sha256(transcript: Transcript) -> str:
 
 def source_rows(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
+    return of_source(source, setting, _replayed(setting, source.name, tell))
+
+
+def of_source(source: Source, setting: Setting, made: Made) -> Iterator[Rows | Done]:
+    """Yield what is made of a source's transcripts that have calls, in their order, and then what the source is."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
     sha256, beside = source_sha256(source), names_beside(source)
     left_out: list[str] = []
-    found = sent(source, setting, left_out)
-    return _replay_all(found, setting, source.name, sha256, tell, beside, left_out)
+    return _of_each(_sent(source, setting, left_out), setting, source.name, sha256, made, beside, left_out)
 
 
-def sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsSent]:
+def _sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsSent]:
     """Yield a source's transcripts as they were sent; a file that is none gives a line to `left_out`."""
     if setting.shipped is not msgspec.UNSET:
         unpack(setting.shipped)
-    for transcript in _read_found(source, left_out):
-        yield from as_sent(
-            transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
-        )
+    try:
+        for transcript in read_source(source):
+            yield from as_sent(
+                transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
+            )
+    except NotATranscript as error:
+        if source.named:
+            raise
+        left_out.append(f"{source.name}: left out: {error.what}")
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:
     """What stands for a source whose worker died over it."""
     error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
     return done(InputInfo(what.name, "", 0, 0, (), error), setting)
-
-
-def _read_found(source: Source, left_out: list[str]) -> Iterator[Transcript]:
-    """Return a source's transcripts; a file found in a folder that is none gives a line to `left_out`."""
-    try:
-        yield from read_source(source)
-    except NotATranscript as error:
-        if source.named:
-            raise
-        left_out.append(f"{source.name}: left out: {error.what}")
 
 
 def source_content(source: Source) -> str:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
@@ -81,7 +81,7 @@ def _tell_parent(name: str, done: int, known: int) -> None:
             os.write(_to_parent.fileno(), msgspec.json.encode((name[-_NAME_CHARS:], done, known)) + b"\n")
 
 
-class Workers:
+class Workers(AbstractContextManager["Workers"]):
     """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
 
     `tell` hears of the tasks under way, except from a cluster; when `stopped` says so, they are given up.
@@ -93,7 +93,6 @@ class Workers:
         self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
-        self._local = cluster is None
         self._executor: Executor | None = None
         self._client: Any = None
         if cluster is not None:
@@ -106,13 +105,10 @@ class Workers:
             # Processes start with their first task, and take half a second: this one has something to do until then.
             self._executor.submit(own_code)
 
-    def __enter__(self) -> Workers:
-        return self
-
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
             self._give_up()
-        if self._executor is not None and self._local:
+        if self._executor is not None and self._client is None:
             self._executor.shutdown(wait=True, cancel_futures=True)
         if self._words is not None:
             os.write(self._words.fileno(), b"\n")
@@ -178,18 +174,18 @@ class Workers:
             return failed
 
     def _wait(self, future: Future[Any], path: Path) -> None:
-        if self._local:
+        if self._client is None:
             self._result(future)
             return
         try:
             data = self._result(future)
-        except (CtxsimError, OSError) as error:
-            if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
-                raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
-            raise
         # Whatever a cluster raises, of whichever version, is no mistake in a transcript.
         except Exception as error:
-            raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
+            known = isinstance(error, CtxsimError | OSError)
+            if known and type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
+                raise
+            what = f"{'is lost' if known else 'failed'}: {type(error).__name__}: {error}"
+            raise CtxsimError(f"the cluster {what}; go on with --resume") from error
         write_pieces(path, [data])
 
     def _result(self, future: Future[Any]) -> Any:
@@ -217,10 +213,6 @@ class Workers:
                 except BrokenProcessPool:
                     write_part(parts.path(number), [lost(*tasks[number][1])])
         self._executor = _pool(self._jobs, self._words)
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 class _Process(SpawnProcess):

@@ -10,6 +10,9 @@ import pytest
 from command_line import Done, ctxsim
 from invented import claude_code, write_logs
 
+from ctxsim.api.bill import compare_unpaired
+from ctxsim.errors import CtxsimError
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -156,3 +159,18 @@ def test_changed_agents_are_compared_by_their_sessions(folder: Path) -> None:
     assert "before: is no finished run" in ctxsim("compare", "before", cwd=folder).stderr
     few = ctxsim("compare", "logs", "before", cwd=folder)
     assert few.returncode == 1 and few.stderr == "ctxsim: 2 and 8 sessions: each set needs 4 for a comparison\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "right"),
+    [("cost > 10", "cost changes by per cent: write 'cost > 10%'"),
+     ("head < -2.5", "head changes by per cent: write 'head < -2.5%'"),
+     ("compactions > 1%", "compactions changes by a number: write 'compactions > 1'")],
+)  # fmt: skip
+def test_a_rule_of_recordings_has_the_unit_that_its_figure_changes_by(rule: str, right: str, tmp_path: Path) -> None:
+    with pytest.raises(CtxsimError) as told:
+        compare_unpaired(tmp_path, tmp_path, [rule])
+    assert str(told.value) == f"between recordings {right}"
+    # Nothing is nothing in any unit: then the sessions are looked for.
+    with pytest.raises(CtxsimError, match=r"no session|0 and 0 sessions|no file"):
+        compare_unpaired(tmp_path, tmp_path, ["cost > 0"])

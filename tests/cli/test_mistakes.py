@@ -332,8 +332,12 @@ def test_options_that_say_nothing_of_what_is_checked_are_told(line: str, message
 
 def test_a_family_is_checked_policy_by_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What a check finds is no matter here.
-    monkeypatch.setattr("ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", f"{label} adds"))
+    monkeypatch.setattr(
+        "ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", f"append-only: {label}")
+    )
     done = ctxsim("check", "policy", "papers", "--scenario", "documented-53k", cwd=tmp_path)
     said = done.stdout.splitlines()
     assert done.returncode == 0 and said[-2] == "mask:keep=10,batch=1: keeps the contract"
-    assert len(said) == 10 and said[-1] == "  mask adds", "each with whether it is append-only"
+    assert len(said) == 10 and said[-1] == "  append-only: mask", "each with whether it is append-only"
+    rows = ctxsim("check", "policy", "mask", "--scenario", "documented-53k", "--format", "csv", cwd=tmp_path).stdout
+    assert rows == 'target,what,line\n"mask:keep=10,batch=1",append-only,mask\n', "programs are told too"

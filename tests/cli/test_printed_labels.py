@@ -12,10 +12,13 @@ from command_line import ctxsim
 from rich.console import Console
 from samples import ASK, TASK, chat
 
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.plugins import labels
 from ctxsim.plugins.labels import BOUND, pasted
 from ctxsim.policies import open_policies, open_policy, registered_policies
-from ctxsim.report.sheet import rich_table, sheet
+from ctxsim.report.sheet import sheet
+from ctxsim.report.tables import print_sheet
+from ctxsim.results import read_run
 from ctxsim.runs.grid import expand
 
 MINE = """from dataclasses import dataclass
@@ -42,7 +45,7 @@ def typed() -> list[str]:
 def printed(label: str, width: int) -> str:
     """The label as a table of this width prints it, over as many lines as it takes there."""
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(rich_table(sheet("t", "", ["policy"], [[label]]), width))
+    print_sheet(sheet("t", "", ["policy"], [[label]]), Console(file=out, width=width, color_system=None).print, width)
     return out.getvalue().rpartition("─")[2].strip()
 
 
@@ -82,10 +85,13 @@ def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
     assert marked >= {open_policy(label).label for label in asked}
     shown = [printed(open_policy(label).short, 30) for label in whole]
     assert any("\n" in label for label in shown)
-    # A table is made of the whole run each time: one bare name, and all that are more than a name.
-    more = [pair for pair in zip(whole, shown, strict=True) if set(pair[1]) & set(":+\n")]
-    assert len(more) >= 5
-    for label, text in ((whole[0], shown[0]), *more):
+    run = read_run(folder / "run")
+    for label, text in zip(whole, shown, strict=True):
+        assert label_in(run, text) == label_in(run, label + BOUND) == label, "as compare and report find it"
+    # One bare name, and all that are more than a name; commands take two of them, the rest is what they call.
+    some = [(whole[0], shown[0]), *(pair for pair in zip(whole, shown, strict=True) if set(pair[1]) & set(":+\n"))]
+    assert len(some) >= 6
+    for label, text in (some[0], max(some, key=lambda pair: pair[1].count("\n"))):
         for line in (
             ("compare", "run", "--policy", text, label + BOUND), ("replay", "logs", "--policy", text),
             ("drive", "nobody", "--play", "one-prompt", "--policy", text),
@@ -93,7 +99,7 @@ def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
             found = ctxsim(*line, cwd=folder)
             fine = found.returncode == 0 if line[0] != "drive" else "unknown agent 'nobody'" in found.stderr
             assert fine, (line, found.stderr)
-    policies = [part for label in shown for part in ("--policy", label)]
+    policies = [part for _, text in some for part in ("--policy", text)]
     for line in (
         ("bench", "logs", *policies, "--out", "b"), ("sweep", "logs", *policies, "--out", "s"),
         ("report", "run", "--only", "pictures", *policies),

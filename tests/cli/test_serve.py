@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,10 @@ from pathlib import Path
 
 import pytest
 from command_line import ctxsim
+
+from ctxsim import drive, serve
+from ctxsim.api.defects import diagnose_driven
+from ctxsim.errors import LabelError
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -21,7 +26,8 @@ SECRET = "tR7kW2" + "pLq9Xz"
 def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "ctxsim", "serve", "documented-53k", "--port", "0",
                "--log", str(tmp_path / "log.jsonl"), "--files", str(tmp_path / "files")]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    # By itself a process gets the width that readline has set for this one.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as server:
         try:
             assert server.stdout
             server.stdout.readline()
@@ -59,3 +65,16 @@ def test_mistakes_are_told_in_a_line(arguments: list[str], told: str, tmp_path: 
     done = ctxsim("serve", *arguments, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and told in done.stderr
+
+
+@pytest.mark.parametrize("fault", ["429@8", "stream-error@8"])
+def test_a_fault_after_the_last_step_is_refused(fault: str, tmp_path: Path) -> None:
+    at_the_last = fault.replace("8", "7")
+    serve("documented-53k", faults=[at_the_last]).close()
+    with pytest.raises(LabelError, match="fault at step 8: documented-53k has 7 steps"):
+        serve("documented-53k", faults=[at_the_last, fault])
+    with pytest.raises(LabelError, match="documented-53k has 7 steps"):
+        drive([], "documented-53k", command="true", faults=[fault], out=tmp_path / "out")
+    # With several conversations a step of the longest one is fine.
+    with pytest.raises(LabelError, match=r"fault at step 999: the longest conversation has \d+ steps"):
+        diagnose_driven(["codex"], faults=["429@1", fault.replace("8", "999")])

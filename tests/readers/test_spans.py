@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ctxsim.readers.assembly.spans.messages import Exchange, exchange, usage
+from ctxsim.readers.assembly.requests import Logged
+from ctxsim.readers.assembly.spans.messages import exchange, usage
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Usage
 
@@ -15,8 +16,8 @@ TOOL = {"name": "read"}
 PROMPT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Go.", "gen_ai.completion.0.content": "Yes."}
 
 
-def told(**attributes: Any) -> Exchange:
-    found = exchange(Span("t", "s", "", "chat", 0.0, attributes, []), "here")
+def told(**attributes: Any) -> Logged:
+    found = exchange(Span("t", "s", "", 0.0, attributes, []), "here")
     assert found is not None
     return found
 
@@ -41,7 +42,7 @@ def test_tools_in_three_conventions(tools: dict[str, Any]) -> None:
 
 def test_a_request_without_tools_or_answer() -> None:
     assert told(**PROMPT).request.tools == []
-    assert exchange(Span("t", "s", "", "chat", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
+    assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
 
 
 @pytest.mark.parametrize(

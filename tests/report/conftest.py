@@ -1,4 +1,4 @@
-"""A browser, and the page of the documented case."""
+"""A browser, the page of the documented case, and figures instead of files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pages import BROWSER
 
+from ctxsim.report import figure
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
@@ -23,6 +24,14 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenario = load_scenario("documented-53k")
     conduct(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
     return write_page(read_run(folder), folder / "report.html")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that are drawn, in the place of their files."""
+    found: list[Any] = []
+    monkeypatch.setattr(figure, "save", lambda one, path: found.append(one) or path)
+    return found
 
 
 # Not for the whole session: while it is open no test beside it can run an event loop.

@@ -8,20 +8,12 @@ from typing import Any
 import pytest
 
 from ctxsim.answers.validation.accuracy import Observed, Point
-from ctxsim.report import accuracy_plots, calibration_plots
+from ctxsim.report import accuracy_plots
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 
 
 def point(tokens: int, *estimates: int) -> Point:
     return Point("", "request", tokens, None, estimates)
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    for module in (accuracy_plots, calibration_plots):
-        monkeypatch.setattr(module, "save", lambda figure, path: found.append(figure) or path)
-    return found
 
 
 def lines(axes: Any) -> list[tuple[Any, ...]]:
@@ -54,6 +46,7 @@ def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     assert (xs, errors, color) == ([50, 100], pytest.approx([-20, -10]), COLORS[0])
     assert lines(right)[0][1] == [0, 0] and lines(left)[-1][0] == [0, 0] and right.get_xscale() == "log"
     assert [text.get_text() for text in left.get_yticklabels()] == ["b", "a"]
+    assert right.xaxis.get_major_formatter()(20_000) == "20K" and "against t, %\n(box:" in left.get_xlabel()
     medians = [line.get_xdata()[0] for line in left.lines if line.get_color() == COLORS[1]]
     assert medians == pytest.approx([5, -15])
     # A box is the middle half: of 0 and 10 it is 2.5 to 7.5.
@@ -62,6 +55,12 @@ def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     assert drawn[0].texts[0].get_text() == "b is nearest: off by 5.0 % on average"
     accuracy_plots._spread(["a"], [point(0, 7)], "t", Path("x.png"))
     assert drawn[1].texts[0].get_text().endswith("inf % on average")
+
+
+def test_what_rounds_to_nothing_is_not_less_than_it(drawn: list[Any]) -> None:
+    texts = [Point("json", "text", 1_000, None, (996, 1_004, 990))]
+    accuracy_plots._heat_map(["a", "b", "c"], texts, "t", Path("x.png"))
+    assert [text.get_text() for text in drawn[0].axes[0].texts] == ["+0", "+0", "-1"]
 
 
 def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
@@ -73,7 +72,7 @@ def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
 def test_a_calibration_is_a_cloud_two_lines_and_a_box_for_each_group(drawn: list[Any]) -> None:
     cloud = [(80, 20, "x"), (400, 100, "x"), (90, 30, "y"), (19, 19, "z"), (0, 50, "n"), (50, 0, "n")]
     more = [(40, 20, f"g{n:02}") for n in range(12)]
-    calibration_plots.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
+    accuracy_plots.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
     left, right = drawn[0].axes
     points, fitted, plain = lines(left)
     assert points[0][:4] == [80, 400, 90, 19] and points[1][:4] == [20, 100, 30, 19] and len(points[0]) == 16

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.sums import Sum
 from ctxsim.report import usd_plots
@@ -16,13 +14,6 @@ from ctxsim.report.style import COLORS, OTHER_COLOR
 def paid(*usd: float) -> Sum:
     parts = (facts.SYSTEM, f"{facts.RESULTS}Bash", facts.ASSISTANT, facts.USER)
     return Sum(usd_listed=sum(usd), parts={part: [0, 0, 0, one] for part, one in zip(parts, usd, strict=True)})
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(usd_plots, "save", lambda figure, path: found.append(figure) or path)
-    return found
 
 
 def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -> None:
@@ -38,6 +29,7 @@ def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -
     colors = [to_hex(kind[0].get_facecolor()) for kind in axes.containers]
     assert colors == [*COLORS[:3], OTHER_COLOR]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["b/c", "y/z"] and axes.yaxis_inverted()
+    assert drawn[0].legends[0]._ncols == 4, "one line"
     # 12 dollars in all, 5 of them for answers: 41.7 %.
     assert drawn[0].texts[0].get_text().startswith("12.00 USD, 42% of it for the assistant's answers")
 

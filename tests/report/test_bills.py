@@ -96,6 +96,17 @@ def test_a_path_is_named_by_the_end_that_tells_it_apart() -> None:
     assert len(names_of("project", ["/" + "x" * 40])["/" + "x" * 40]) == 24
 
 
+def test_a_row_says_whose_share_of_the_dollars_it_is() -> None:
+    # Of 10 dollars 4 are the system prompt's, 3 two tools' results, 2 answers; the user's 1 has no column.
+    parts = {facts.SYSTEM: 4.0, f"{facts.RESULTS}Bash": 2.0, f"{facts.RESULTS}Read": 1.0, facts.ASSISTANT: 2.0,
+             facts.USER: 1.0}  # fmt: skip
+    one = Sum(usd_listed=10.0, usd_read=6.0, usd_new=3.5, parts={name: [0, 0, 0, usd] for name, usd in parts.items()})
+    assert text_rows(bill_sheet("model", {"m": one}, whole=False)) == [
+        {"model": "m", "USD": "10.00", "head": "40%", "results": "30%", "assistant": "20%", "read": "60%",
+         "new": "35%"},
+    ]  # fmt: skip
+
+
 def rows(count: int, last: str = "") -> dict[str, Sum]:
     names = [f"r{n:02}" for n in range(count)]
     if last:

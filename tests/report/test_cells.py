@@ -24,8 +24,8 @@ def figures(**given: Any) -> Figures:
 def text(name: str, part: dict[str, list[Any]] | None = None, ranks: Any = None, **given: Any) -> Any:
     """The cell of a column."""
     run: Any = SimpleNamespace(shown=str.upper)
-    [one] = [one for one in EVERY if one.column.name == name]
-    return one.of(Row(figures(**given), pandas.DataFrame(part or {}), run, ranks or {}))
+    [one] = [one for one in EVERY if one.name == name]
+    return one.cell(Row(figures(**given), pandas.DataFrame(part or {}), run, ranks or {}))
 
 
 def test_a_share_has_its_interval_where_that_is_wider_than_a_point() -> None:
@@ -97,10 +97,10 @@ def test_ranks_are_ranges() -> None:
 
 
 def test_columns_leave_a_narrow_terminal_in_this_order() -> None:
-    assert {one.column.name: one.column.rank for one in EVERY if one.column.rank} == {
+    assert {one.name: one.rank for one in EVERY if one.rank} == {
         "usd": 2, "usd_share": 1, "tokens_share": 4, "peak": 3, "tokens": 5
     }  # fmt: skip
-    assert [one.column.name for one in EVERY if one.column.left] == ["policy", "refused"]
+    assert [one.name for one in EVERY if one.left] == ["policy", "refused"]
 
 
 def test_columns_are_chosen_by_name() -> None:
@@ -108,6 +108,8 @@ def test_columns_are_chosen_by_name() -> None:
     for wrong in ("", "usd,nonsense"):
         with pytest.raises(UnknownName):
             chosen_columns(wrong)
+    with pytest.raises(UnknownName, match="kept"):
+        chosen_columns("kep")
 
 
 def test_a_sheet_has_the_columns_in_the_order_asked_for_and_marks_its_rows() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import Difference
 from ctxsim.report.changes import _figure, change_sheet, read_sheet, said, unpaired_sheet
-from ctxsim.report.sheet import text_rows, value_rows
+from ctxsim.report.sheet import as_latex, as_markdown, text_rows, value_rows
+from ctxsim.report.tables import print_sheet
 
 MORE = Change(("p", "p"), "tokens_sum", 20_000.0, 25_000.0, (4_000.0, 6_500.0), 3, 0.0004)
 NOISE = Change(("p", "p"), "cost_usd", 2.0, 1.5, (-1.25, 0.5), 3, 0.25)
@@ -71,11 +74,27 @@ def test_one_pair_is_in_the_title_and_several_have_rows_of_their_own(runs: Any) 
     assert (nothing.rows, nothing.notes) == ((), ())
 
 
+@pytest.mark.parametrize("length", [2, 9])
+def test_a_label_above_its_figures_can_be_copied(runs: Any, length: int) -> None:
+    label = "as-set:given=" + ";".join(f"agent/key_{n}=150000" for n in range(length))
+    changes = [Change((label, label), "tokens_sum", 1.0, 2.0, None, 1), MORE]
+    sheet = read_sheet(changes, [], runs[0], runs[0])
+    out = Console(width=80, file=io.StringIO(), color_system=None)
+    print_sheet(sheet, out.print, 80)
+    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    # On a line of its own, which the terminal wraps, above figures that stand below one another.
+    assert f" {label}1" in lines and " p1" in lines
+    one, two = (line for line in lines if line.startswith(" tokens_sum "))
+    assert one.index("+1 ") + 1 == two.index("+5,000") + 5 and max(map(len, (one, two))) <= 80
+    assert f"| `{label}1` |  |" in as_markdown(sheet)
+    assert f"{{l}}{{{label}1}} ".replace("_", "\\_") in as_latex(sheet).replace("{9}", "")
+
+
 def test_two_labels_that_are_shown_alike_are_told_whole() -> None:
     same: Any = SimpleNamespace(shown=lambda label: "short", folder="/f")
     both = read_sheet([MORE, FROM_NOTHING], [], same, same)
     # Two labels that are one are shown as one; two different ones, which would look alike, as they are.
-    assert [both.rows[0][0].value, both.rows[2][0].value] == ["short", "p -> q"]
+    assert [both.rows[0][0], both.rows[2][0]] == ["short", "p -> q"]
 
 
 @pytest.mark.parametrize(

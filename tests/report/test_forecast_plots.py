@@ -23,13 +23,6 @@ class Some(SimpleNamespace):
         return len(self.started)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(usd_plots, "save", lambda figure, path: found.append(figure) or path)
-    return found
-
-
 def axes_of(drawn: list[Any], amounts: dict[str, Any], started: list[float | None], come: float, days: int = 0,
             since: float | None = None) -> Any:  # fmt: skip
     sessions: Any = Some(started=started, amounts=amounts)
@@ -37,7 +30,7 @@ def axes_of(drawn: list[Any], amounts: dict[str, Any], started: list[float | Non
     found: Any = SimpleNamespace(ahead=SimpleNamespace(many=days or come, days=bool(days)),
                                  come=SimpleNamespace(middle=come),
                                  amounts={"usd": amount, "tokens": amount}, since=since)  # fmt: skip
-    assert usd_plots.plot_forecast(Path("f.png"), sessions, found, "A title", "about") == Path("f.png")
+    assert usd_plots.plot_forecast(Path("f.png"), sessions, found, "A title", "about.") == Path("f.png")
     [axes] = drawn[-1].axes
     return axes
 
@@ -62,6 +55,7 @@ def test_without_times_sessions_are_counted(drawn: list[Any], come: float, end: 
     assert fan(axes) == [(11, 46), (16, 36), (21, 31)]
     assert [text.get_text().strip() for text in axes.texts] == ["90 %", "80 %", "50 %"]
     assert [text.xy for text in axes.texts] == [(end, 46), (end, 36), (end, 31)]
+    assert drawn[-1].texts[1].get_text() == "about; dashed: median; shaded: ranges of these probabilities"
     assert so_far.get_color() == BLUE and axes.get_xlabel() == "sessions" and axes.get_ylim()[0] == 0
     assert axes.get_ylabel().startswith("USD")
 

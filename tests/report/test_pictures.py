@@ -22,7 +22,7 @@ from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.errors import InputError
-from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
+from ctxsim.report import accuracy_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
@@ -43,9 +43,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """All texts of each figure that is saved: titles, labels, ticks, legends."""
     found: dict[str, str] = {}
+    write = figure.save
 
     def save(figure_: pyplot.Figure, path: Path) -> Path:
         figure_.canvas.draw()
@@ -54,27 +55,26 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         for axes in figure_.axes:
             texts += [one.get_text() for one in (*axes.get_xticklabels(), *axes.get_yticklabels())]
         found[path.stem] = "\n".join(text for text in texts if text)
-        return figure.save(figure_, path)
+        return write(figure_, path)
 
-    for module in (charts, accuracy_plots, calibration_plots):
-        monkeypatch.setattr(module, "save", save)
+    monkeypatch.setattr(figure, "save", save)
     return found
 
 
-def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+def test_every_chart_of_a_run(run: Run, written: dict[str, str], tmp_path: Path) -> None:
     paths = charts.plot_all(picture(run), tmp_path, ("svg",))
     assert [path.stem for path in paths] == [
         "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
-    assert "mask 1" in drawn["survival-age"] and "1-2\n(n=18)" in drawn["survival-age"]
-    assert "left out" not in drawn["survival-age"], "four policies have room"
+    assert "mask 1" in written["survival-age"] and "1-2\n(n=18)" in written["survival-age"]
+    assert "left out" not in written["survival-age"], "four policies have room"
     total = run.of("keep-all").cost_usd.sum()
-    assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
-    assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
+    assert f" {usd(total)}" in written["dollars"] and "where the dollars go" in written["dollars"]
+    assert "read from the cache" in written["cache"] and "drop-all" in written["cache"]
 
 
-def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, written: dict[str, str], tmp_path: Path) -> None:
     def names(one: Run) -> list[str]:
         return [path.stem for path in charts.plot(picture(one), charts.OF_COMMAND["bench"])]
 
@@ -93,7 +93,7 @@ def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_pat
 def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
         found = frontiers(run, dollars)
-        assert [one.dash for one in found] == names and found[0].about.endswith(", edits free") is dollars
+        assert [one.dash for one in found] == names
         shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
         assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
     # Whoever may keep pieces of results never needs more than who keeps them whole.
@@ -108,14 +108,14 @@ def test_marks_at_the_last_call_are_whole(run: Run) -> None:
 
 
 def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
-    run: Run, drawn: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, written: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, title=f"Recorded transcripts in {run.folder}"))
     one = picture(run)
     charts.plot_all(one, tmp_path, ("svg",))
     growth = plots.growth_of(one)
     assert page_data(run)["title"] == "Recorded transcripts"
-    told = {**drawn, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
+    told = {**written, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
     for name in ("token-growth", "survival-age", "dollars", "cache"):
         assert one.headline in " ".join(told[name].split())
         assert str(run.folder.parent) not in "".join(told[name].split())
@@ -135,13 +135,16 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
         monkeypatch.setattr(module, "new_figure", kept)
     paths = charts.plot_paper(picture(run), tmp_path)
     names = [path.name for path in paths]
-    assert "survival-dollars.pdf" in names and "estimates.pdf" not in names
+    assert "survival-dollars.pdf" in names and "estimates.pdf" not in names and "rounds" in charts.BY_COLOR
     assert all(path.read_bytes().startswith(b"%PDF") for path in paths) and len(drawn) == len(paths)
     for one in drawn:
         # No headline, but what marks mean is said below.
         assert one.get_size_inches()[0] == figure.PAPER_INCHES and len(one.texts) <= 1
         assert all(text.get_position()[1] < 0.1 and run.info.title not in text.get_text() for text in one.texts)
         one.canvas.draw()
+        below = [text.get_window_extent() for text in one.texts]
+        boxes = [legend.get_window_extent() for legend in one.legends]
+        assert all(box.y0 >= text.y1 for box in boxes for text in below), "the legend lies beside what marks mean"
         for axes in one.axes:
             ticks = [tick.get_window_extent() for tick in axes.get_xticklabels() if tick.get_text()]
             assert all(left.x1 <= right.x0 for left, right in pairwise(ticks)), "x labels overprint each other"
@@ -151,9 +154,7 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
             assert reach.x0 >= -1 and reach.x1 <= one.bbox.x1 + 1, axes.get_xlabel()
 
 
-def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(tradeoff_plots, "save", lambda figure_, path: drawn.append(figure_))
+def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: list[Figure]) -> None:
     with figure.for_paper():
         tradeoff_plots.tradeoff(picture(run), Path("unused.pdf"), dollars=False)
     kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
@@ -163,7 +164,7 @@ def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, monkeypa
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
-    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any", "any")
+    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any")
     assert [least_amount(line, Share(kept)) for kept in (0.0, 0.4, 0.5, 1.0)] == [10.0, 10.0, 20.0, 40.0]
     assert least_amount(line, None) is None
 
@@ -173,7 +174,7 @@ def test_an_axis_has_room_for_two_names() -> None:
     assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
 
 
-def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
+def test_pictures_of_accuracy(written: dict[str, str], tmp_path: Path) -> None:
     # Two estimators over two requests; texts of two kinds. json: (60 + 60) / (100 + 100) - 1 = -40 %, prose: +10 %.
     requests = [Point("", "request", 100, None, (80, 110)), Point("", "request", 200, None, (150, 260))]
     sizes = (("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50)))
@@ -181,20 +182,20 @@ def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
     seen = Observed(texts, requests, [requests], [])
     paths = accuracy_plots.plot_accuracy(["chars", "words"], seen, "o200k_base", tmp_path)
     assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
-    cells = drawn["error-by-kind"].splitlines()
+    cells = written["error-by-kind"].splitlines()
     assert [cell for cell in cells if cell[0] in "+-\u2212"] == ["-40", "+10", "+5", "+0"]
     assert {"json", "prose", "chars", "words"} <= set(cells)
-    assert "counted (o200k_base)" in drawn["estimates-per-call"]
-    assert "chars: error against size" in drawn["error-distribution"]
+    assert "counted (o200k_base)" in written["estimates-per-call"]
+    assert "chars: error against size" in written["error-distribution"]
 
 
-def test_pictures_of_a_calibration(drawn: dict[str, str], tmp_path: Path) -> None:
+def test_pictures_of_a_calibration(written: dict[str, str], tmp_path: Path) -> None:
     points = [(80, 20, "Bash"), (400, 100, "Bash"), (90, 30, "search"), (30, 10, "tiny")]
-    path = calibration_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
+    path = accuracy_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert "characters / 3.50, fitted" in drawn["one"]
+    assert "characters / 3.50, fitted" in written["one"]
     # Texts under 20 tokens say nothing of a ratio.
-    assert "Bash (2)" in drawn["one"] and "search (1)" in drawn["one"] and "tiny" not in drawn["one"]
+    assert "Bash (2)" in written["one"] and "search (1)" in written["one"] and "tiny" not in written["one"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
@@ -255,3 +256,29 @@ def test_a_line_of_growth_is_pale_from_its_first_failure_on_and_the_advised_one_
     many = pandas.DataFrame({"policy": "a", "call": range(1, 22), "tokens_sent": 1, "status": "ok"})
     (axes,) = plots.growth_figure(many, ["a"], (), names, "t", ()).axes
     assert axes.lines[-1].get_marker() in (None, "None"), "21 marks would hide the line"
+
+
+@pytest.mark.parametrize(
+    ("limits", "texts"),
+    [
+        ([(50, "rate limit per minute"), (50, "budget")], {" rate limit per minute: 50; budget: 50": LIMIT_COLOR}),
+        ([(50, "budget"), (49, "budget"), (48, "at")], {" budget: 49 to 50; at: 48": plots.OWN_COLOR}),
+        ([(40, "budget"), (50, "window")], {" budget: 40": plots.OWN_COLOR, " window: 50": LIMIT_COLOR}),
+    ],
+)
+def test_names_of_limits_that_are_near_to_each_other_are_one_text(
+    limits: list[tuple[int, str]], texts: dict[str, str]
+) -> None:
+    calls = pandas.DataFrame({"policy": "a", "call": [1, 2], "tokens_sent": [10, 60], "status": "ok"})
+    (axes,) = plots.growth_figure(calls, ["a"], (), {}, "t", limits).axes
+    found = {text.get_text(): text.get_color() for text in axes.texts if ": " in text.get_text()}
+    assert found == texts
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert sorted(line.get_ydata()[0] for line in dotted) == sorted(limit for limit, _ in limits)
+
+
+def test_an_interval_that_goes_on_beyond_the_axis_says_so() -> None:
+    _, axes = figure.new_figure()
+    for place, share in enumerate((Share(1.5, 1.2, 2.4), Share(1.5, 1.2, 1.9), Share(2.5, 2.2, 2.9))):
+        tradeoff_plots._mark(axes, place, share, "black", "o", worse=False)
+    assert [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"] == [[0]]

@@ -53,17 +53,15 @@ def test_shares_by_round_and_by_when_it_was_told() -> None:
 @pytest.mark.parametrize(("bounds", "apart", "best"), [("", (-0.3, 0.3), "A still has 100%"),
                                                        ("a", (0.0, 0.3), "B still has 50%"),
                                                        ("ab", (0.0, 0.0), "A still has 100%")])  # fmt: skip
-def test_curves_of_each_kind_and_part(
-    bounds: str, apart: tuple[float, float], best: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[Any] = []
-    monkeypatch.setattr(rounds, "save", lambda figure, path: drawn.append(figure) or path)
+def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], best: str, drawn: list[Any]) -> None:
     one: Any = SimpleNamespace(
         run=run(LOOKS), labels=("a", "b"), bound=lambda label: label in bounds, color=lambda label: OTHER_COLOR,
-        marked=str, name=str.upper, title="T",
+        marked=str, name=str.upper, title="T", mark="▶: advised",
     )  # fmt: skip
     assert rounds.curves(one, Path("x.png")) == Path("x.png")
-    assert drawn[0].texts[0].get_text().startswith(best)
+    assert drawn[0].texts[0].get_text().startswith(best) and drawn[0].texts[1].get_text().endswith("; ▶: advised")
+    # Both are grey.
+    assert [line.get_linestyle() for line in drawn[0].axes[0].lines] == ["-", "--"]
     panels = drawn[0].axes[:4]
     assert [panel.get_title(loc="left") for panel in panels] == [
         "name (1 facts)", "path (1 facts)", "told: late (1 facts)", "told: early (1 facts)"

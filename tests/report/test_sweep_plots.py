@@ -12,6 +12,7 @@ from matplotlib.text import Text
 
 from ctxsim.answers.advice.settings import family, grids, in_order, parameters
 from ctxsim.report.charts import OF_COMMAND, charts_of, plot_all
+from ctxsim.report.figure import for_paper
 from ctxsim.report.picture import Picture, picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR
 from ctxsim.report.sweep_plots import curves_figure, curves_of, heat_map_figure, heat_maps_of
@@ -71,6 +72,9 @@ def test_one_parameter_is_a_curve_over_its_values_with_ranges(one: Picture) -> N
         assert (advised.get_xdata()[0], advised.get_color()) == (2, COLORS[0])
     told = " ".join(figure.texts[1].get_text().split())
     assert "max-result-chars by chars; blue: advised; whiskers: ranges; dotted: keep-all" in told
+    with for_paper():
+        paper = curves_figure(one, [grid])
+    assert [text.get_text() for text in paper.texts] == ["whiskers: ranges; dotted: keep-all"]
 
 
 def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture) -> None:

@@ -16,13 +16,11 @@ from project import ROOT
 from rich.console import Console
 
 from ctxsim.answers.advice.advice import advise
-from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
-from ctxsim.errors import UnknownName
-from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet, shared
-from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
-from ctxsim.report.tables import bench_sheet, print_sheet, sweep_sheet
+from ctxsim.report.cells import EVERY, every_column, glossary, policy_sheet
+from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, sheet, text_of, text_rows
+from ctxsim.report.tables import bench_sheet, blocks, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
 
 
@@ -65,7 +63,7 @@ def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> N
     assert max(map(len, printed.splitlines())) <= width
     assert "…" not in printed and "rate limit" in printed
     if wide:
-        assert all(one.column.heading in printed for one in every_column())
+        assert all(one.heading in printed for one in every_column())
 
 
 def test_columns_leave_in_their_order() -> None:
@@ -79,12 +77,9 @@ def test_columns_leave_in_their_order() -> None:
     assert all(now[: len(before)] == before for before, now in pairwise(gone))
 
 
-def test_columns_by_name() -> None:
-    assert chosen_columns("usd, kept") == ("usd", "kept")
-    with pytest.raises(UnknownName, match="kept"):
-        chosen_columns("kep")
-    names = [one.column.name for one in every_column()]
-    assert len(set(names)) == len(names) and all(one.column.about for one in every_column())
+def test_columns_have_names_and_meanings() -> None:
+    names = [one.name for one in every_column()]
+    assert len(set(names)) == len(names) and all(one.about for one in every_column())
 
 
 def test_forms_of_any_sheet() -> None:
@@ -99,10 +94,10 @@ def test_forms_of_any_sheet() -> None:
 def test_the_page_of_columns_is_the_tables() -> None:
     assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
     for one in every_column():
-        assert f"- `{one.column.name}` ({one.column.heading}; {one.kind}): " in glossary()
+        assert f"- `{one.name}` ({one.heading}; {one.kind}): " in glossary()
     gone = fitting(
         policy_sheet(
-            *(lambda run: (run, Pooled(run), run.labels, [one.column.name for one in EVERY]))(
+            *(lambda run: (run, Pooled(run), run.labels, [one.name for one in EVERY]))(
                 read_run(ROOT / "results" / "documented-53k")
             )
         ),
@@ -120,8 +115,3 @@ def test_a_setting_that_doing_nothing_beats_is_not_worth_it(tmp_path: Path) -> N
     table = sweep_sheet(run, figures_of(run), advise(run))
     worth = {row["policy"]: row["worth it"] for row in text_rows(table)}
     assert worth == {"keep-all (bound)": "", "mask:keep=9": "no", "mask:keep=1": "yes"}
-
-
-def test_a_share_has_its_interval_where_that_is_wider_than_what_is_shown() -> None:
-    shares = (Share(0.94, 0.91, 0.96), Share(0.94, 0.938, 0.942), Share(0.94, None, None), None)
-    assert [shared(one).text for one in shares] == ["94% (91-96)", "94%", "94%", "-"]

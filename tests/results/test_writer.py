@@ -17,7 +17,7 @@ from ctxsim.report.losses import breakdown
 from ctxsim.report.page import page_data
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import read_run
-from ctxsim.results.writer import _Parquet
+from ctxsim.results.writer import _Table
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
@@ -57,16 +57,16 @@ def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, mo
     conduct(Setting("a", "a", ("keep-all",)), out, paths=given)
     before = {file.name: file.read_bytes() for file in out.iterdir()}
     closed = 0
-    close = _Parquet.close
+    close = _Table.close
 
-    def full(self: _Parquet) -> None:
+    def full(self: _Table) -> None:
         nonlocal closed
         closed += 1
         if closed == 3:
             raise OSError(28, "No space left on device")
         close(self)
 
-    monkeypatch.setattr(_Parquet, "close", full)
+    monkeypatch.setattr(_Table, "close", full)
     with pytest.raises(CtxsimError, match="No space left on device"):
         conduct(Setting("a", "a", ("drop-all",)), out, paths=given)
     assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before

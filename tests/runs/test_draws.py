@@ -9,7 +9,7 @@ import pytest
 from command_line import ctxsim
 
 from ctxsim import bench
-from ctxsim.cli.running import _apart, _sampling
+from ctxsim.cli.running import _apart
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.results import Run, read_run
@@ -83,5 +83,5 @@ def test_a_rate_has_a_folder_of_its_own(tmp_path: Path) -> None:
                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"{SCENARIO}.mask-keep=2.refetch=0.5.draws=1"]
-    said = {"sample": None, "seed": 0, "refetch": None, "draws": None}
-    assert _apart([], _sampling(said), "fitted", False) == ""
+    usual = dict.fromkeys(("estimator", "models", "model", "window", "refetch", "draws", "sample"))
+    assert _apart([], {**usual, "rules": (), "seed": 0, "head": "fitted", "across": False}) == ""

@@ -14,7 +14,7 @@ def test_a_run_takes_the_place_of_the_same_question_alone(tmp_path: Path) -> Non
     refuse_another(tmp_path, "a")
     (tmp_path / "run.json").write_text('{"question": "a", "title": "Logs", "policies": ["keep-all"]}')
     refuse_another(tmp_path, "a")
-    with pytest.raises(InputError, match=r"holds another run \(Logs; 1 policies\); give another --out"):
+    with pytest.raises(InputError, match=r"holds another run \(Logs; 1 policy\); give another --out"):
         refuse_another(tmp_path, "b")
     (tmp_path / "run.json").write_text("cut off")
     with pytest.raises(InputError, match="holds another run; give"):

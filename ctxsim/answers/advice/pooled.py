@@ -187,12 +187,15 @@ class Pooled:
 
     def draws(self, label: str, share: str) -> Array:
         """Return a share in every draw of the next sessions, of a sample in every draw of its folder; no number where
-        nothing was drawn to divide by.
+        nothing was drawn to divide by, or where one transcript alone was drawn by chance: it tells no error.
         """
         if self.value(label, share) is None:
             return np.full(DRAWS, np.nan)
         if self._taken is not None:
-            low, high = self._of_this_folder(label, share, None) or (0.0, 0.0)
+            reach = self._of_this_folder(label, share, None)
+            if reach is None:
+                return np.full(DRAWS, np.nan)
+            low, high = reach
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         found, unseen = self._shares(self._drawn, label, share), self._unseen[share]

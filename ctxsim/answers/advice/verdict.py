@@ -210,7 +210,12 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("With all transcripts the answer may differ. Ranges show the sampling error for this folder.")
+        parts.append("With all transcripts the answer may differ.")
+        share = take.share(advice.amount)
+        if share is None or share.low is not None:
+            parts.append("Ranges show the sampling error for this folder.")
+        else:
+            parts.append("One transcript drawn by chance tells no sampling error, so no saving is sure: draw more.")
     elif advice.ahead is None:
         parts.append("From one session; the answer may not hold for others.")
     else:

@@ -26,7 +26,10 @@ FIGURES = {
     "tokens_per_call": "input tokens of a call", "head": "tokens that go with every request",
     "calls": "calls of a session", "compactions": "compactions of a session",
 }  # fmt: skip
-"""What is compared. Compactions are compared by their number, the others by their ratio."""
+"""What is compared."""
+
+BY_NUMBER = "compactions"
+"""Compared by its number, the others by their ratio."""
 
 LEAST = 4
 """Sessions of a side, below which nothing can be told."""
@@ -122,7 +125,7 @@ def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case
 
 
 def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference:
-    ratio = figure != "compactions"
+    ratio = figure != BY_NUMBER
     plain = np.array([case.figures[figure] for case in (*before, *after)])
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)

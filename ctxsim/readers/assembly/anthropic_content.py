@@ -16,11 +16,6 @@ from ctxsim.transcript import Usage
 class Turn(msgspec.Struct):
     """A message as agents keep it; `content` is a string or a list of blocks."""
 
-    role: Literal["user", "assistant"]
-    content: str | list[Any] | None = None
-
-
-class _Message(msgspec.Struct):
     role: Literal["user", "assistant", "system"]
     content: str | list[Any] | None = None
 
@@ -29,7 +24,6 @@ class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
-    data: str = ""
     id: str | None = None
     name: str = ""
     input: Any = None
@@ -72,11 +66,9 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
             case "text":
                 if block.text:
                     parts.append(Part("assistant", block.text))
-            case "thinking":
+            case "thinking" | "redacted_thinking":
+                # Of what is encrypted the size is not known from its bytes.
                 parts.append(Part("reasoning", block.thinking))
-            case "redacted_thinking":
-                # Encrypted: its size is not known from its bytes.
-                parts.append(Part("reasoning"))
             case "tool_use" | "server_tool_use":
                 parts.append(Part("tool_call", compact_json(block.input), block.name, block.id or ""))
             case _:
@@ -95,11 +87,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add the messages of a request. Raises InputError with the message's number for one that doesn't fit."""
     for number, value in enumerate(values):
         place = f"{where} message {number}"
-        message = convert(value, _Message, place)
-        if message.role == "system":
-            assembly.system.append(text_and_media(message.content, 0)[0])
-        else:
-            add_turn(assembly, Turn(message.role, message.content), place)
+        add_turn(assembly, convert(value, Turn, place), place)
 
 
 def add_turn(
@@ -112,7 +100,9 @@ def add_turn(
     comparable: bool = True,
 ) -> None:
     """Add a user's message, or a response of the model with what the log says of its request."""
-    if turn.role == "user":
+    if turn.role == "system":
+        assembly.system.append(text_and_media(turn.content, 0)[0])
+    elif turn.role == "user":
         add_user_content(assembly, turn.content, where)
     else:
         assembly.response(response_parts(turn.content, where), usage, time_s, model, comparable)

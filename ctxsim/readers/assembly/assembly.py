@@ -1,7 +1,7 @@
 """From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +9,11 @@ import msgspec
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
+NO_RESPONSE = "no response of the model is recorded"
+
 
 class Part(msgspec.Struct, frozen=True):
-    """One block of a response or of a user message, before it has a place."""
+    """One block of a response or of a user message, or the result of a call, before it has a place."""
 
     kind: Kind
     text: str = ""
@@ -45,6 +47,7 @@ class Assembly:
         self.notes: list[str] = []
         # What of the recording is not in the transcript, and how often.
         self.left_out: Frequencies[str] = Frequencies()
+        # The total of a session: counts where no call states its own.
         self.cost_usd: float | None = None
         # What the log said last of the model's window: responses from here on have it.
         self.window: int | None = None
@@ -77,6 +80,11 @@ class Assembly:
     def compactions(self) -> Sequence[Compaction]:
         """The recorded compactions so far."""
         return self._compactions
+
+    @property
+    def compacted_now(self) -> Compaction | None:
+        """The recorded compaction before the next call, if there is one."""
+        return next((one for one in self._compactions[-1:] if one.call > self.calls), None)
 
     def user(self, *parts: Part | str) -> None:
         """A user message. While calls are unanswered it waits: results always come first."""
@@ -122,6 +130,13 @@ class Assembly:
         if not self._unanswered:
             self._flush()
 
+    def give(self, part: Part) -> None:
+        """What the model is given: the result of a tool call, or a user message of one part."""
+        if part.kind == "tool_result":
+            self.result(part.text, part.call_id, part.tool, part.media)
+        else:
+            self.user(part)
+
     def compacted(
         self,
         started_by: StartedBy = "",
@@ -130,59 +145,57 @@ class Assembly:
         tokens_before: int | None = None,
         tokens_after: int | None = None,
         seconds: float | None = None,
-    ) -> bool:
-        """The recorded agent shortened its history here. True if that is a new compaction.
+    ) -> None:
+        """The recorded agent shortened its history here.
 
         Sources tell of one compaction in several records: what is said again before the next response completes it.
         Before the first response there is no history to shorten: the summary is then how the recording begins.
         """
         if not self._calls:
-            self.user(*(text for text in summary if text))
-            return False
+            self.user(*filter(None, summary))
+            return
         self._close_exchange()
-        said = Compaction(
-            len(self._calls) + 1,
-            len(self._items),
-            started_by,
-            tuple(text for text in summary if text),
-            tuple(sorted(set(kept))),
-            tokens_before,
-            tokens_after,
-            seconds,
-        )
-        last = self._compactions[-1] if self._compactions else None
-        if last is None or last.call != said.call:
-            self._compactions.append(said)
-            return True
+        if not self._compactions or self._compactions[-1].call <= len(self._calls):
+            self._compactions.append(Compaction(len(self._calls) + 1, len(self._items)))
+        last = self._compactions[-1]
         self._compactions[-1] = msgspec.structs.replace(
             last,
-            started_by=last.started_by or said.started_by,
-            summary=last.summary + said.summary,
-            kept=tuple(sorted({*last.kept, *(place for place in said.kept if place < last.at)})),
-            tokens_before=said.tokens_before if last.tokens_before is None else last.tokens_before,
-            tokens_after=said.tokens_after if last.tokens_after is None else last.tokens_after,
-            seconds=said.seconds if last.seconds is None else last.seconds,
+            started_by=last.started_by or started_by,
+            summary=(*last.summary, *filter(None, summary)),
+            kept=tuple(sorted({*last.kept, *(place for place in kept if place < last.at)})),
+            tokens_before=tokens_before if last.tokens_before is None else last.tokens_before,
+            tokens_after=tokens_after if last.tokens_after is None else last.tokens_after,
+            seconds=seconds if last.seconds is None else last.seconds,
         )
-        return False
 
     def cleared(self, place: int) -> None:
         """Requests from the next call on go without the text of the tool result at that place."""
         self._cleared.append((len(self._calls) + 1, place))
+
+    def cleared_of(self, calls: Collection[str]) -> bool:
+        """Requests from the next call on go without the results of these calls. False before the first, or if none is
+        there.
+        """
+        found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in calls]
+        for place in found if self._calls else ():
+            self.cleared(place)
+        return bool(found and self._calls)
 
     def compaction_note(self, detail: str = "", after: str = "", what: str = "compaction") -> None:
         """Note that the agent shortened its history before the next call."""
         suffix = f" ({detail})" if detail else ""
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
-    def finished(self, silent: str, *more: str) -> Transcript:
-        """Return the transcript, noting what was left out, `more`, and `silent` where there is no response."""
-        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [silent])]
+    def finished(self, *more: str) -> Transcript:
+        """Return the transcript, noting what was left out, `more`, and where there is no response."""
+        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()
 
     def transcript(self) -> Transcript:
         """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
         self._flush()
         recorded = bool(self.system) if self.head_recorded is None else self.head_recorded
+        priced = any(call.usage and call.usage.cost_usd for call in self._calls)
         notes = list(self.notes)
         if self._placeholders:
             notes.append(f"{self._placeholders} tool call(s) without a recorded result: '{NO_RESULT}' stands for it")
@@ -198,7 +211,7 @@ class Assembly:
             notes=tuple(notes),
             compactions=tuple(self._compactions),
             cleared=tuple(self._cleared),
-            cost_usd=self.cost_usd,
+            cost_usd=None if priced else self.cost_usd,
             project=self.project,
             version=self.version,
             beside=tuple(self._beside),

@@ -29,18 +29,12 @@ def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, .
     Text blocks are joined by line feeds. Blocks of unknown type are kept as their JSON text: what a model saw must not
     vanish.
     """
-    if content is None:
-        return "", ()
-    if isinstance(content, str):
-        return content, ()
     if not isinstance(content, list):
-        return compact_json(content), ()
+        return "" if content is None else compact_json(content), ()
     texts: list[str] = []
     media: list[Media] = []
     for block in content:
-        if isinstance(block, str):
-            texts.append(block)
-        elif not isinstance(block, dict):
+        if not isinstance(block, dict):
             texts.append(compact_json(block))
         elif isinstance(block.get("text"), str) and block.get("type", "text") in ("text", "input_text", "output_text"):
             texts.append(block["text"])

@@ -25,10 +25,30 @@ class Function(msgspec.Struct):
 
 
 class ToolCall(msgspec.Struct):
-    """One entry of `tool_calls`; some logs have empty ones beside a call that stands in the text."""
+    """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty ones beside a call in the text."""
 
     function: Function | None = None
     id: str | None = None
+    name: str = ""
+    arguments: Any = ""
+
+    @property
+    def called(self) -> Function | None:
+        """The function that is called, if one is."""
+        return self.function or (Function(self.name, self.arguments) if self.name else None)
+
+
+def written_arguments(calls: Any) -> dict[str, str]:
+    """Return by id the arguments as the model wrote them, of calls that were kept in the provider's own form too.
+
+    Spaces are tokens. {} for calls in another form: whoever keeps them has the same, decoded.
+    """
+    try:
+        known = msgspec.convert(calls or [], list[ToolCall])
+    except msgspec.ValidationError:
+        return {}
+    given = {call.id: call.function.arguments for call in known if call.id and call.function}
+    return {name: arguments for name, arguments in given.items() if isinstance(arguments, str)}
 
 
 class ThinkingBlock(msgspec.Struct):
@@ -60,7 +80,7 @@ class Reply(msgspec.Struct, kw_only=True):
         text, _ = text_and_media(self.content, IMAGE_TOKENS["openai"])
         parts = [Part("assistant", text)] if text else []
         for call in [*(self.tool_calls or []), ToolCall(self.function_call)]:
-            if function := call.function:
+            if function := call.called:
                 parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
         return parts
 
@@ -94,7 +114,7 @@ def add_message(assembly: Assembly, message: Message, first: bool) -> None:
         case "tool" | "function":
             assembly.result(text, message.tool_call_id or "", message.name or "", media)
         case "assistant":
-            if any(call.function is None for call in message.tool_calls or []):
+            if any(call.called is None for call in message.tool_calls or []):
                 assembly.notes.append("an empty entry of `tool_calls` left out")
             assembly.response(message.parts())
 

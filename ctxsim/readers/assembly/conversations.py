@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly.assembly import Assembly
-from ctxsim.readers.source import Sample, Source, compact_json
+from ctxsim.readers.source import Sample, Source, compact_json, under
 
 
 class Conversation(NamedTuple):
@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
         """Return its messages, and add the tools beside them. Raises InputError if there are no messages."""
         if not (messages := message_list(self.value)):
             raise InputError(self.where, "has no messages")
-        tools = self.value.get("tools") if isinstance(self.value, dict) else None
+        tools = under(self.value, "tools")
         assembly.tools += map(compact_json, tools if isinstance(tools, list) else [])
         return messages
 

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,22 +17,23 @@ MOST_USD = 1e9
 LATEST_S = 253_402_300_799.0
 """The end of the year 9999, after which there is no date. Microseconds taken for milliseconds are beyond it."""
 
-_OPTIONAL = ("output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens",
-             "reasoning_tokens", "output_begun_tokens")  # fmt: skip
+S = TypeVar("S", bound=msgspec.Struct)
 
-Judge = Callable[[Any], bool]
-
-
-def _tokens(value: int) -> bool:
-    return 0 <= value <= MOST_TOKENS
-
-
-def _usd(value: float) -> bool:
-    return 0 <= value <= MOST_USD
-
-
-def _time(value: float) -> bool:
-    return 0 <= value <= LATEST_S
+_RANGES: Mapping[type, Mapping[str, tuple[str, int, float]]] = {
+    Usage: {
+        name: (name, 0, MOST_TOKENS)
+        for name in ("output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens",
+                     "reasoning_tokens", "output_begun_tokens")
+    } | {"cost_usd": ("cost_usd", 0, MOST_USD)},
+    Call: {"time_s": ("time", 0, LATEST_S), "window": ("window", 1, MOST_TOKENS)},
+    Compaction: {
+        "tokens_before": ("tokens before a compaction", 0, MOST_TOKENS),
+        "tokens_after": ("tokens after a compaction", 0, MOST_TOKENS),
+        "seconds": ("seconds of a compaction", 0, LATEST_S),
+    },
+    Transcript: {"cost_usd": ("cost", 0, MOST_USD)},
+}  # fmt: skip
+"""By what holds them, the numbers that may be missing: what notes call them, the least and the most that one can be."""
 
 
 def plausible(transcript: Transcript) -> Transcript:
@@ -44,12 +45,12 @@ def plausible(transcript: Transcript) -> Transcript:
     calls = tuple(_call(call, found) for call in transcript.calls)
     beside = tuple(_call(call, found) for call in transcript.beside)
     items = tuple(_item(item, found) for item in transcript.items)
-    compactions = tuple(_compaction(one, found) for one in transcript.compactions)
+    compactions = tuple(_in_range(one, found) for one in transcript.compactions)
     head = transcript.head
-    if not _tokens(head.hidden):
+    if not 0 <= head.hidden <= MOST_TOKENS:
         found["head tokens"] += 1
         head = msgspec.structs.replace(head, hidden=0)
-    cost = _kept(transcript.cost_usd, _usd, "cost", found)
+    cost = _in_range(transcript, found).cost_usd
     notes = [one_line(note) for note in transcript.notes]
     notes += [f"{count} x {what} that can't be: taken as not recorded" for what, count in found.items()]
     if not found and notes == list(transcript.notes):
@@ -60,71 +61,54 @@ def plausible(transcript: Transcript) -> Transcript:
     )  # fmt: skip
 
 
-def _kept(value: Any, judge: Judge, what: str, found: Counter[str]) -> Any:
-    if value is None or judge(value):
-        return value
-    found[what] += 1
-    return None
+def _in_range(held: S, found: Counter[str]) -> S:
+    """The same without the numbers that can't be, which are counted."""
+    wrong: dict[str, None] = {}
+    for name, (what, least, most) in _RANGES[type(held)].items():
+        value = getattr(held, name)
+        if value is not None and not least <= value <= most:
+            wrong[name] = None
+            found[what] += 1
+    return msgspec.structs.replace(held, **wrong) if wrong else held
 
 
 def _call(call: Call, found: Counter[str]) -> Call:
     usage = call.usage and _usage(call.usage, found)
-    time_s = _kept(call.time_s, _time, "time", found)
-    window = _kept(call.window, lambda value: 0 < value <= MOST_TOKENS, "window", found)
-    if usage is call.usage and time_s is call.time_s and window is call.window:
-        return call
-    return msgspec.structs.replace(call, usage=usage, time_s=time_s, window=window)
+    return _in_range(call if usage is call.usage else msgspec.structs.replace(call, usage=usage), found)
 
 
 def _usage(usage: Usage, found: Counter[str]) -> Usage | None:
-    if not _tokens(usage.input_tokens):
+    if not 0 <= usage.input_tokens <= MOST_TOKENS:
         found["input_tokens"] += 1
         return None
-    wrong = {name: None for name in _OPTIONAL if (value := getattr(usage, name)) is not None and not _tokens(value)}
+    usage = _in_range(usage, found)
     for name in ("cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens"):
-        if name not in wrong and (getattr(usage, name) or 0) > usage.input_tokens:
-            wrong[name] = None
-    if usage.cost_usd is not None and not _usd(usage.cost_usd):
-        wrong["cost_usd"] = None
-    found.update(wrong.keys())
-    return msgspec.structs.replace(usage, **wrong) if wrong else usage
+        if (getattr(usage, name) or 0) > usage.input_tokens:
+            found[name] += 1
+            usage = msgspec.structs.replace(usage, **{name: None})
+    return usage
 
 
 def _item(item: Item, found: Counter[str]) -> Item:
-    if not item.media or all(_tokens(media.tokens) for media in item.media):
+    sane = tuple(media for media in item.media if 0 <= media.tokens <= MOST_TOKENS)
+    if len(sane) == len(item.media):
         return item
     found["media tokens"] += 1
-    return msgspec.structs.replace(item, media=tuple(media for media in item.media if _tokens(media.tokens)))
+    return msgspec.structs.replace(item, media=sane)
 
 
-def _compaction(one: Compaction, found: Counter[str]) -> Compaction:
-    return msgspec.structs.replace(
-        one,
-        tokens_before=_kept(one.tokens_before, _tokens, "tokens before a compaction", found),
-        tokens_after=_kept(one.tokens_after, _tokens, "tokens after a compaction", found),
-        seconds=_kept(one.seconds, _time, "seconds of a compaction", found),
-    )
+Count = int | None
 
 
 def in_parts(
-    fresh: int | None,
-    output: int | None,
-    read: int | None,
-    written: int | None,
-    reasoning: int | None = None,
-    cost: Any = None,
+    fresh: Count, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
     """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written."""
     return Usage((fresh or 0) + (read or 0) + (written or 0), output, read, written, reasoning, dollars(cost))
 
 
 def of_prompt(
-    prompt: int,
-    output: int | None,
-    read: int | None,
-    written: int | None,
-    reasoning: int | None = None,
-    cost: Any = None,
+    prompt: int, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
     """Return usage of a prompt that is whole, or without the cached tokens: where these are more than it."""
     cached = (read or 0) + (written or 0)
@@ -144,6 +128,6 @@ def dollars(value: Any) -> float | None:
         return math.inf
 
 
-def with_thoughts(prompt: int, candidates: int | None, cached: int | None, thoughts: int | None) -> Usage:
+def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count) -> Usage:
     """Return usage as Gemini counts it: its output is without thoughts."""
     return Usage(prompt, None if candidates is None else candidates + (thoughts or 0), cached, None, thoughts)

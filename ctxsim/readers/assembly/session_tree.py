@@ -32,15 +32,10 @@ class Envelope(msgspec.Struct, rename="camel", kw_only=True):
 E = TypeVar("E", bound=Envelope)
 
 
-def where(lines: Iterable[Envelope]) -> tuple[str, str]:
+def where(lines: Sequence[Envelope]) -> tuple[str, str]:
     """Return the folder and the agent's version that the first lines that have one state; '' for what none has."""
-    project, version = "", ""
-    for line in lines:
-        project = project or (line.cwd if isinstance(line.cwd, str) else "")
-        version = version or (line.version if isinstance(line.version, str) else "")
-        if project and version:
-            break
-    return project, version
+    project = next((line.cwd for line in lines if isinstance(line.cwd, str) and line.cwd), "")
+    return project, next((line.version for line in lines if isinstance(line.version, str) and line.version), "")
 
 
 def link(value: Any, kind: str, line: int) -> Envelope | None:
@@ -128,6 +123,11 @@ def compaction_notes(compactions: Iterable[tuple[int, str, str]], calls: int) ->
         f"{what} {f'before call {call}' if call <= calls else 'after the last call'}{details and f' ({details})'}"
         for call, what, details in compactions
     ]
+
+
+def above_subagents(name: str) -> PurePath | None:
+    """Return the folder that holds the folder `subagents` in which a file lies, if it lies in one."""
+    return next((folder.parent for folder in PurePath(name).parents if folder.name == "subagents"), None)
 
 
 def beside(name: str, session: str) -> str:

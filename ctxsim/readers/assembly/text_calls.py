@@ -4,7 +4,7 @@ In runs of SWE-agent and mini-swe-agent the user message after such a call is it
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -92,9 +92,3 @@ class Run:
             self.result(text, "", media)
         else:
             self.assembly.user(Part("user", text, media=media))
-
-    def finish(self, notes: Iterable[str]) -> None:
-        """End the run with these notes, and one where no response is recorded."""
-        self.assembly.notes += notes
-        if not self.assembly.calls:
-            self.assembly.notes.append("no model response is recorded")

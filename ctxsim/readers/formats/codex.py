@@ -18,10 +18,10 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
-from ctxsim.readers.assembly.responses_items import Exchanges
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
-from ctxsim.transcript import Item, Transcript, Usage
+from ctxsim.readers.assembly import NO_RESPONSE, Assembly, kept_and_new, text_and_media
+from ctxsim.readers.assembly.responses import Exchanges
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.transcript import Item, Kind, Transcript, Usage
 
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
@@ -37,19 +37,18 @@ class _Line(msgspec.Struct):
     timestamp: Any = None
 
 
-class Meta(msgspec.Struct):
-    """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
-
+class _Meta(msgspec.Struct):
     cli_version: str = ""
     cwd: str = ""
     base_instructions: str = field(default="", name="base_instructions.text")
+    # Of old versions: the user's own, from AGENTS.md.
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
     source: Any = None
 
 
-class Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct):
     """Token counts in the order of `Usage`; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
 
     input_tokens: int = 0
@@ -62,25 +61,17 @@ class Tokens(msgspec.Struct):
 
 class _TokenCount(msgspec.Struct):
     # The event also comes with mere changes of the rate limits: then all is missing or repeated.
-    total: Tokens | None = field(default=None, name="info.total_token_usage")
-    last: Tokens | None = field(default=None, name="info.last_token_usage")
+    total: _Tokens | None = field(default=None, name="info.total_token_usage")
+    last: _Tokens | None = field(default=None, name="info.last_token_usage")
     window: int | None = field(default=None, name="info.model_context_window")
+    # Of the event that a task or a turn has started.
+    started_window: int | None = field(default=None, name="model_context_window")
 
 
-class _Started(msgspec.Struct):
-    model_context_window: int | None = None
-
-
-class Compacted(msgspec.Struct):
-    """A compaction: the new history, whole; before 0.50 or so only the summary."""
-
+class _Compacted(msgspec.Struct):
+    # The new history, whole; before 0.50 or so only the summary.
     message: str | None = None
     replacement_history: list[Any] | None = None
-
-
-class _Replaced(msgspec.Struct):
-    type: str = "message"
-    content: str | list[Any] | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -129,8 +120,8 @@ class _Rollout:
         self.assembly = Assembly(source.name, NAME)
         self.exchanges = Exchanges(self.assembly)
         self.left_out = self.assembly.left_out
-        self._meta: Meta | None = None
-        self._total: Tokens | None = None
+        self._meta: _Meta | None = None
+        self._total: _Tokens | None = None
         self._tokens = 0
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
@@ -153,16 +144,16 @@ class _Rollout:
                 if has(line.payload, model=str):
                     self.exchanges.model = line.payload["model"]
             case "session_meta":
-                self._session(convert(line.payload, Meta, where))
+                self._session(convert(line.payload, _Meta, where))
             case "compacted":
-                self._compacted(convert(line.payload, Compacted, where), where)
+                self._compacted(convert(line.payload, _Compacted, where))
             case _:
                 self.left_out[line.type] += 1
 
     def add_bare(self, record: Record) -> None:
         """Add a line of the first versions: the header, or an item without wrapper, or a state."""
         if self._meta is None:
-            self._session(convert(record.value, Meta, record.where))
+            self._session(convert(record.value, _Meta, record.where))
         elif has(record.value, record_type=object):
             self.left_out[f"record_type {record.value['record_type']}"] += 1
         else:
@@ -170,7 +161,7 @@ class _Rollout:
 
     def transcript(self) -> Transcript:
         self.exchanges.finish()
-        assembly, meta = self.assembly, self._meta or Meta()
+        assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
         if self._spare:
             assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
@@ -178,7 +169,7 @@ class _Rollout:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
         if not assembly.calls:
-            assembly.notes.append("no response of a model is recorded")
+            assembly.notes.append(NO_RESPONSE)
         made = assembly.transcript()
         if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
             return made
@@ -186,7 +177,7 @@ class _Rollout:
         assembly.system.append(meta.instructions)
         return assembly.transcript()
 
-    def _session(self, meta: Meta) -> None:
+    def _session(self, meta: _Meta) -> None:
         if self._meta is None:
             self._meta = meta
             tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
@@ -198,7 +189,7 @@ class _Rollout:
             self._count_first, self._calls_before = None, self.assembly.calls
 
     def _event(self, payload: Any, where: str) -> None:
-        kind = payload.get("type") if isinstance(payload, dict) else None
+        kind = under(payload, "type")
         if kind == "token_count":
             self._count(convert(payload, _TokenCount, where))
         elif kind == "thread_rolled_back":
@@ -208,15 +199,13 @@ class _Rollout:
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
             if kind in ("task_started", "turn_started"):
-                started = convert(payload, _Started, where)
-                self.assembly.window = started.model_context_window or self.assembly.window
+                self.assembly.window = convert(payload, _TokenCount, where).started_window or self.assembly.window
             self.left_out[f"event {kind}"] += 1
 
     def _count(self, count: _TokenCount) -> None:
         last, total = count.last, count.total
         self.assembly.window = count.window or self.assembly.window
-        compacted = any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions)
-        if last and not last.input_tokens and compacted and not self.exchanges.open:
+        if last and not last.input_tokens and self.assembly.compacted_now and not self.exchanges.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
         if last is None or not last.input_tokens or (total is not None and total == self._total):
@@ -225,11 +214,11 @@ class _Rollout:
         self._total = total
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
-            self._count_first = not self.exchanges.open and self.assembly.calls == self._calls_before
+            self._count_first = not self.exchanges.parts and self.assembly.calls == self._calls_before
         used = self.exchanges.announce if self._count_first else self.exchanges.usage
         self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 
-    def _compacted(self, compacted: Compacted, where: str) -> None:
+    def _compacted(self, compacted: _Compacted) -> None:
         # A count that is still unused belongs to the request for the summary.
         self._spare += self.exchanges.withdraw()
         self.exchanges.close()
@@ -238,13 +227,15 @@ class _Rollout:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
         else:
             # Of other items, such as an encrypted compaction, there is no text.
-            values = [convert(value, _Replaced, where) for value in history if isinstance(value, dict)]
-            texts = [text_and_media(value.content, 0)[0] for value in values if value.type == "message"]
+            values = [value for value in history if isinstance(value, dict)]
+            said = [value.get("content") for value in values if value.get("type", "message") == "message"]
+            texts = [text_and_media(content, 0)[0] for content in said]
             # What the head holds goes with every request anyway.
-            said = [text for text in texts if text not in self.assembly.system]
-            kept, texts = kept_and_new(self.assembly.items, [("user", text) for text in said])
+            sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
+            kept, texts = kept_and_new(self.assembly.items, sent)
         detail = f"{self._tokens} tokens" if self._tokens else ""
-        self.exchanges.compacted(detail, "", texts, kept, self._tokens or None)
+        self.exchanges.compacted(detail)
+        self.assembly.compacted("", texts, kept, self._tokens or None)
 
 
 def _newest_user_texts(items: Sequence[Item]) -> list[int]:
@@ -262,13 +253,10 @@ def _newest_user_texts(items: Sequence[Item]) -> list[int]:
     return kept[::-1]
 
 
-def _parent(source: Source, meta: Meta) -> str | None:
+def _parent(source: Source, meta: _Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
-    thread = meta.parent_thread_id
-    spawned: Any = meta.source
-    for key in ("subagent", "thread_spawn", "parent_thread_id"):
-        spawned = spawned.get(key) if isinstance(spawned, dict) else None
-    thread = thread or (spawned if isinstance(spawned, str) else None)
+    spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
+    thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
     if not thread or not source.path:
         return thread
     beside = sorted(path for path in source.path.parent.iterdir() if path.name.startswith("rollout-"))

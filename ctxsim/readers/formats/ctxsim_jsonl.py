@@ -13,12 +13,13 @@ A file may hold several transcripts. Fields with their default value are left ou
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Sample, Source, convert, has
-from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, problems
+from ctxsim.transcript import Call, Head, Item, Transcript, problems
 
 NAME = "ctxsim"
 TITLE = "ctxsim JSONL"
@@ -30,21 +31,16 @@ NOT_READ = "Other versions than 1."
 VERSION = 1
 
 
-class _Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    ctxsim: int
-    name: str
-    head: Head = Head()
-    format: str = ""
-    parent: str | None = None
-    notes: tuple[str, ...] = ()
-    needles: tuple[Needle, ...] = ()
-    compactions: tuple[Compaction, ...] = ()
-    cleared: tuple[tuple[int, int], ...] = ()
-    carried: int = 0
-    cost_usd: float | None = None
-    project: str = ""
-    version: str = ""
-    beside: tuple[Call, ...] = ()
+_OF_TRANSCRIPT = [
+    (one.name, one.type, Head() if one.name == "head" else one.default)
+    for one in msgspec.structs.fields(Transcript)
+    if one.name not in ("name", "items", "calls", "compacted_at")
+]
+
+_Start = msgspec.defstruct(
+    "_Start", [("ctxsim", int), ("name", str), *_OF_TRANSCRIPT], omit_defaults=True, forbid_unknown_fields=True
+)
+"""The line that starts a transcript: all that it holds but items and calls."""
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -62,22 +58,18 @@ def lines(transcript: Transcript) -> Iterator[bytes]:
     start = _Start(VERSION, *(getattr(transcript, name) for name in _Start.__struct_fields__[1:]))
     # The first field is what detection looks for; it is never at a default.
     yield msgspec.json.encode(start)
-    calls = iter(transcript.calls)
-    call = next(calls, None)
-    for item in transcript.items:
-        while call is not None and call.end <= item.place:
-            yield msgspec.json.encode({"call": call})
-            call = next(calls, None)
-        yield msgspec.json.encode({"item": item})
-    while call is not None:
+    end = 0
+    for call in transcript.calls:
+        yield from (msgspec.json.encode({"item": item}) for item in transcript.items[end : call.end])
         yield msgspec.json.encode({"call": call})
-        call = next(calls, None)
+        end = call.end
+    yield from (msgspec.json.encode({"item": item}) for item in transcript.items[end:])
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcripts of a file. Raises InputError for a line or a transcript that can't be."""
     notes: list[str] = []
-    start: _Start | None = None
+    start: Any = None
     items: list[Item] = []
     calls: list[Call] = []
     for record in sample.all(notes):
@@ -98,7 +90,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield _finish(start, items, calls, notes, source.name)
 
 
-def _finish(start: _Start, items: list[Item], calls: list[Call], notes: list[str], where: str) -> Transcript:
+def _finish(start: Any, items: list[Item], calls: list[Call], notes: list[str], where: str) -> Transcript:
     fields = msgspec.structs.asdict(start)
     fields |= {"items": tuple(items), "calls": tuple(calls), "notes": (*start.notes, *notes)}
     del fields["ctxsim"]

@@ -19,7 +19,8 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.assembly.responses import Exchanges
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Transcript
 
 NAME = "droid"
@@ -90,13 +91,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if _is_session(sample.records):
         _add_session(assembly, records)
     else:
-        _Stream(assembly).add(records)
-    yield assembly.finished("no response of the model in this file")
+        _add_stream(assembly, records)
+    yield assembly.finished()
 
 
 def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
     for record in records:
-        kind = record.value.get("type") if isinstance(record.value, dict) else None
+        kind = under(record.value, "type")
         if kind == "message":
             line = convert(record.value, _SessionLine, record.where)
             # The time is that of the finished response.
@@ -105,52 +106,32 @@ def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
             assembly.left_out[str(kind or "line without a type")] += 1
 
 
-class _Stream:
-    """Puts a stream's text and calls together again: a response ends where results or the user's text begin."""
-
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-        self.parts: list[Part] = []
-        self.time: float | None = None
-        self.model = ""
-
-    def add(self, records: Iterator[Record]) -> None:
-        for record in records:
-            line = convert(record.value, _StreamLine, record.where)
-            match line.type:
-                case "system":
-                    self.model = line.model
-                case "message" if line.role == "user":
-                    self._close()
-                    self.assembly.user(line.text)
-                case "message" if line.role == "assistant":
-                    self._open(line, Part("assistant", line.text))
-                case "reasoning":
-                    self._open(line, Part("reasoning", line.text))
-                case "tool_call":
-                    self._open(line, Part("tool_call", compact_json(line.parameters), line.tool, line.call_id))
-                case "tool_result":
-                    self._close()
-                    value = "" if line.value is None else compact_json(line.value)
-                    self.assembly.result(value, line.call_id, line.tool)
-                case "completion":
-                    self._complete(line)
-                case other:
-                    self.assembly.left_out[other] += 1
-        self._close()
-
-    def _open(self, line: _StreamLine, part: Part) -> None:
-        self.time = time_s(line.timestamp) if not self.parts else self.time
-        self.parts.append(part)
-
-    def _close(self) -> None:
-        if self.parts:
-            self.assembly.response(self.parts, time_s=self.time, model=self.model)
-            self.parts = []
-
-    def _complete(self, line: _StreamLine) -> None:
-        if line.usage is not None:
-            self.assembly.left_out["usage of the whole run"] += 1
-        # Some versions also print the last text as a message of its own.
-        if line.final_text and not (self.parts and self.parts[-1].text == line.final_text):
-            self._open(line, Part("assistant", line.final_text))
+def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
+    """Put a stream's text and calls together again: a response ends where results or the user's text begin."""
+    exchanges = Exchanges(assembly)
+    for record in records:
+        line = convert(record.value, _StreamLine, record.where)
+        time = time_s(line.timestamp)
+        match line.type:
+            case "system":
+                exchanges.model = line.model
+            case "message" if line.role == "user":
+                exchanges.close()
+                assembly.user(line.text)
+            case "message" if line.role == "assistant":
+                exchanges.made(Part("assistant", line.text), time)
+            case "reasoning":
+                exchanges.made(Part("reasoning", line.text), time)
+            case "tool_call":
+                exchanges.made(Part("tool_call", compact_json(line.parameters), line.tool, line.call_id), time)
+            case "tool_result":
+                exchanges.close()
+                assembly.result("" if line.value is None else compact_json(line.value), line.call_id, line.tool)
+            case "completion":
+                assembly.left_out["usage of the whole run"] += line.usage is not None
+                # Some versions also print the last text as a message of its own.
+                if line.final_text and [part.text for part in exchanges.parts[-1:]] != [line.final_text]:
+                    exchanges.made(Part("assistant", line.final_text), time)
+            case other:
+                assembly.left_out[other] += 1
+    exchanges.close()

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, kept_and_new, left_out
+from ctxsim.readers.assembly import NO_RESPONSE, Assembly, Part, kept_and_new, left_out
 from ctxsim.readers.assembly.gemini import api_parts, response_parts, result, user_parts, with_compaction_notes
 from ctxsim.readers.assembly.numbers import with_thoughts
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
@@ -32,43 +33,33 @@ READS = "User and model messages with their tool calls, results and token counts
 NOT_READ = "Notices to the user, displayed forms of results, and thought summaries: thoughts count by recorded tokens."
 
 
-class Tokens(msgspec.Struct):
-    """Usage of a response; `input` is the whole prompt, `output` is without thoughts."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    thoughts: int | None = None
-
-    def whole(self) -> Usage | None:
-        """The same in our words; None where the client wrote zeros because it knew nothing."""
-        if not self.input:
-            return None
-        return with_thoughts(self.input, self.output, self.cached, self.thoughts)
-
-
-class ToolCall(msgspec.Struct):
-    """A call and what became of it; `result` is a list of parts, one part, or a text."""
-
+class _ToolCall(msgspec.Struct):
     name: str
     id: str | None = None
     args: Any = None
+    # What became of it: a list of parts, one part, or a text.
     result: Any = None
 
 
-class Message(msgspec.Struct, rename="camel"):
-    """One message; `content` is a text, a part, or a list of parts."""
-
+class _Message(msgspec.Struct):
     type: str
     content: Any = None
     timestamp: Any = None
     model: str | None = None
-    tokens: Tokens | None = None
+    # The whole prompt; the output is without thoughts. Zeros where the client knew nothing.
+    input: int | None = field(default=None, name="tokens.input")
+    output: int | None = field(default=None, name="tokens.output")
+    cached: int | None = field(default=None, name="tokens.cached")
+    thought: int | None = field(default=None, name="tokens.thoughts")
     thoughts: list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: list[_ToolCall] | None = field(default=None, name="toolCalls")
+
+    @property
+    def usage(self) -> Usage | None:
+        return with_thoughts(self.input, self.output, self.cached, self.thought) if self.input else None
 
 
-class Place(msgspec.Struct, frozen=True):
+class _Place(msgspec.Struct, frozen=True):
     """A message that is still JSON, and where it stands; of a mark, the messages that it is about."""
 
     where: str
@@ -112,7 +103,7 @@ class _Recording:
 
     def __init__(self) -> None:
         self.header: dict[str, Any] = {}
-        self.messages: dict[str, Place] = {}
+        self.messages: dict[str, _Place] = {}
         self.left_out: Frequencies[str] = Frequencies()
         self._gone: set[str] = set()
         self._rewritten: dict[str, list[str]] = {}
@@ -124,7 +115,7 @@ class _Recording:
         elif has(value, **{"$rewindTo": str}):
             self._rewind(value["$rewindTo"])
         elif has(value, id=str):
-            self.messages[value["id"]] = Place(where, value)
+            self.messages[value["id"]] = _Place(where, value)
             self._rewritten.pop(value["id"], None)
         elif has(value, **{"$set": dict}):
             self._update(value["$set"], where)
@@ -139,10 +130,10 @@ class _Recording:
             raise InputError(where, "messages is no list")
         for number, message in enumerate(messages or []):
             place = f"{where} message {number}"
-            key = message.get("id") if isinstance(message, dict) else None
+            key = under(message, "id")
             # Without an id of its own, a message is known by its place.
             unique = isinstance(key, str) and key not in self.messages
-            self.messages[str(key) if unique else place] = Place(place, message)
+            self.messages[str(key) if unique else place] = _Place(place, message)
 
     def _rewind(self, target: str) -> None:
         """The user went back to before a message: it and all after it are no longer sent."""
@@ -162,31 +153,29 @@ class _Recording:
         left = {str(message.get("id")): message for message in messages if isinstance(message, dict)}
         known = [key for key, place in self.messages.items() if _is_sent(place.value)]
         gone = {key for key in known if key not in left} - self._gone
-        masked = [key for key in known if key in left and _outputs(left[key]) != self._outputs_now(key)]
+        now = {key: self._rewritten.get(key, _outputs(self.messages[key].value)) for key in known}
+        masked = [key for key in known if key in left and _outputs(left[key]) != now[key]]
         if gone or masked:
             mark = "compaction" if gone else "masking of tool outputs"
             of = [message for message in messages if isinstance(message, dict)]
             of = of if gone else [self.messages[key].value for key in masked]
-            self.messages[f"{where} mark"] = Place(where, of, mark)
+            self.messages[f"{where} mark"] = _Place(where, of, mark)
         self._gone |= gone
         self._rewritten |= {key: _outputs(left[key]) for key in known if key in left}
 
-    def _outputs_now(self, key: str) -> list[str]:
-        return self._rewritten[key] if key in self._rewritten else _outputs(self.messages[key].value)
-
 
 def _is_sent(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("type") in ("user", "gemini")
+    return under(message, "type") in ("user", "gemini")
 
 
 def _outputs(message: Any) -> list[str]:
     """Return the outputs of a message's calls, however they are wrapped."""
-    calls = message.get("toolCalls") if isinstance(message, dict) else None
+    calls = under(message, "toolCalls")
     found: list[str] = []
     for call in calls if isinstance(calls, list) else []:
-        parts = call.get("result") if isinstance(call, dict) else None
+        parts = under(call, "result")
         for part in parts if isinstance(parts, list) else []:
-            answer = part.get("functionResponse") if isinstance(part, dict) else None
+            answer = under(part, "functionResponse")
             if isinstance(answer, dict) and answer.get("id") == call.get("id"):
                 found.append(compact_json(answer.get("response")))
     return found
@@ -195,13 +184,13 @@ def _outputs(message: Any) -> list[str]:
 class _Conversation:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self._response: Message | None = None
+        self._response: _Message | None = None
         self._where = ""
         self._notice = False
         self._comparable = True
         self._unsized = 0
 
-    def add(self, place: Place) -> None:
+    def add(self, place: _Place) -> None:
         if place.mark:
             self._close()
             self.assembly.compaction_note(what=place.mark)
@@ -210,15 +199,17 @@ class _Conversation:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))
                 self.assembly.compacted("", new, kept)
             else:
-                self._masked(place.value)
+                # The outputs of these messages' calls are masked in later requests.
+                calls = {str(call.get("id")) for message in place.value for call in message.get("toolCalls") or []}
+                self.assembly.cleared_of(calls)
             return
-        kind = place.value.get("type") if isinstance(place.value, dict) else None
+        kind = under(place.value, "type")
         if kind == "user":
             self._close()
-            parts = api_parts(convert(place.value, Message, place.where).content, place.where)
+            parts = api_parts(convert(place.value, _Message, place.where).content, place.where)
             self.assembly.user(*user_parts([part for part in parts if not part.function_response]))
         elif kind == "gemini":
-            self._gemini(convert(place.value, Message, place.where), place.where)
+            self._gemini(convert(place.value, _Message, place.where), place.where)
         else:
             self._notice = True
             self.assembly.left_out[f"message of type {kind}"] += 1
@@ -227,17 +218,17 @@ class _Conversation:
         self._close()
         notes = self.assembly.notes
         if not self.assembly.calls:
-            notes.append("no response of a model is recorded")
+            notes.append(NO_RESPONSE)
         if self._unsized:
             notes.append(f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens")
         notes += left_out(self.assembly.left_out)
         return with_compaction_notes(self.assembly.transcript())
 
-    def _history(self, place: Place) -> Iterator[tuple[Kind, str]]:
+    def _history(self, place: _Place) -> Iterator[tuple[Kind, str]]:
         for value in place.value:
             if not _is_sent(value):
                 continue
-            message = convert(value, Message, place.where)
+            message = convert(value, _Message, place.where)
             parts = [part for part in api_parts(message.content, place.where) if not part.function_response]
             if message.type == "user":
                 yield from (("user", part.text) for part in user_parts(parts))
@@ -246,18 +237,10 @@ class _Conversation:
             yield from (("tool_call", compact_json(call.args)) for call in message.tool_calls or [])
             yield from (("tool_result", self._result(call)[0]) for call in message.tool_calls or [])
 
-    def _masked(self, messages: list[Any]) -> None:
-        """The outputs of these messages' calls are masked in later requests."""
-        calls = {str(call.get("id")) for message in messages for call in message.get("toolCalls") or []}
-        for item in self.assembly.items if self.assembly.calls else ():
-            if item.kind == "tool_result" and item.call_id in calls:
-                self.assembly.cleared(item.place)
-
-    def _gemini(self, message: Message, where: str) -> None:
+    def _gemini(self, message: _Message, where: str) -> None:
         before = self._response
-        usage = message.tokens.whole() if message.tokens else None
         # Where a notice came between, the calls of a response are written as an empty message of their own.
-        if before and self._notice and not (message.content or message.thoughts or usage):
+        if before and self._notice and not (message.content or message.thoughts or message.usage):
             before.tool_calls = [*(before.tool_calls or []), *(message.tool_calls or [])]
             return
         self._close()
@@ -267,33 +250,29 @@ class _Conversation:
         message, self._response, self._notice = self._response, None, False
         if message is None:
             return
-        calls = message.tool_calls or []
-        usage = message.tokens.whole() if message.tokens else None
         # Written when the response was complete; the start of the request isn't recorded.
-        self.assembly.response(
-            self._parts(message, usage), usage, time_s(message.timestamp), message.model or "", self._comparable
-        )
-        for call in calls:
+        time, model = time_s(message.timestamp), message.model or ""
+        self.assembly.response(self._parts(message), message.usage, time, model, self._comparable)
+        for call in message.tool_calls or []:
             text, answer_media = self._result(call)
             if text or answer_media:
                 self.assembly.result(text, call.id or "", call.name, answer_media)
 
-    def _parts(self, message: Message, usage: Usage | None) -> Iterable[Part]:
-        thoughts = usage.reasoning_tokens if usage else None
+    def _parts(self, message: _Message) -> Iterable[Part]:
+        thoughts = message.usage.reasoning_tokens if message.usage else None
         if thoughts:
             yield Part("reasoning", media=(Media("encrypted_reasoning", thoughts),))
         elif message.thoughts:
             self._unsized += thoughts is None
             yield Part("reasoning")
-        calls = message.tool_calls or []
         for part in response_parts(api_parts(message.content, self._where)):
             # The content may repeat the calls.
-            if part.kind == "assistant" or (part.kind == "tool_call" and not calls):
+            if part.kind == "assistant" or (part.kind == "tool_call" and not message.tool_calls):
                 yield part
-        for call in calls:
+        for call in message.tool_calls or []:
             yield Part("tool_call", compact_json(call.args), call.name, call.id or "")
 
-    def _result(self, call: ToolCall) -> tuple[str, tuple[Media, ...]]:
+    def _result(self, call: _ToolCall) -> tuple[str, tuple[Media, ...]]:
         texts: list[str] = []
         media: list[Media] = []
         for part in api_parts(call.result, self._where):

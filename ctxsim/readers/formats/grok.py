@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.assembly.chat_messages import Reply
+from ctxsim.readers.source import Sample, Source, convert
 from ctxsim.transcript import Transcript
 
 NAME = "grok"
@@ -32,16 +31,8 @@ HISTORY_FILE = "chat_history.jsonl"
 _TYPES = ("system", "user", "reasoning", "assistant", "tool_result", "backend_tool_call")
 
 
-class _ToolCall(msgspec.Struct):
-    name: str
-    arguments: Any = ""
-    id: str = ""
-
-
-class _Line(msgspec.Struct):
+class _Line(Reply, kw_only=True):
     type: str
-    content: str | list[Any] | None = None
-    tool_calls: list[_ToolCall] | None = None
     tool_call_id: str = ""
     model_id: str = ""
     encrypted_content: str | None = None
@@ -101,10 +92,8 @@ def _one(source: Source, parent: str | None) -> Transcript:
                     said, _ = text_and_media(summary, 0)
                 reasoning.append(Part("reasoning", said))
             case "assistant":
-                calls = [Part("tool_call", compact_json(c.arguments), c.name, c.id) for c in line.tool_calls or []]
-                parts = [*reasoning, *([Part("assistant", text)] if text else []), *calls]
                 # A request has one response, whose reasoning stands before it.
-                assembly.response(parts, model=line.model_id)
+                assembly.response([*reasoning, *line.parts()], model=line.model_id)
                 reasoning = []
             case "tool_result":
                 assembly.result(text, line.tool_call_id, media=media)
@@ -114,4 +103,4 @@ def _one(source: Source, parent: str | None) -> Transcript:
                 assembly.left_out[other] += 1
     if reasoning:
         assembly.response(reasoning)
-    return assembly.finished("no response of the model in this session")
+    return assembly.finished()

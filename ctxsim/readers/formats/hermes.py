@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, chat_messages
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "hermes"
@@ -28,9 +28,8 @@ READS = "Chat messages, reasoning, the system prompt and the tools where they ar
 NOT_READ = "The SQLite database of sessions; usage and times of messages are not in these files."
 
 
-class Message(chat_messages.Message):
-    """A chat message; reasoning stands in two fields, the tool's name in one of its own."""
-
+class _Message(chat_messages.Message):
+    # Instead of `reasoning_content` and `name`, or beside them.
     reasoning: str | None = None
     tool_name: str | None = None
 
@@ -54,15 +53,15 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly.system += filter(None, [session.system_prompt])
     assembly.tools += map(compact_json, session.tools or [])
     for number, value in enumerate(session.messages):
-        role = value.get("role") if isinstance(value, dict) else None
+        role = under(value, "role")
         if not isinstance(role, str) or role not in chat_messages.ROLES:
             assembly.left_out[role if isinstance(role, str) else "entry without a role"] += 1
             continue
-        message = convert(value, Message, f"{source.name} message {number}")
+        message = convert(value, _Message, f"{source.name} message {number}")
         if message.role == "assistant":
             message.reasoning_content = message.reasoning_content or message.reasoning
             assembly.response(message.parts(), model=session.model)
         else:
             message.name = message.name or message.tool_name
             chat_messages.add_message(assembly, message, first=not assembly.calls)
-    yield assembly.finished("no response of the model in this session")
+    yield assembly.finished()

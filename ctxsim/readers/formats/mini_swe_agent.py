@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
@@ -41,9 +40,7 @@ SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
 
-class Message(Reply, kw_only=True):
-    """One message, with what the agent adds to it. Role `exit` ends a run; it was not sent."""
-
+class _Message(Reply, kw_only=True):
     role: str
     tool_call_id: str | None = None
     usage: ChatUsage | None = field(default=None, name="extra.response.usage")
@@ -81,19 +78,17 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcript of a run."""
     value = {"messages": sample.document} if isinstance(sample.document, list) else sample.document
     document = convert(value, _Document, source.name)
-    messages = convert_all(document.messages, Message, f"{source.name} message")
+    messages = convert_all(document.messages, _Message, f"{source.name} message")
     assembly = Assembly(source.name, NAME)
     _add_messages(assembly, messages)
     asked = document.api_calls
     if asked and asked != assembly.calls:
         assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")
-    made = assembly.transcript()
-    if not any(call.usage and call.usage.cost_usd for call in made.calls):
-        made = msgspec.structs.replace(made, cost_usd=dollars(document.instance_cost))
-    yield made
+    assembly.cost_usd = dollars(document.instance_cost)
+    yield assembly.finished()
 
 
-def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
+def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
     called = any(message.tool_calls for message in messages)
     last: list[Part] = []
     run = Run(assembly)
@@ -103,7 +98,11 @@ def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
             assembly.system.append(text)
         elif message.role == "assistant":
             last = _parts(message, text, called)
-            _add_response(run, message, last, called)
+            usage = message.usage.whole() if message.usage else None
+            if usage and (usd := dollars(message.cost)) is not None:
+                usage = usage.costing(usd)
+            time_s = message.timestamp if message.created is None else message.created
+            run.response(last, usage, time_s, message.model or "", answered_by_user=not called)
         elif message.role == "tool":
             run.result(text, message.tool_call_id or "", media)
         elif message.role == "exit" or (message is messages[-1] and _ends(last)):
@@ -114,7 +113,7 @@ def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
                     f"a message has the role '{message.role}', which is unknown: taken for the user's"
                 )
             run.user(text, media)
-    run.finish(["the tool definition is not recorded"] if called else [])
+    assembly.notes += ["the tool definition is not recorded"] if called else []
 
 
 def _ends(parts: list[Part]) -> bool:
@@ -122,17 +121,9 @@ def _ends(parts: list[Part]) -> bool:
     return any(part.kind == "tool_call" and any(word in part.text for word in LAST_COMMANDS) for part in parts)
 
 
-def _parts(message: Message, text: str, called: bool) -> list[Part]:
+def _parts(message: _Message, text: str, called: bool) -> list[Part]:
     if called:
         return message.parts()
     blocks = list(COMMAND.finditer(text))
     # The agent answers any other number of commands with an error text.
     return message.parts(command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None))
-
-
-def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -> None:
-    time_s = message.timestamp if message.created is None else message.created
-    usage = message.usage.whole() if message.usage else None
-    if usage and (usd := dollars(message.cost)) is not None:
-        usage = usage.costing(usd)
-    run.response(parts, usage, time_s, message.model or "", answered_by_user=not called)

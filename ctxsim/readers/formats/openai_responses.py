@@ -14,8 +14,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.responses_body import Document, add_request
-from ctxsim.readers.assembly.responses_items import Exchanges, is_known
+from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, is_known
 from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Transcript
 

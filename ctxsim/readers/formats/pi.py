@@ -24,7 +24,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
@@ -40,9 +40,8 @@ GATEWAY_MODELS = {"delivery-mirror", "gateway-injected"}
 """OpenClaw writes what it sent by itself as assistant messages of these models."""
 
 
-class TokenUsage(msgspec.Struct, rename="camel"):
-    """Three parts of the prompt that add up to the whole, and the output."""
-
+class _TokenUsage(msgspec.Struct, rename="camel"):
+    # Three parts of the prompt that add up to the whole, and the output.
     input: int = 0
     output: int | None = None
     cache_read: int | None = None
@@ -51,21 +50,19 @@ class TokenUsage(msgspec.Struct, rename="camel"):
 
     def request(self) -> Usage | None:
         """Return the usage of the request, or None where it was aborted before it had any."""
-        cost = self.cost.get("total") if isinstance(self.cost, dict) else None
-        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, None, cost)
+        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, cost=under(self.cost, "total"))
         return usage if usage.input_tokens else None
 
 
-class Message(msgspec.Struct, rename="camel"):
-    """A message of any role; a command of the user has `command` and `output` instead of content."""
-
+class _Message(msgspec.Struct, rename="camel"):
     role: str
     content: str | list[Any] | None = None
     timestamp: Any = None
     model: str | None = None
-    usage: TokenUsage | None = None
+    usage: _TokenUsage | None = None
     tool_call_id: str | None = None
     tool_name: str | None = None
+    # Of a command of the user, instead of content.
     command: str = ""
     output: str = ""
     exit_code: int | None = None
@@ -79,7 +76,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     id: str | None = None
     parent_id: str | UnsetType | None = UNSET
     timestamp: Any = None
-    message: Message | None = None
+    message: _Message | None = None
     content: str | list[Any] | None = None
     summary: str | None = None
     tokens_before: int | None = None
@@ -118,28 +115,25 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     entries = list(_entries(source, notes, assembly.left_out))
     kept = _branch(entries)
-    on_branch = [entries[position] for position in sorted(kept)]
-    answered = {entry.message.tool_call_id for entry in on_branch if entry.message}
+    answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
     conversation = _Conversation(assembly, answered)
     for position, entry in enumerate(entries):
         if position in kept:
             conversation.add(entry)
         elif entry.role in CHAT or entry.type == "custom_message":
             assembly.left_out["entry of an abandoned branch"] += 1
-            _beside(assembly, entry)
+            message = entry.message
+            if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
+                # It was paid all the same.
+                assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
     as_user = conversation.kept_as_user
-    yield assembly.finished(
-        "no response of a model in it", *([f"{as_user} system message(s) kept as user text"] if as_user else [])
-    )
+    yield assembly.finished(*([f"{as_user} system message(s) kept as user text"] if as_user else []))
 
 
-def _beside(assembly: Assembly, entry: _Entry) -> None:
-    """A response of a branch that was left was paid all the same."""
-    message = entry.message
-    if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
-        at_s = time_s(message.timestamp) or time_s(entry.timestamp)
-        assembly.beside(message.usage.request(), at_s, message.model or "")
+def _time_s(entry: _Entry, message: _Message) -> float | None:
+    """A response gets its own time when the request starts, its entry one when the response ends."""
+    return time_s(message.timestamp) or time_s(entry.timestamp)
 
 
 def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Entry]:
@@ -208,7 +202,7 @@ class _Conversation:
             case _:
                 pass  # counted when it was read
 
-    def _message(self, entry: _Entry, message: Message) -> None:
+    def _message(self, entry: _Entry, message: _Message) -> None:
         match message.role:
             case "assistant":
                 self._response(entry, message)
@@ -228,7 +222,7 @@ class _Conversation:
         if text or media:
             self.assembly.user(Part("user", text, media=media))
 
-    def _response(self, entry: _Entry, message: Message) -> None:
+    def _response(self, entry: _Entry, message: _Message) -> None:
         usage = message.usage.request() if message.usage else None
         if message.model in GATEWAY_MODELS:
             self.counts["message of the gateway, not generated"] += 1
@@ -236,13 +230,8 @@ class _Conversation:
             self.counts["empty response, aborted or failed"] += 1
         else:
             parts = response_parts(_renamed(message.content), entry.where)
-            self.assembly.response(
-                self._resent(parts) if message.stop_reason in ("aborted", "error") else parts,
-                usage,
-                # A response gets its own time when the request starts, its entry one when the response ends.
-                time_s(message.timestamp) or time_s(entry.timestamp),
-                message.model or self.model,
-            )
+            sent = self._resent(parts) if message.stop_reason in ("aborted", "error") else parts
+            self.assembly.response(sent, usage, _time_s(entry, message), message.model or self.model)
 
     def _resent(self, parts: list[Part]) -> list[Part]:
         """Return what pi sends again of a response that was cut off: not its tool calls, which never ran."""
@@ -276,7 +265,7 @@ def _renamed(content: str | list[Any] | None) -> str | list[Any] | None:
     ]
 
 
-def _command_text(message: Message) -> str:
+def _command_text(message: _Message) -> str:
     """The user text that stands for a command that the user ran: command, output in a fence, and how it ended."""
     output = f"```\n{message.output}\n```" if message.output else "(no output)"
     ended = "(command cancelled)" if message.cancelled else ""

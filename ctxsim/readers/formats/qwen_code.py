@@ -20,17 +20,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, kept_and_new, session_tree
-from ctxsim.readers.assembly.gemini import (
-    ApiPart,
-    GeminiUsage,
-    add_user_parts,
-    api_parts,
-    response_parts,
-    result,
-    user_parts,
-)
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.assembly import Assembly, gemini, kept_and_new, session_tree
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "qwen-code"
@@ -49,13 +40,11 @@ class _Message(msgspec.Struct):
     role: str = ""
 
 
-class UsageMetadata(GeminiUsage, rename="camel"):
-    """Gemini's usage with the sum of all."""
-
+class _Usage(gemini.GeminiUsage, rename="camel"):
     total_token_count: int | None = None
 
     def request(self) -> Usage | None:
-        """Return the usage of the request, or None if it holds no numbers."""
+        """The usage of the request, or None if it holds no numbers."""
         if not self.prompt_token_count:
             return None
         # Whether thoughts are part of the candidates depends on the provider; the total has both.
@@ -74,9 +63,9 @@ class _Compression(msgspec.Struct):
 class _Line(session_tree.Envelope):
     message: _Message | None = None
     model: str | None = None
-    usage_metadata: UsageMetadata | None = None
+    usage_metadata: _Usage | None = None
     system_payload: dict[str, Any] | None = None
-    decoded: list[ApiPart] = msgspec.field(default_factory=list)
+    decoded: list[gemini.ApiPart] = msgspec.field(default_factory=list)
     """The parts of the message, and of further lines with the same uuid."""
 
 
@@ -99,8 +88,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for name, parent, lines in session_tree.conversations(
         source.name, lines_of, lambda one: _parent_name(source.name, one)
     ):
-        spawner = next((_spawner(line) for line in lines if line.subtype == "parent_session"), None)
-        parent = session_tree.beside(source.name, spawner) if spawner and not parent else parent
+        spawned = (line for line in lines if isinstance(line, _Line) and line.subtype == "parent_session")
+        spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
+        if isinstance(spawner, str) and spawner and not parent:
+            parent = session_tree.beside(source.name, spawner)
         yield _transcript(Assembly(name, NAME, parent), lines, notes, counts)
         # What is known of the file is told of its first conversation.
         notes, counts = [], Frequencies()
@@ -119,7 +110,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
         line.line = record.line
         if kind in session_tree.CHAT and line.message is None:
             counts[f"{kind} line without a message"] += 1
-        line.decoded = api_parts(line.message.parts if line.message else None, record.where)
+        line.decoded = gemini.api_parts(line.message.parts if line.message else None, record.where)
         earlier = known.setdefault((kind, line.uuid), line) if line.uuid else line
         if earlier is line:
             yield line
@@ -137,16 +128,9 @@ def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
     earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
 
 
-def _spawner(line: session_tree.Envelope) -> str | None:
-    payload = line.system_payload if isinstance(line, _Line) else None
-    session = (payload or {}).get("parentSessionId")
-    return session if isinstance(session, str) else None
-
-
 def _parent_name(name: str, session: str) -> str | None:
     """The session that a sub-agent's file belongs to: `subagents/<session>/agent-x.jsonl` is of `chats/<session>`."""
-    folders = PurePath(name).parents
-    project = next((folder.parent for folder in folders if folder.name == "subagents"), None)
+    project = session_tree.above_subagents(name)
     if project is None:
         return session_tree.beside(name, session) if session else None
     return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")
@@ -163,7 +147,7 @@ def _transcript(
             conversation.add(line, on_branch=position in kept)
     assembly.project, assembly.version = session_tree.where(lines)
     assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]
-    return assembly.finished("no response of a model in it")
+    return assembly.finished()
 
 
 class _Conversation:
@@ -186,11 +170,11 @@ class _Conversation:
             self.counts[f"{line.subtype} line"] += 1
         elif line.type == "assistant":
             usage = line.usage_metadata.request() if line.usage_metadata else None
-            parts = response_parts(line.decoded)
+            parts = gemini.response_parts(line.decoded)
             # The time at which the response was written; the start of the request isn't recorded.
             self.assembly.response(parts, usage, time_s(line.timestamp), line.model or "", self.whole_history)
         else:
-            add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
+            gemini.add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
 
     def _history_replaced(self, line: _Line) -> None:
         """From here on requests hold the history that stands in the line itself."""
@@ -215,10 +199,10 @@ class _Conversation:
 
 def _said(history: list[_Message], where: str) -> Iterator[tuple[Kind, str]]:
     for content in history:
-        parts = api_parts(content.parts, where)
+        parts = gemini.api_parts(content.parts, where)
         for part in parts:
             if part.function_response:
-                yield "tool_result", result(part.function_response, where)[0]
+                yield "tool_result", gemini.result(part.function_response, where)[0]
         others = [part for part in parts if not part.function_response]
-        made = response_parts(others) if content.role == "model" else user_parts(others)
+        made = gemini.response_parts(others) if content.role == "model" else gemini.user_parts(others)
         yield from ((part.kind, part.text) for part in made)

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly.chat_messages import epoch_s
-from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
+from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.source import Sample, Source, convert, decoded, has
 from ctxsim.transcript import Transcript
@@ -34,19 +34,16 @@ READS = "Requests with system prompt and tools, responses, provider usage and ti
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
-class Pair(msgspec.Struct):
-    """One entry of a log. The time is that of the request where the log tells it.
-
-    `session`, `kind` and `compacted` are what `ctxsim serve` writes: whose request it is, whether it is one of the
-    conversation, and whether the history before it was shortened.
-    """
-
+class _Pair(msgspec.Struct):
     request: dict[str, Any]
     response: Any = None
+    # The first of these that there is; that of the request where the log tells it.
+    start_time: str | float | None = None
     sent: str | float | None = msgspec.field(default=None, name="request.timestamp")
     timestamp: str | float | None = None
-    start_time: str | float | None = None
     created_at: str | float | None = None
+    # What `ctxsim serve` writes: whose request it is, whether it is one of the conversation, and whether the history
+    # before it was shortened.
     session: str = ""
     kind: str = "main"
     compacted: bool = False
@@ -84,28 +81,21 @@ def _body(value: Any) -> dict[str, Any]:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per conversation."""
     notes: list[str] = []
-    left_out: Frequencies[str] = Frequencies()
     if sample.document is None:
         entries = ((record.where, record.value) for record in source.records(notes))
     else:
         values = sample.document if isinstance(sample.document, list) else [sample.document]
         entries = ((f"{source.name} entry {number}", value) for number, value in enumerate(values, 1))
-    # Everything is read before the first transcript is complete, so the counts are final when they are noted.
-    threads = list(transcripts(_logs(entries, left_out), source.name, NAME))
-    notes += [f"{count} {what}" for what, count in left_out.items() if count]
-    if not threads:
-        yield nothing(source.name, NAME, notes)
-        return
-    yield msgspec.structs.replace(threads[0], notes=(*notes, *threads[0].notes))
-    yield from threads[1:]
+    yield from transcripts(_logs(entries, notes), source.name, NAME, notes)
 
 
-def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Iterator[Logged]:
-    """Return the pairs; what has no response, or is of another kind, is counted in `left_out`."""
+def _logs(entries: Iterator[tuple[str, Any]], notes: list[str]) -> Iterator[Logged]:
+    """Return the pairs; at the end is noted how many have no response, or are of another kind."""
+    left_out: Frequencies[str] = Frequencies()
     waiting: tuple[str, _Line] | None = None
     for where, value in entries:
         if _is_pair(value):
-            pair = convert(value, Pair, where)
+            pair = convert(value, _Pair, where)
             times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":
@@ -129,6 +119,7 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
         else:
             left_out["record(s) that are no request or response left out"] += 1
     left_out["request(s) without a recorded response left out"] += waiting is not None
+    notes += [f"{count} {what}" for what, count in left_out.items() if count]
 
 
 def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None) -> Logged | None:

@@ -85,7 +85,7 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
                 f"usage is recorded as totals only: {attempt.tokens_sent} tokens sent in {attempt.api_calls} requests; "
                 "history processors may have shortened what was sent"
             )
-        yield assembly.transcript()
+        yield assembly.finished()
 
 
 def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
@@ -97,7 +97,10 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             assembly.system.append(text)
         elif entry.is_demo:
             counts["message(s) of a demonstration are part of the request: kept as user texts"] += 1
-            calls = [compact_json(msgspec.to_builtins(call)) for call in entry.tool_calls or []]
+            calls = [
+                compact_json({"function": msgspec.to_builtins(call.function), "id": call.id})
+                for call in entry.tool_calls or []
+            ]
             assembly.user(Part("user", "\n".join([text, *calls]), media=media))
         elif entry.role == "assistant" and _is_exit(entry):
             counts["message(s) with which the agent gave up left out: no model made them"] += 1
@@ -112,10 +115,9 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             run.user(text, media)
         else:
             counts["message(s) of an unknown role left out"] += 1
-    notes = [f"{count} {what}" for what, count in counts.items()]
+    assembly.notes += [f"{count} {what}" for what, count in counts.items()]
     if any(entry.tool_calls for entry in entries):
-        notes.append("the tool definitions are not recorded")
-    run.finish(notes)
+        assembly.notes.append("the tool definitions are not recorded")
 
 
 def _is_exit(entry: _Entry) -> bool:

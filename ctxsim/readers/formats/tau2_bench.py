@@ -17,11 +17,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply, written_arguments
 from ctxsim.readers.assembly.conversations import trial_name
-from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.transcript import Transcript
 
 NAME = "tau2-bench"
 TITLE = "tau2-bench results"
@@ -31,24 +31,12 @@ READS = "The agent's side of every simulation, with the provider's usage; the po
 NOT_READ = "The simulated user's own tools and usage, rewards, and the template that the agent puts around the policy."
 
 
-class _ToolCall(msgspec.Struct):
-    name: str
-    arguments: Any = None
-    id: str = ""
-    requestor: str = "assistant"
-
-
-class Message(msgspec.Struct):
-    """One message; a tool message has the call's id as its own `id`."""
-
+class _Message(Reply, kw_only=True):
     role: Literal["system", "user", "assistant", "tool"]
-    content: str | list[Any] | None = None
-    tool_calls: list[_ToolCall] | None = None
+    # Of a result it is the call's.
     id: str | None = None
     requestor: str = "assistant"
-    usage: dict[str, Any] | None = None
-    prompt_tokens: int | None = msgspec.field(default=None, name="usage.prompt_tokens")
-    completion_tokens: int | None = msgspec.field(default=None, name="usage.completion_tokens")
+    usage: ChatUsage | None = None
     timestamp: Any = None
     reasoning: Any = None
     errors: list[Any] | None = None
@@ -91,7 +79,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
-        message = convert(value, Message, f"{where} message {number}")
+        message = convert(value, _Message, f"{where} message {number}")
         text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
         match message.role:
             case "assistant" if number == 0 and message.usage is None and not message.tool_calls:
@@ -103,11 +91,11 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 greeting = []
                 # The request of a second try also held the invalid first response, which no later request does.
                 retried += bool(message.errors)
+                usage = message.usage.whole() if message.usage else None
+                usage = usage and usage.costing(dollars(message.cost))
                 # The time is when the response was there, not when the request was sent.
                 time = time_s(message.timestamp)
-                assembly.response(
-                    _parts(message, text), _usage(message), time, info.llm or "", comparable=not message.errors
-                )
+                assembly.response(_parts(message), usage, time, info.llm or "", comparable=not message.errors)
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
             case "tool":
@@ -123,9 +111,8 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     if not assembly.calls:
         assembly.user(*greeting)
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
-    finished = assembly.finished("no response of the model in this simulation", *again)
-    priced = any(call.usage and call.usage.cost_usd for call in finished.calls)
-    return finished if priced else msgspec.structs.replace(finished, cost_usd=dollars(simulation.agent_cost))
+    assembly.cost_usd = dollars(simulation.agent_cost)
+    return assembly.finished(*again)
 
 
 def _add_head(assembly: Assembly, info: _Info) -> None:
@@ -136,36 +123,9 @@ def _add_head(assembly: Assembly, info: _Info) -> None:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
 
 
-def _usage(message: Message) -> Usage | None:
-    if message.prompt_tokens is None:
-        return None
-    return Usage(message.prompt_tokens, message.completion_tokens).costing(dollars(message.cost))
-
-
-def _parts(message: Message, text: str) -> list[Part]:
-    raw = _raw_arguments(message.raw_data)
-    parts = [Part("reasoning", message.reasoning)] if isinstance(message.reasoning, str) and message.reasoning else []
-    if text:
-        parts.append(Part("assistant", text))
+def _parts(message: _Message) -> list[Part]:
+    message.reasoning_content = message.reasoning if isinstance(message.reasoning, str) else None
+    written = written_arguments(under(message.raw_data, "message", "tool_calls"))
     for call in message.tool_calls or []:
-        written = raw.get((call.id, call.name))
-        parts.append(Part("tool_call", written or compact_json(call.arguments), call.name, call.id))
-    return parts
-
-
-def _raw_arguments(raw_data: Any) -> dict[tuple[str, str], str]:
-    """Return the arguments as the model wrote them, by id and name: spaces are tokens too."""
-    message = raw_data.get("message") if isinstance(raw_data, dict) else None
-    given = message.get("tool_calls") if isinstance(message, dict) else None
-    try:
-        calls = convert_all(given if isinstance(given, list) else [], _RawCall, "raw_data")
-    except InputError:
-        # A copy for debugging that no transcript depends on: `tool_calls` has the same, decoded.
-        return {}
-    return {(call.id, call.name): call.arguments for call in calls}
-
-
-class _RawCall(msgspec.Struct):
-    name: str = msgspec.field(name="function.name")
-    arguments: str = msgspec.field(name="function.arguments")
-    id: str = ""
+        call.arguments = written.get(call.id or "") or call.arguments
+    return message.parts()

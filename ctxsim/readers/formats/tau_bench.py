@@ -52,6 +52,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         assembly = Assembly(trial_name(source.name, run.task_id, run.trial, seen), NAME)
         # Call ids repeat even inside a run: results are paired by position first, which is what the assembly does.
         add_messages(assembly, run.traj, where)
-        if not assembly.calls:
-            assembly.notes.append("no response of the model in this run")
-        yield assembly.transcript()
+        yield assembly.finished()

@@ -2,9 +2,9 @@
 
 from ctxsim.readers.source.sample import Sample
 from ctxsim.readers.source.source import Record, Source, standard_input
-from ctxsim.readers.source.values import compact_json, convert, convert_all, decoded, has, json_file, time_s
+from ctxsim.readers.source.values import compact_json, convert, convert_all, decoded, has, json_file, time_s, under
 
 __all__ = [
     "Record", "Sample", "Source", "compact_json", "convert", "convert_all", "decoded", "has", "json_file",
-    "standard_input", "time_s",
+    "standard_input", "time_s", "under",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ Documentation: https://filesystem-spec.readthedocs.io/en/latest/usage.html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from ctxsim.errors import CtxsimError, InputError, how_to_install, one_line
@@ -44,24 +44,24 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
     # A signed address has its key behind the question mark.
     shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
     store = _store(parts.scheme, shown)
-    listing = _listed(store, address, shown)
+    top, objects = _listed(store, address, shown)
     copies = Copies()
     root = f"{copies.name}/"
     wanted: dict[Path, str] = {}
     refused: dict[Path, InputError] = {}
-    for below, at in sorted(listing.objects.items()):
+    for below, at in sorted(objects.items()):
         try:
             path = _stand_in(Path(root), below)
         except (OSError, ValueError) as error:
             why = InputError(scheme + below, f"can't be copied: {error}")
             yield Placed(scheme + below, root, scheme, named=True, refused=why, keeps=copies)
             continue
-        if below == listing.top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
+        if below == top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
             wanted[path] = at
     for path, failed in _fetch(store, wanted):
         refused[path] = _refusal(scheme + str(path).removeprefix(root), failed)
     try:
-        for source in walk(root + listing.top):
+        for source in walk(root + top):
             found = placed(source, root, scheme, copies)
             if source.path in refused:
                 found = Placed(found.name, root, scheme, named=True, refused=refused[source.path], keeps=copies)
@@ -94,15 +94,11 @@ def _store(scheme: str, shown: str) -> Any:
         raise _refusal(shown, error) from error
 
 
-class _Listing(NamedTuple):
-    """What is to be read, and the objects by their names below the copies' folder, as the store calls them."""
+def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
+    """What is to be read, and the objects by their names below the copies' folder, as the store calls them.
 
-    top: str
-    objects: dict[str, str]
-
-
-def _listed(store: Any, address: str, shown: str) -> _Listing:
-    """What lies under an address. Raises InputError where nothing does, or nobody may look."""
+    Raises InputError where nothing lies there, or nobody may look.
+    """
     scheme, _, rest = shown.partition("://")
     top = rest.strip("/")
     if not top:
@@ -120,7 +116,7 @@ def _listed(store: Any, address: str, shown: str) -> _Listing:
         raise _refusal(shown, error) from error
     if not found:
         raise InputError(shown, "does not exist")
-    return _Listing(top, found)
+    return top, found
 
 
 def _fetch(store: Any, wanted: Mapping[Path, str]) -> Iterator[tuple[Path, Exception]]:

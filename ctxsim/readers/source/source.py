@@ -81,7 +81,7 @@ class Source:
         try:
             if suffix == ".gz":
                 self._check(self.path, gzip.GzipFile(self.path))
-                return cast(BinaryIO, io.BufferedReader(_Decompressed(self.path), DECOMPRESSED_AT_ONCE))
+                return cast(BinaryIO, io.BufferedReader(cast(Any, _Decompressed(self.path)), DECOMPRESSED_AT_ONCE))
             if suffix == ".zst":
                 import pyarrow
 
@@ -154,27 +154,11 @@ class Source:
         return _readable(self.name)
 
 
-class _Decompressed(io.RawIOBase):
+class _Decompressed(gzip.GzipFile):
     """A gzip file piece by piece: of a torn one all that can be had is read before the error."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = gzip.GzipFile(path)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
     def readinto(self, buffer: Any) -> int:
-        return self._file.readinto1(buffer)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        return self.readinto1(buffer)
 
 
 @contextmanager

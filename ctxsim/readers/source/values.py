@@ -143,6 +143,15 @@ def has(value: Any, /, **fields: Any) -> bool:
     return isinstance(value, dict) and all(name in value and isinstance(value[name], fields[name]) for name in fields)
 
 
+def under(value: Any, *keys: str) -> Any:
+    """Return what stands under these keys, each in what the one before holds; None where one of them holds no object or
+    hasn't the next.
+    """
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 

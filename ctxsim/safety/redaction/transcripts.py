@@ -73,7 +73,8 @@ class Redaction:
             while at >= 0:
                 text, end = self._without_piece(text, at, piece, line)
                 at = text.find(piece, end)
-        text = with_homes(with_mails(text, self._address), self._name)
+        text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
+        text = with_homes(text, self._name)
         return with_network(text, self._replaced) if self._everything else text
 
     def _without_piece(self, text: str, at: int, piece: str, line: str) -> tuple[str, int]:
@@ -96,9 +97,6 @@ class Redaction:
 
     def _name(self, name: str) -> str:
         return self._replaced(name, "account name")
-
-    def _address(self, address: str) -> str:
-        return self._replaced(address, "e-mail address")
 
     def _replaced(self, original: str, kind: str) -> str:
         self._note(original, kind)

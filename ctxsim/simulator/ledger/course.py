@@ -48,6 +48,11 @@ class Course:
             self._kernel.request.changed_from if self._kernel else self._ledger.kept[self._now.number - 1].changed_from
         )
 
+    @property
+    def tokens(self) -> int:
+        """Those of the request asked last."""
+        return self._kernel.request.total if self._kernel else self._ledger.kept[self._now.number - 1].tokens
+
     def begin(self, leg: Leg) -> None:
         """A call begins."""
         self._leg, self._billed, self._items, self._dropped = leg, False, (), ()

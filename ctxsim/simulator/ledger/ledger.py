@@ -50,6 +50,7 @@ class Ledger:
     def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> None:
         """`apart`: how far from each other neighbouring places and messages are."""
         counter.learn_transcript(transcript)
+        self.apart = apart
         self.transcript = transcript
         self.provider = provider
         self.counter = counter

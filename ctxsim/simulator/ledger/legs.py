@@ -13,6 +13,10 @@ SPREAD = 1 << 20
 """How far apart neighbouring places are in a ledger that leaves room between them."""
 
 
+INSERTED = -(1 << 30)
+"""Where what a replay inserts stands for those who know the recording alone: apart from what policies make."""
+
+
 class Leg(msgspec.Struct, frozen=True, gc=False):
     """One call. Reasoning that the vendor never sends again is in none of its items.
 
@@ -62,6 +66,14 @@ def legs_of(transcript: Transcript, provider: Provider, counter: Counter, apart:
 def _spread(item: Item, apart: int) -> Item:
     answers = None if item.answers is None else item.answers * apart
     return replace(item, place=item.place * apart, message=item.message * apart, answers=answers)
+
+
+def recorded(item: Item) -> Item:
+    """Return an item of a ledger that leaves room, with its place in the recording."""
+    if item.synthetic:
+        return item
+    place, inserted = divmod(item.place, SPREAD)
+    return replace(item, place=INSERTED - item.place if inserted else place)
 
 
 def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:

@@ -32,7 +32,8 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed_requests_count: bool = False
 
     def __post_init__(self) -> None:
-        if self.tokens_per_minute <= 0 or (self.requests_per_minute or 1) <= 0 or self.reserves_max_tokens < 0:
+        limits = [self.tokens_per_minute, *([] if self.requests_per_minute is None else [self.requests_per_minute])]
+        if min(limits) <= 0 or self.reserves_max_tokens < 0:
             raise ValueError("tokens_per_minute and requests_per_minute must be positive")
 
     def demand(self, split: Split) -> int:

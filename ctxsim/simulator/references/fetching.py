@@ -17,6 +17,8 @@ from ctxsim.transcript import Item, Transcript
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _SEVERAL = re.compile(r"\|\||&&|[;\n|]")
 _REDIRECTED = re.compile(r"(?<![0-9&<>=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"']")
+_NAMED = re.compile(r"[\w~-]*+[./][\w.~/-]*+")
+"""What a path can stand in: most words are none, and it finds them sooner."""
 _PATH = re.compile(r"[\w.~/-]*(?:/[\w.-]+|\w\.[A-Za-z]\w{0,4})")
 
 
@@ -88,4 +90,4 @@ class Fetching:
 
 def _paths(call: Item) -> frozenset[str]:
     """The paths that a tool call names."""
-    return frozenset(_PATH.findall(content(call)))
+    return frozenset(path for named in _NAMED.findall(content(call)) for path in _PATH.findall(named))

@@ -11,15 +11,13 @@ from msgspec.structs import replace
 
 from ctxsim.policies import Spec
 from ctxsim.simulator.ledger import SPREAD, Ledger, Leg, Verdict
+from ctxsim.simulator.ledger.legs import recorded
 from ctxsim.simulator.references import Counts, References, Survival
 from ctxsim.simulator.references.fetching import Fetching
 from ctxsim.simulator.replay.loop import Replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item
 from ctxsim.view import Edit, Made
-
-FETCHED = -(1 << 30)
-"""Where what is fetched stands for those who know the recording alone: apart from what policies make."""
 
 
 def _always() -> bool:
@@ -66,21 +64,21 @@ class ClosedLoop(Replay):
             while True:
                 self._brought = ()
                 sent = self._call(due)
-                self._survival.end(self._as_recorded(sent.tally.edits))
+                self._survival.end(_as_recorded(sent.tally.edits))
                 yield sent
                 if not self._brought:
                     break
-                self._survival.begin([Made("", Edit(None, self._recorded(one), 0, "")) for one in self._brought])
+                self._survival.begin([Made("", Edit(None, recorded(one), 0, "")) for one in self._brought])
                 # What the recording says of the cache was so at the first request after the pause.
                 due = replace(
                     leg, call=replace(leg.call, held=None), joining=self._brought, begins_turn=False,
                     new_from=self._inserted_at,
                 )  # fmt: skip
-        self._moments.close()
+        self.moments.close()
 
     def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
-        self._survival.begin(self._as_recorded(self._moments.tally.edits))
-        wanted = self._wanted(leg) if self._moments.touched and verdict.status == "ok" else ()
+        self._survival.begin(_as_recorded(self.moments.tally.edits))
+        wanted = self._wanted(leg) if self.moments.touched and verdict.status == "ok" else ()
         return self._fetch(leg, wanted) if wanted else leg
 
     def _wanted(self, leg: Leg) -> list[int]:
@@ -144,16 +142,11 @@ class ClosedLoop(Replay):
         again = item.call_id and item.call_id[: -len(mark)] + mark
         return replace(item, place=place, message=message, answers=answers, call_id=again)
 
-    def _recorded(self, item: Item) -> Item:
-        if item.synthetic:
-            return item
-        place, fetched = divmod(item.place, SPREAD)
-        return replace(item, place=FETCHED - item.place if fetched else place)
 
-    def _as_recorded(self, edits: Sequence[Made]) -> Sequence[Made]:
-        moved = []
-        for made in edits:
-            before, after = made.edit.before, made.edit.after
-            edit = replace(made.edit, before=before and self._recorded(before), after=after and self._recorded(after))
-            moved.append(replace(made, edit=edit))
-        return moved
+def _as_recorded(edits: Sequence[Made]) -> Sequence[Made]:
+    moved = []
+    for made in edits:
+        before, after = made.edit.before, made.edit.after
+        edit = replace(made.edit, before=before and recorded(before), after=after and recorded(after))
+        moved.append(replace(made, edit=edit))
+    return moved

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from ctxsim.policies import Oracle
+from ctxsim.policies import Oracle, Policy
 from ctxsim.simulator.bounds.lossless import plan
 from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger.legs import recorded
 from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.references.needs import Key
 from ctxsim.transcript import Item
@@ -20,13 +21,17 @@ class Foresight:
         self._ledger = ledger
         self._references = references
 
-    def tell(self, oracle: Oracle) -> None:
-        """Tell an oracle its plan."""
-        oracle.foresee(plan(self._ledger, self._known, oracle.aim, oracle.stub))
+    def tell(self, links: Iterable[Policy]) -> None:
+        """Tell oracles their plans, and who follows the recording what it shows."""
+        for link in links:
+            if isinstance(link, Oracle):
+                link.foresee(plan(self._ledger, self._known, link.aim, link.stub))
+            if link.bound and (follow := getattr(link, "follow", None)):
+                follow(self._ledger.transcript.compactions, self._ledger.transcript.cleared)
 
     def wanted(self, number: int, items: Iterable[Item]) -> Sequence[str]:
         """Return what calls from this one on need and these items hold."""
-        return self._ahead.wanted(number, items)
+        return self._ahead.wanted(number, map(recorded, items) if self._ledger.apart > 1 else items)
 
     @cached_property
     def _known(self) -> References:

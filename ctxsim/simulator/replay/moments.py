@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from ctxsim.counting.estimators import Reported
 from ctxsim.errors import ContractError
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.simulator.ledger.kernel import SummaryCall
 from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
 from ctxsim.simulator.replay.sent import Tally
@@ -181,6 +182,13 @@ class Moments:
             if not isinstance(acted, View):
                 raise ContractError(f"{link.label}: after_call must return a view")
             self.view = acted
+
+    def summarized(self, summary: SummaryCall, now_s: float) -> str | None:
+        """Write a summary down that a policy has asked for; it is there at that second. Return its text."""
+        self.touched = True
+        self.tally.summaries.append(summary)
+        self.sees.now_s = now_s
+        return summary.text
 
     def close(self) -> None:
         """The last call is over."""

@@ -11,7 +11,7 @@ from ctxsim.view import Edit, Made, View
 class Tally:
     """Grows from one request to the next: what policies did and said, and the summaries they asked for."""
 
-    __slots__ = ("believed", "compactions", "edits", "said", "summaries")
+    __slots__ = ("believed", "compactions", "edits", "said", "summaries", "thinking_dropped")
 
     def __init__(self) -> None:
         self.edits: list[Made] = []
@@ -20,6 +20,8 @@ class Tally:
         self.believed: tuple[int, float] | None = None
         """The estimate that a policy decided by, and its threshold."""
         self.summaries: list[SummaryCall] = []
+        self.thinking_dropped = 0
+        """Counted tokens of the thinking that the provider dropped from the request."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -41,8 +43,6 @@ class Sent(msgspec.Struct, frozen=True):
     """Simulated seconds before the policy acted and after the response."""
     untouched: bool
     """Whether no policy has edited anything by the end of the call, so that this is what keep-all sends."""
-    tokens_thinking_dropped: int
-    """Counted tokens of the thinking that the provider dropped from the request."""
 
     @property
     def tokens_recorded(self) -> int | None:
@@ -64,6 +64,11 @@ class Sent(msgspec.Struct, frozen=True):
     def compactions(self) -> int:
         """How many times a policy edited the view since the last request."""
         return self.tally.compactions
+
+    @property
+    def tokens_thinking_dropped(self) -> int:
+        """Counted tokens of the thinking that the provider dropped from the request."""
+        return self.tally.thinking_dropped
 
     @property
     def summary_calls(self) -> int:

@@ -43,7 +43,7 @@ def test_sources_that_are_no_files_of_their_own_are_all_looked_at(tmp_path: Path
         for number in range(3 * FEW):
             archive.writestr(f"{number}.jsonl", "{}")
     found = list(sources(str(tmp_path / "logs.zip")))
-    assert len(found) == 3 * FEW and some_of(found) == []
+    assert len(found) == 3 * FEW and some_of_each(found) == []
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from made_runs import made_run
 
+from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.sampled import probabilities, reach, student
-from ctxsim.answers.advice.verdict import usd
+from ctxsim.answers.advice.verdict import usd, verdict
 from ctxsim.results.run_info import Drawn, Sample
 
 
@@ -84,3 +85,23 @@ def test_amounts_of_a_sample_are_those_of_its_folder(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_dollars_have_as_few_digits_as_say_something(value: float, text: str) -> None:
     assert usd(value) == text
+
+
+@pytest.mark.parametrize(("drawn", "first"), [
+    # Of one drawn by chance nobody knows how far the others differ; where all are certain nothing is off.
+    ((0.5,), "Change nothing: no policy that keeps 90 % of what later calls used surely saves"),
+    ((1.0, 0.5), "Change nothing: no policy that keeps 90 % of what later calls used surely saves"),
+    ((1.0, 1.0), "Take mask: "),
+])  # fmt: skip
+def test_one_transcript_drawn_by_chance_makes_nothing_sure(
+    drawn: tuple[float, ...], first: str, tmp_path: Path
+) -> None:
+    rows = [{"cost_usd": 2.0, "survival": 1.0}] * len(drawn)
+    cheap = [{"cost_usd": 1.0, "survival": 1.0}] * len(drawn)
+    lossy = [{"cost_usd": 0.1, "survival": 0.1}] * len(drawn)
+    run = made_run(tmp_path, {"keep-all": rows, "mask": cheap, "summary": lossy})
+    run.info = msgspec.structs.replace(run.info, sample=sample(*drawn))
+    said = verdict(advise(run))
+    assert said[0].startswith(first), said
+    unsure = "One transcript drawn by chance tells no sampling error, so no saving is sure: draw more."
+    assert (unsure in " ".join(said)) == (first[:4] != "Take") != ("Ranges show" in " ".join(said))

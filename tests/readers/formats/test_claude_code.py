@@ -509,7 +509,7 @@ def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None
 def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:
     transcript = one(tmp_path, *[{"type": "summary", "summary": "A title", "leafUuid": "x"}] * 2)
     assert transcript.calls == ()
-    assert transcript.notes == ("left out: 2 x summary", "no response of a model in it")
+    assert transcript.notes == ("left out: 2 x summary", "no response of the model is recorded")
 
 
 @pytest.mark.parametrize(

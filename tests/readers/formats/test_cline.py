@@ -106,7 +106,7 @@ def test_a_compacted_session(tmp_path: Path) -> None:
 def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
     transcript = session(tmp_path, user(text("Hello?")), system_prompt="")
     assert not transcript.head.recorded
-    assert transcript.notes == ("no response of the model in this session",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:

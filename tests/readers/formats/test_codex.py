@@ -442,7 +442,7 @@ def test_a_torn_end_and_a_broken_line_are_noted(tmp_path: Path) -> None:
 def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
     read_back = one(tmp_path, meta(), wrapped("event_msg", {"type": "turn.completed", "usage": {"input_tokens": 9}}))
     assert read_back.calls == ()
-    assert "no response of a model is recorded" in read_back.notes
+    assert "no response of the model is recorded" in read_back.notes
 
 
 def test_strange_times_are_no_error(tmp_path: Path) -> None:

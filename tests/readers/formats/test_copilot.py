@@ -245,7 +245,7 @@ def test_a_changed_system_prompt_is_noted(tmp_path: Path) -> None:
 def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
     read_back = one(tmp_path, START, event("user.message", content="Go."))
     assert read_back.calls == ()
-    assert "no response of a model is recorded" in read_back.notes
+    assert "no response of the model is recorded" in read_back.notes
 
 
 def test_a_wrong_type_is_named_with_its_line(tmp_path: Path) -> None:

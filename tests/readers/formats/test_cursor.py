@@ -97,6 +97,6 @@ def test_a_sub_agent_names_the_transcript_beside_its_folder(tmp_path: Path) -> N
 
 
 def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, line("user", text("Hello?"))).notes == ("no response of the model in this file",)
+    assert one(tmp_path, line("user", text("Hello?"))).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"t.jsonl:2: .*text"):
         one(tmp_path, line("user", text("Go.")), line("assistant", {"type": "text", "text": 3}))

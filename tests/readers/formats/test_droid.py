@@ -118,9 +118,9 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
 
 
 def test_files_without_a_response(tmp_path: Path) -> None:
-    assert one(tmp_path, START).notes == ("no response of the model in this file",)
+    assert one(tmp_path, START).notes == ("no response of the model is recorded",)
     assert one(tmp_path, event("message", 1, role="user", text="Hello?")).notes == (
-        "no response of the model in this file",
+        "no response of the model is recorded",
     )
 
 

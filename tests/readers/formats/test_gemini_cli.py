@@ -258,7 +258,7 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
 def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     path.write_text(json.dumps(HEADER) + "\n")
-    assert transcript(path).notes == ("no response of a model is recorded",)
+    assert transcript(path).notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_is_named_with_its_message(tmp_path: Path) -> None:

@@ -99,6 +99,6 @@ def test_a_folder_is_one_source_with_its_sub_agents(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, SYSTEM, user(text("Hello?"))).notes == ("no response of the model in this session",)
+    assert one(tmp_path, SYSTEM, user(text("Hello?"))).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"chat_history.jsonl:2: .*tool_calls"):
         one(tmp_path, SYSTEM, SAID | {"tool_calls": 3})

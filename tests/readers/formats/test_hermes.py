@@ -68,7 +68,7 @@ def test_a_session(tmp_path: Path) -> None:
 def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
     transcript = one(tmp_path, {"role": "user", "content": "Hello?"})
     assert not transcript.head.recorded
-    assert transcript.notes == ("no response of the model in this session",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, user("Hello?")).notes == ("no response of the model in this file",)
+    assert one(tmp_path, user("Hello?")).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"wire.jsonl:3: .*usage"):
         one(tmp_path, user("Go."), event("step.end", usage=3))
     write(tmp_path / "s" / "state.json", {"agents": 3})

@@ -140,7 +140,7 @@ def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
 
 def test_a_list_without_responses_has_a_note(tmp_path: Path) -> None:
     (transcript,) = all_of(tmp_path, messages(count=2))
-    assert transcript.notes == ("no response of the model in this list",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def run(identity: str, given: list[Json], reply: Json | None, start: str, trace: str = "t1", **fields: Any) -> Json:

@@ -125,7 +125,7 @@ def test_plain_chat_messages_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert transcript(tmp_path, document(HEAD)).notes == ("no model response is recorded",)
+    assert transcript(tmp_path, document(HEAD)).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"message 2: .*prompt_tokens"):
         bad = called(1)
         bad["extra"]["response"]["usage"]["prompt_tokens"] = "many"

@@ -224,7 +224,7 @@ def test_costs_are_those_of_the_steps_and_usage_that_differs_is_noted(tmp_path: 
 
 
 def test_a_session_without_responses_has_a_note(tmp_path: Path) -> None:
-    assert exported(tmp_path, user(text("Hello?"))).notes == ("no response of the model in this session",)
+    assert exported(tmp_path, user(text("Hello?"))).notes == ("no response of the model is recorded",)
 
 
 def test_what_is_no_version_is_none(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_events_one_a_line(tmp_path: Path) -> None:
 
 def test_no_response_and_wrong_types(tmp_path: Path) -> None:
     (transcript,) = transcripts(tmp_path, [STATE])
-    assert transcript.notes == ("left out: 1 x agent_state_changed", "no model response is recorded")
+    assert transcript.notes == ("left out: 1 x agent_state_changed", "no response of the model is recorded")
     bad = action(1, "c1", response("r1", "c1"))
     bad["tool_call_metadata"]["model_response"]["usage"]["prompt_tokens"] = "many"
     with pytest.raises(InputError, match=r"trajectory\.json event 1: .*prompt_tokens"):

@@ -205,7 +205,7 @@ def test_traceloops_older_attributes(tmp_path: Path) -> None:
 
 
 def test_a_file_without_any_request_to_a_model(tmp_path: Path) -> None:
-    assert one(tmp_path, {"resourceSpans": []}).notes == ("no model response is recorded",)
+    assert one(tmp_path, {"resourceSpans": []}).notes == ("no response of the model is recorded",)
 
 
 def test_an_answer_is_the_models_whatever_role_it_has(tmp_path: Path) -> None:

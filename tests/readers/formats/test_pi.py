@@ -222,7 +222,7 @@ def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None
 def test_a_header_alone_is_a_transcript_without_calls(tmp_path: Path) -> None:
     transcript = one(tmp_path, NEW)
     assert transcript.items == ()
-    assert transcript.notes == ("no response of a model in it",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_unknown_types_and_a_torn_tail_are_noted(tmp_path: Path) -> None:
 def test_a_file_without_responses_is_a_transcript_without_calls(tmp_path: Path) -> None:
     transcript = one(tmp_path, line("user", "u1", None, {"text": "Go."}))
     assert transcript.calls == ()
-    assert transcript.notes == ("no response of a model in it",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:

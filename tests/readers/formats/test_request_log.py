@@ -222,7 +222,7 @@ def test_a_log_without_any_response_is_a_transcript_without_calls(tmp_path: Path
     assert transcript.calls == ()
     assert transcript.notes == (
         "2 request(s) without a recorded response left out",
-        "no model response is recorded",
+        "no response of the model is recorded",
     )
 
 

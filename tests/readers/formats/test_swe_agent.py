@@ -165,7 +165,7 @@ def test_attempts_are_read_and_the_copy_of_the_chosen_one_is_not(tmp_path: Path)
 def test_a_run_without_a_response_is_a_transcript_without_calls(tmp_path: Path) -> None:
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [], "info": {"exit_status": "early_exit"}})
     assert (transcript.calls, transcript.head.recorded) == ((), False)
-    assert transcript.notes == ("no model response is recorded",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_an_open_call_in_the_middle_and_at_the_end(tmp_path: Path) -> None:
 def test_a_run_without_a_response_has_a_note(tmp_path: Path) -> None:
     (transcript,) = all_of(tmp_path, [run(1, 0)])
     assert transcript.calls == ()
-    assert transcript.notes == ("no response of the model in this run",)
+    assert transcript.notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_says_run_message_and_field(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def check(transcript: Transcript, provider: Provider, labels: Sequence[str]) -> 
     ledger, references = Ledger(transcript, provider, provider.counter()), prepare(transcript)
     for label in labels:
         sharing, alone = (Replay(ledger, open_policy(label), references) for _ in range(2))
-        alone._course = Alone(ledger)
-        alone._moments._edited = alone._course.edit
+        alone.course = Alone(ledger)
+        alone.moments._edited = alone.course.edit
         assert everything(sharing) == everything(alone), label
 
 
@@ -82,7 +82,7 @@ def everything(replayed: Replay) -> tuple[object, ...]:
             sent.compactions, sent.tally.believed, sent.tally.summaries,
         )
         for sent in replayed
-    ], replayed.demands  # fmt: skip
+    ], replayed.course.demands  # fmt: skip
 
 
 @corpus.here

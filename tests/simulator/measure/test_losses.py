@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from samples import ASK, TASK, basis_of, chat, run, summarized
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.simulator.measure import Measured, measure
-from ctxsim.simulator.measure.losses import Losses
+from ctxsim.simulator.measure.losses import Losses, item_rows, kind_of, need_rows
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.references import prepare
+from ctxsim.simulator.references import Need, prepare
 from ctxsim.transcript import Transcript
 
 PRICES = Prices(input=1.0, output=1.0)
@@ -56,6 +58,25 @@ def test_what_a_summary_replaced_is_summarised_also_by_a_summary_of_it() -> None
     assert [row.form for row in found.lost] == ["summarised"]
     sent = run(transcript, "summary:at=0.5,keep_last=2,max_tokens=20", window=3_000, summaries="empty")
     assert sum(one.summary_calls for one in sent) > 1
+
+
+def test_a_need_is_a_value_a_name_or_a_quotation() -> None:
+    kinds = {("strict", True): "value", ("strict", False): "name", ("loose", False): "quotation"}
+    for (detector, value), kind in kinds.items():
+        assert kind_of(Need("x", detector, value, (2,), 1)) == kind  # type: ignore[arg-type]
+
+
+def test_rows_of_needs_and_items() -> None:
+    references, counter = prepare(LOST_ONE), Counter(open_tokenizer())
+    needs = need_rows(LOST_ONE, references)
+    assert [(row.call, row.atom, row.kind, row.age, row.depth, row.item) for row in needs] == [
+        (3, "zebra_one", "name", 1, "head", 2), (3, "zebra_two", "name", 1, "tail", 2),
+    ]  # fmt: skip
+    items = item_rows(LOST_ONE, references, counter)
+    assert [(row.item, row.first_call, row.used_by) for row in items] == [
+        (0, 1, ""), (1, 2, ""), (2, 2, "3"), (3, 3, ""), (4, 3, ""), (5, 4, ""),
+    ]  # fmt: skip
+    assert items[2].tokens == counter.item(LOST_ONE.items[2]) and items[2].text.endswith("more characters)")
 
 
 def test_edited_results_count_once() -> None:

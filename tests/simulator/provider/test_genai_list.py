@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from types import SimpleNamespace
 
 import corpus
 import pytest
@@ -10,7 +11,7 @@ from samples import call_rows
 
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.models import candidates, find_model
+from ctxsim.simulator.provider.models import Entry, candidates, find_model, from_list
 from ctxsim.simulator.provider.prices import Hours, Prices, Split, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 
@@ -77,6 +78,48 @@ def test_all_that_a_model_was_listed_at() -> None:
 def test_a_window_has_its_date_too() -> None:
     windows = [find_model("deepseek-chat", day) for day in (date(2025, 8, 20), date(2025, 8, 21))]
     assert [found and found.window for found in windows] == [64_000, 128_000]
+
+
+def test_a_price_names_its_list_and_its_steps_begin_at_nothing() -> None:
+    for day, said in ((None, "latest of genai-prices"), (date(2026, 11, 1), "genai-prices")):
+        found = find_model("gemini-2.5-pro", day)
+        assert found and found.prices and found.prices.source.startswith(said)
+        assert found.prices.input == ((0, 1.25), (200_000, 2.5))
+
+
+def test_a_price_holds_from_its_first_day_on_and_ours_of_that_day_only_fills_gaps() -> None:
+    for day, price in ((date(2025, 9, 4), 0.27), (date(2025, 9, 5), 0.56), (date(2025, 9, 28), 0.56)):
+        found = find_model("deepseek-chat", day)
+        assert found and found.prices and found.prices.input == price
+    # Of the user's entries, too, the newest that has begun.
+    entries = tuple(
+        Entry("m", window=window, prices=Prices(usd, usd), effective=since)
+        for window, usd, since in ((10, 1.0, None), (20, 2.0, date(2026, 1, 2)), (30, 3.0, date(2026, 1, 3)))
+    )
+    for day, window in ((date(2026, 1, 1), 10), (date(2026, 1, 2), 20), (date(2026, 1, 3), 30)):
+        found = find_model("m", day, entries)
+        assert found and (found.window, found.prices and found.prices.input) == (window, window / 10)
+
+
+def test_of_listed_prices_the_last_that_has_begun_holds() -> None:
+    first, second = date(2026, 1, 2), date(2026, 1, 3)
+
+    def listed(usd: float, since: date | None) -> SimpleNamespace:
+        one = SimpleNamespace(input_mtok=usd, output_mtok=usd, cache_read_mtok=None, cache_write_mtok=None)
+        return SimpleNamespace(prices=one, constraint=since and SimpleNamespace(start_date=since))
+
+    prices = [listed(1.0, None), listed(2.0, first), listed(3.0, second)]
+    for day, usd, since in ((date(2026, 1, 1), 1.0, None), (first, 2.0, first), (second, 3.0, second)):
+        found = from_list(prices, day)
+        assert found and (found.input, found.effective) == (usd, since)
+
+
+def test_no_price_is_made_of_one_half() -> None:
+    whole = {"cache_read_mtok": None, "cache_write_mtok": None}
+    for input_mtok, output_mtok in ((1.0, None), (None, 1.0)):
+        assert from_list(SimpleNamespace(input_mtok=input_mtok, output_mtok=output_mtok, **whole), date.today()) is None
+    made = from_list(SimpleNamespace(input_mtok=1.0, output_mtok=2.0, **whole), date.today())
+    assert made and (made.input, made.output, made.cache_read, made.effective) == (1.0, 2.0, None, None)
 
 
 @corpus.here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from cached_replay import sent_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,21 @@ def test_a_rate_limit_that_reserves_and_counts_refusals() -> None:
     requests = RateLimit(tokens_per_minute=10**6, requests_per_minute=1)
     slow = sent_of(transcript, cache="none", rate_limit=requests, pace_s=0)
     assert [one.wait_s for one in slow] == [0, 60, 60]
+
+
+@pytest.mark.parametrize(("field", "allowed", "refused"), [
+    ("tokens_per_minute", 1, 0), ("requests_per_minute", 1, 0), ("reserves_max_tokens", 0, -1),
+])  # fmt: skip
+def test_the_bounds_of_a_limit(field: str, allowed: int, refused: int) -> None:
+    fields = {"tokens_per_minute": 30_000}
+    assert getattr(RateLimit(**{**fields, field: allowed}), field) == allowed
+    with pytest.raises(ValueError, match="must be positive"):
+        RateLimit(**{**fields, field: refused})
+
+
+def test_a_limit_in_words() -> None:
+    assert RateLimit(30_000).describe() == "30,000 input tokens per minute"
+    assert RateLimit(30_000, counts_cache_reads=False).describe().endswith("per minute, cache reads free")
 
 
 def test_bucket_by_hand() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from samples import conversation
 
-from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window, resolve
 from ctxsim.transcript import Call, Compaction, Head, Transcript, Usage
 
 
@@ -48,3 +48,19 @@ def test_recorded_reads_tell_the_cache() -> None:
         usage = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=long)
         assert long_cache(session(60, *[usage] * 4), "anthropic", "claude-opus-5") is share, "as stated of writes"
     assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
+
+
+def test_without_usage_or_beyond_all_windows_nothing_is_known_of_the_window() -> None:
+    assert recorded_window(conversation("r"), None, "none") is None
+    for tokens, window in ((200_000, 200_000), (200_001, 256_000), (2_000_000, 2_000_000), (2_000_001, None)):
+        found = recorded_window(session(20, Usage(tokens)), None, "none")
+        assert (found and found[0]) == window
+
+
+def test_how_the_caches_lifetime_is_known_stands_in_the_origin() -> None:
+    stated = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=100)
+    read = [Usage(10_000, 5, tokens, 0) for tokens in (0, 9_000, 9_000)]
+    for one, how in ((session(60, stated), "the log states"), (session(900, *read), "reads after longer pauses show")):
+        found = resolve({}, None, one)
+        assert found.long_cache and f"{how} the long cache lifetime" in found.origin
+    assert not resolve({}, None, session(60, *read)).long_cache

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from samples import conversation
 
-from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Hours, Prices, rate_at
-from ctxsim.simulator.provider.resolve import long_cache, no_cache, written_long
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, said, written_long
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.transcript import Transcript, Usage
 
@@ -108,3 +108,21 @@ def test_a_provider_that_nobody_describes_waits_for_nothing_and_costs_nothing() 
     assert (one.pace_s, one.usage_factor, one.tokens_factor, one.reserved_output) == (0.0, 1.0, 1.0, 0)
     assert (one.rate_limit, one.prices, one.long_cache, one.cache, one.framing) == (None, None, False, "none", "none")
     assert not (one.model or "") and one.size == "counted" and one.reasoning == "never"
+
+
+def test_a_provider_in_one_line() -> None:
+    assert Provider().describe() == (
+        "window 200,000, tokenizer o200k_base, framing none, cache none, no rate limit, prices unknown [default]"
+    )
+    stated = Provider(
+        window=1_000, reserved_output=50, tokens_factor=1.25, model="m", framing="openai", cache="openai",
+        rate_limit=RateLimit(30_000), prices=Prices(1.0, 2.0), origin="said",
+    )  # fmt: skip
+    assert stated.describe() == (
+        "m, window 1,000 (50 reserved for output), tokenizer 1.25 x o200k_base, framing openai, cache openai, "
+        "30,000 input tokens per minute, prices: stated [said]"
+    )
+
+
+def test_none_says_nothing_but_that_there_is_no_rate_limit() -> None:
+    assert said({"window": None, "rate_limit": None, "cache": "openai"}) == {"rate_limit": None, "cache": "openai"}

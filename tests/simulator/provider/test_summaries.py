@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import call_rows, conversation
@@ -12,7 +13,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.summaries import EMPTY, MODES
+from ctxsim.simulator.provider.summaries import EMPTY, MODES, identifiers
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
@@ -47,6 +48,26 @@ def test_extractive_summary_keeps_identifiers_and_fits() -> None:
     assert counter.text(text) <= 80
     assert "Do the task." in text and "ana.abel@velora.example" in text and "src/core/x_17.py" in text
     assert MODES["empty"](transcript.items, 80, counter.text) == EMPTY
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("see https://a.example/x?y=1 now", ["https://a.example/x?y=1"]), ("to a.b@velora.example", ["a.b@velora.example"]),
+    ("in src/core or ./run", ["src/core", "./run"]), ("REF-4829 of 12", ["REF-4829"]),
+    ("os.path here", ["os.path"]), ("a_b here", ["a_b"]), ("plain words only", []), ("one. two", []),
+])  # fmt: skip
+def test_links_addresses_paths_numbers_and_dotted_names(text: str, found: list[str]) -> None:
+    assert identifiers(text) == found
+
+
+def test_a_line_is_looked_into_as_far_as_300_characters_and_a_sentence_that_just_fits_is_taken() -> None:
+    counter = Counter(open_tokenizer())
+    # The name ends at character 300, or one behind it: of the latter its beginning is all that is known.
+    for spaces, kept in ((290, "ref_000001"), (291, "ref_00000")):
+        (task, call, result) = conversation("." + " " * (spaces - 1) + "ref_000001").items[:3]
+        text = MODES["extractive"]([call, result], 2_000, counter.text)
+        assert text.endswith(" " + kept)
+    first = counter.text("Do the task.") + 1
+    assert [MODES["extractive"]([task], room, counter.text) for room in (first - 1, first)] == [EMPTY, "Do the task."]
 
 
 def test_lines_are_taken_until_the_room_is_full() -> None:

@@ -126,6 +126,18 @@ def test_rules_are_printed_with_their_sources(tmp_path: Path) -> None:
     assert ctxsim("list", "vendors", "nobodys-model", cwd=tmp_path).returncode != 0
 
 
+def test_rules_as_rows() -> None:
+    rows = {(row.section, row.rule, row.model): row for row in rules_of("openai")}
+    assert rows["framing", "results_apart", "*"].value == "true"
+    assert (rows["framing", "schemas", "*"].value, rows["cache", "step", "*"].value) == ("0.79", "128")
+    assert rows["framing", "by_model", "gpt-5*"].value.startswith("message = 5, reasoning = 3, call = 9")
+    assert all(row.source and row.date for row in rows.values() if row.section != "overflow")
+    # What is as it is everywhere isn't listed; a model has the rules of its pattern and those of all.
+    assert ("framing", "reasoning", "*") not in rows
+    models = {row.model for row in rules_of("gpt-5.5") if row.rule == "lifetime_by_model"}
+    assert models == {"gpt-5.5*"} and not any(row.rule == "lifetime_by_model" for row in rules_of("gpt-4o"))
+
+
 def test_deepseek_reads_the_response_too() -> None:
     assembly = Assembly("disk")
     assembly.user(LONG)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from closed_loop import ASK, LATER, MASK, NAMES, ONE, PRICES, TOKENS, closed, loop_of
 from msgspec.structs import replace
 from samples import TASK, basis_of, chat, spec_of
 
-from ctxsim.policies import Policy
+from ctxsim.policies import Policy, open_policy
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.references import Need, Survival
+from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.closed import ClosedLoop
+from ctxsim.transcript import Transcript
 from ctxsim.view import View
+
+QUOTED = "never remove green curtains before sunset"
 
 
 def test_one_source_is_fetched_once_and_carried() -> None:
@@ -94,6 +100,28 @@ def test_what_was_fetched_and_is_still_there_is_not_fetched_again() -> None:
     )  # fmt: skip
     loop, sent = closed(transcript)
     assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5] and loop.inserted == 1
+
+
+@pytest.mark.parametrize(
+    ("cut", "said"),
+    [
+        # What the same call still had before its eyes when it was cut, and what is only quoted.
+        ("max-result-chars:chars=3", [("assistant", NAMES)]),
+        ("mask:keep=1", [LATER, ("tool_result", "ok"), LATER, ("tool_result", "fine"), ("assistant", QUOTED)]),
+    ],
+)
+def test_only_identifiers_that_have_aged_are_fetched(cut: str, said: list[tuple[str, str]]) -> None:
+    held = NAMES if cut.startswith("max") else QUOTED
+    transcript = chat(TASK, ASK, ("tool_result", held), *said)
+    assert closed(transcript, cut)[0].inserted == 0
+    assert losses_of(transcript, cut), "something is lost all the same"
+
+
+def losses_of(transcript: Transcript, label: str) -> list[Need]:
+    basis = basis_of(transcript, Provider(prices=PRICES))
+    survival = Survival(basis.references, basis.kept)
+    sent = replay(transcript, open_policy(label), basis.provider, basis.counter)
+    return [need for one in sent for need in survival.call(one.call, one.tally.edits).lost]
 
 
 def test_a_refused_request_is_not_answered_by_fetching() -> None:

@@ -16,7 +16,7 @@ from acting import CHAINS, FOREIGN, PROVIDERS, SELDOM, SEVERAL_TURNS, acting_lab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from project import ROOT, TESTS
-from samples import conversation
+from samples import conversation, spec_of
 from strategies import transcripts
 
 from ctxsim.counting.estimators import open_estimator
@@ -176,6 +176,24 @@ def test_what_a_policy_remembers_of_another_transcript_is_seen() -> None:
 
     found = list(violations(broken(Mindful), CONVERSATIONS[:2], PROVIDERS["roomy"]))
     assert any("is it deterministic?" in line for line in found)
+
+
+def test_a_second_replay_that_breaks_is_another_result() -> None:
+    @dataclass
+    class BreaksLater(Policy):
+        """The second object of the class breaks the contract at its second call."""
+
+        made: ClassVar[int] = 0
+
+        def start(self) -> None:
+            BreaksLater.made += 1
+            self._broken = BreaksLater.made > 1
+
+        def before_call(self, view: View) -> View:
+            return view.drop([99], "not there") if self._broken and len(view) > 1 else view
+
+    (line,) = violations(spec_of(BreaksLater), CONVERSATIONS[:1], PROVIDERS["roomy"])
+    assert "call 2: a second replay gave another result" in line
 
 
 @pytest.mark.slow

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from samples import ASK, TASK, call_rows, chat, conversation, run, run_class
+from samples import ASK, TASK, basis_of, call_rows, chat, conversation, run, run_class, spec_of
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.policies import Policy, Spec, Stop
+from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.measure import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.summaries import EMPTY
 from ctxsim.simulator.replay import replay
@@ -96,6 +97,20 @@ def test_who_gives_up_sends_nothing() -> None:
     assert [one.status for one in sent] == ["ok", *["stopped"] * 4]
     assert all(one.wait_s == one.http_429 == 0 for one in sent)
     assert sent[1].reason == "95 % reached"
+    assert [one.attempts for one in sent] == [1] * 5
+
+
+def test_after_a_stop_the_bucket_is_fuller_than_under_keep_all() -> None:
+    @dataclass
+    class PausesOnce(Policy):
+        def before_call(self, view: View) -> View | Stop:
+            return Stop("enough") if len(view.results) == 1 else view
+
+    # Requests of about 5, 405 and 810 tokens.
+    basis = basis_of(conversation(WORDY, WORDY), Provider(rate_limit=RateLimit(tokens_per_minute=1_100)))
+    kept, paused = (measure(basis, spec).rows for spec in (open_policy("keep-all"), spec_of(PausesOnce)))
+    assert [row.status for row in paused] == ["ok", "stopped", "ok"]
+    assert paused[2].wait_s == 0 < kept[2].wait_s, "call 2 took nothing: what comes after it isn't keep-all's"
 
 
 def test_a_stopped_call_hides_no_edit_from_the_pair_rule() -> None:

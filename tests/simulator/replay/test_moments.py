@@ -8,7 +8,9 @@ import pytest
 from samples import conversation, run_class
 
 from ctxsim.errors import ContractError
-from ctxsim.policies import Policy
+from ctxsim.policies import Policy, Surroundings, open_policy
+from ctxsim.simulator.replay.moments import Moments
+from ctxsim.transcript import Item
 from ctxsim.view import View
 
 
@@ -43,6 +45,23 @@ def test_the_place_stands_behind_a_message_however_long() -> None:
 
     with pytest.raises(ContractError, match=rf"characters more\) \({__file__}:\d+\)$"):
         run_class(Wordy, conversation("a"))
+
+
+def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
+    task, thought, said = (
+        Item("user", 0, 0, "Go."), Item("reasoning", 1, 1, "Well."), Item("assistant", 2, 1, "Done."),
+    )  # fmt: skip
+    moments = Moments(open_policy("keep-all"), Surroundings(window=100))
+    moments.join((task, thought, said))
+    left = moments.leave_out(moments.view, [thought], "dropped")
+    assert list(left) == [task, said] and moments.view is left and left.edits == ()
+    # A request that an edit of its own makes different from the view: both are without the thinking, each as it was.
+    moments = Moments(open_policy("keep-all"), Surroundings(window=100))
+    moments.join((task, thought, said))
+    request = moments.view.rewrite({2: "cut"}, "for this request")
+    left = moments.leave_out(request, [thought], "dropped")
+    assert [item.text for item in left] == ["Go.", "cut"]
+    assert list(moments.view) == [task, said]
 
 
 @pytest.mark.parametrize(("one_request", "third"), [(True, "whole"), (False, "short")])

@@ -17,9 +17,8 @@ from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_mes
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
-from ctxsim.readers.assembly.responses_body import ApiUsage, Document, add_request
-from ctxsim.readers.assembly.responses_items import Exchanges
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.assembly.responses import ApiUsage, Document, Exchanges, add_request
+from ctxsim.readers.source import compact_json, convert, under
 from ctxsim.transcript import Usage
 
 Api = Literal["chat", "responses", "messages", "gemini"]
@@ -49,12 +48,8 @@ class _AnthropicResponse(msgspec.Struct):
     model: str | None = None
 
 
-class _Candidate(msgspec.Struct):
-    content: dict[str, Any] | None = None
-
-
 class _GeminiResponse(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate]
+    candidates: list[Any]
     usage_metadata: GeminiUsage | None = None
     model_version: str | None = None
 
@@ -107,8 +102,8 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             return _of_responses(response, where)
         case "gemini":
             found = convert(response, _GeminiResponse, where)
-            content = found.candidates[0].content if found.candidates else None
-            parts = tuple(gemini_parts(api_parts((content or {}).get("parts"), where)))
+            said = under(found.candidates[0], "content", "parts") if found.candidates else None
+            parts = tuple(gemini_parts(api_parts(said, where)))
             counted = found.usage_metadata.whole() if found.usage_metadata else None
             return Answer(parts, counted, found.model_version or "")
 

@@ -28,21 +28,12 @@ ASKED_AGAIN = "response(s) in a wrong form left out: they were asked for again, 
 COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A tool result of a request."""
-
-    text: str
-    call_id: str = ""
-    tool: str = ""
-    media: tuple[Media, ...] = ()
-
-
 class Said(msgspec.Struct, frozen=True):
     """What one message of a request says: a response of the model, or user texts, or a tool result."""
 
     parts: tuple[Part, ...] = ()
     response: bool = False
-    answer: Answer | None = None
+    answer: Part | None = None
 
 
 class Caught(Assembly):
@@ -67,7 +58,7 @@ class Caught(Assembly):
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """A tool result."""
-        self.said.append(Said(answer=Answer(text, call_id, tool, media)))
+        self.said.append(Said(answer=Part("tool_result", text, tool, call_id, media)))
 
 
 class Logged(msgspec.Struct):
@@ -97,7 +88,7 @@ def transcripts(
     """Return one transcript per conversation, from its requests in order of time.
 
     In `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
-    records are read; they go to the first transcript.
+    records are read; they go to the first transcript. A log without a response is one without calls.
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
@@ -109,18 +100,15 @@ def transcripts(
         [_request(logged) for logged in logs],
         lambda earlier, number, at: _repeats(logs[number].request.said[at], logs[earlier].reply),
     )
+    if not found:
+        empty = Assembly(name, format)
+        empty.notes += notes
+        yield empty.finished()
     names = [f"{name}#{index}" for index in range(1, len(found) + 1)] if len(found) > 1 else [name]
     for index, thread in enumerate(found):
         parent = next((names[n] for n in range(index) if one_run and found[n].last > thread.first), None)
         start = f"starts at {_short(logs[thread.first].where)}, which continues no earlier request"
         yield _transcript(Assembly(names[index], format, parent), [start] if index else notes, thread, logs)
-
-
-def nothing(name: str, format: str, notes: Sequence[str]) -> Transcript:
-    """Return the transcript of a log without a response."""
-    empty = Assembly(name, format)
-    empty.notes += notes
-    return empty.finished("no model response is recorded")
 
 
 def _request(logged: Logged) -> Request:
@@ -157,7 +145,12 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
         replaced = call.replaced and _compacted(assembly, logged.request.said[: call.replaced])
         for said in call.new:
             counts[ONLY_REPEATED] += said.response
-            _add_said(assembly, said)
+            if said.answer:
+                assembly.give(said.answer)
+            elif said.response:
+                assembly.response(said.parts)
+            else:
+                assembly.user(*said.parts)
         if not call.whole:
             # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
@@ -213,8 +206,7 @@ def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
     """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
     said: list[tuple[Kind, str]] = []
     for one in history:
-        said += [("tool_result", one.answer.text)] if one.answer else []
-        said += [(part.kind, part.text) for part in one.parts]
+        said += [(part.kind, part.text) for part in (*filter(None, [one.answer]), *one.parts)]
     kept, new = kept_and_new(assembly.items, said)
     if any(new):
         assembly.compacted("", new, kept)
@@ -230,15 +222,6 @@ def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:
 
 def _short(where: str) -> str:
     return where.rsplit("/", 1)[-1]
-
-
-def _add_said(assembly: Assembly, said: Said) -> None:
-    if said.answer:
-        assembly.result(said.answer.text, said.answer.call_id, said.answer.tool, said.answer.media)
-    elif said.response:
-        assembly.response(said.parts)
-    else:
-        assembly.user(*said.parts)
 
 
 def _shown(parts: Iterable[Part]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ while the thread did is a thread of its own, and so is what another context took
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -84,7 +85,9 @@ def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequen
         contexts = {requests[step.number].context for step in steps}
         on = {step.number for step in steps}
         off = [number for number in remaining if number not in on and requests[number].context in contexts]
-        left = sorted(number for branch in _branches(off, links) if not _beside(branch, on) for number in branch)
+        # Where a branch and the chain went on in turns, neither was left for the other.
+        branches = [one for one in _branches(off, links) if not any(one[0] < number < one[-1] for number in on)]
+        left = sorted(number for branch in branches for number in branch)
         for number in (*on, *left):
             del remaining[number]
         yield Thread(steps, left)
@@ -113,11 +116,6 @@ def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list
     yield from branches.values()
 
 
-def _beside(branch: Sequence[int], chain: Iterable[int]) -> bool:
-    """Whether a branch and a chain went on in turns, so that neither was left for the other."""
-    return any(branch[0] < number < branch[-1] for number in chain)
-
-
 class _Links:
     """For each request the one that it goes on from, and the first one of its family."""
 
@@ -135,7 +133,7 @@ class _Links:
     def add(self, request: Request) -> None:
         number = len(self.steps)
         self._requests.append(request)
-        prefixes = _prefixes(request.keys)
+        prefixes = list(accumulate(request.keys, lambda before, key: hash((before, key)), initial=0))
         link, again = self._longest(request, prefixes)
         if again is not None:
             link, root = self.steps[again], self.roots[again]
@@ -196,10 +194,3 @@ class _Links:
             if latest >= 0:
                 return Step(latest, max(place for number, place in held if number >= 0) + 1, False)
         return None
-
-
-def _prefixes(keys: Sequence[Hashable]) -> list[int]:
-    hashes = [0]
-    for key in keys:
-        hashes.append(hash((hashes[-1], key)))
-    return hashes

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
+from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript
@@ -43,7 +43,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
-        elif logged := _logged(name, span):
+        elif logged := exchange(span, f"{name} span {span.id}"):
             counts[REDACTED] += sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
@@ -75,7 +75,7 @@ def _of_pools(
                     whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
             yield _with_parent(transcript, parent)
     if not order:
-        yield nothing(source, format, notes)
+        yield from transcripts([], source, format, notes)
 
 
 def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:
@@ -142,16 +142,6 @@ def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
     """The agent inside an agent that a request is of; '' for one of the outermost, whatever its trace."""
     agents = [above for above in _above(span, by_id) if kind_of(above) == AGENT]
     return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
-
-
-def _logged(name: str, span: Span) -> Logged | None:
-    where = f"{name} span {span.id}"
-    found = exchange(span, where)
-    if found is None:
-        return None
-    named = (span.attributes.get(key) for key in ("gen_ai.conversation.id", "session.id"))
-    context = next((value for value in named if isinstance(value, str) and value), span.trace)
-    return Logged(where, found.request, found.reply, found.usage, span.start_s, found.model, context)
 
 
 def _texts(logged: Logged) -> Iterator[str]:

@@ -13,8 +13,8 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.requests import Caught
-from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests import Caught, Logged
+from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.transcript import Kind, Media, Usage
@@ -41,31 +41,22 @@ _COUNTS = (
 
 
 class Message(NamedTuple):
-    """One message in any convention: its role, its parts, and the results in it with the ids of their calls."""
+    """One message in any convention: its role, its parts, and the results in it."""
 
     role: str
     parts: tuple[Part, ...] = ()
-    results: tuple[tuple[str, Part], ...] = ()
+    results: tuple[Part, ...] = ()
 
 
-def _result(role: str, call_id: Any, part: Part) -> Message:
-    return Message(role, (), ((str(call_id or ""), msgspec.structs.replace(part, kind="user")),))
+def _result(role: str, call_id: Any, text: str, media: tuple[Media, ...] = ()) -> Message:
+    return Message(role, (), (Part("tool_result", text, call_id=str(call_id or ""), media=media),))
 
 
 def _kind(role: str) -> Kind:
     return "assistant" if role in ("assistant", "model", "choice") else "user"
 
 
-class Exchange(NamedTuple):
-    """A request and its answer."""
-
-    request: Caught
-    reply: tuple[Part, ...]
-    usage: Usage | None
-    model: str
-
-
-def exchange(span: Span, where: str) -> Exchange | None:
+def exchange(span: Span, where: str) -> Logged | None:
     """Return what a span tells of a request and its answer; None if it holds no answer."""
     attributes = dict(span.attributes)
     for event in span.events:
@@ -73,10 +64,14 @@ def exchange(span: Span, where: str) -> Exchange | None:
             attributes |= event.attributes
     model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                   "gen_ai.request.model")  # fmt: skip
-    if (whole := _bodies(attributes, where)) is not None:
+    context = _text(span.attributes, "gen_ai.conversation.id", "session.id") or span.trace
+    if (bodies := _bodies(attributes)) is not None:
+        api, request, response = bodies
+        said = answer(api, response, f"{where} output.value")
         cost = dollars(finite(attributes.get("llm.cost.total")))
-        told = whole.usage.costing(cost) if whole.usage else usage(attributes)
-        return whole._replace(usage=told, model=whole.model or model)
+        told = said.usage.costing(cost) if said.usage else usage(attributes)
+        sent_whole = caught(api, request, f"{where} input.value")
+        return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context)
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
         return None
@@ -87,19 +82,16 @@ def exchange(span: Span, where: str) -> Exchange | None:
     # Whatever role it has there: what was answered is the model's.
     reply = [part for message in answered for part in message.parts]
     by_model = (msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part for part in reply)
-    return Exchange(made, tuple(by_model), usage(attributes), model)
+    return Logged(where, made, tuple(by_model), usage(attributes), span.start_s, model, context)
 
 
-def _bodies(attributes: Attributes, where: str) -> Exchange | None:
+def _bodies(attributes: Attributes) -> tuple[Api, dict[str, Any], dict[str, Any]] | None:
     """OpenInference repeats the request and the response whole: exact, and whatever the limit of attributes."""
     request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
         return None
     api = api_of(response)
-    if api is None:
-        return None
-    said = answer(api, response, f"{where} output.value")
-    return Exchange(caught(api, request, f"{where} input.value"), said.parts, said.usage, said.model)
+    return None if api is None else (api, request, response)
 
 
 def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
@@ -162,7 +154,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
     role = str(message.get("role", ""))
     kind = _kind(role)
     parts: list[Part] = []
-    results: list[tuple[str, Part]] = []
+    results: list[Part] = []
     for part in _objects(message.get("parts")):
         match part.get("type"):
             case "text":
@@ -174,7 +166,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
             case "tool_call_response":
                 said = next((part[name] for name in ("response", "result") if part.get(name) is not None), None)
                 text, media = text_and_media(said, _IMAGE)
-                results.append((str(part.get("id") or ""), Part("user", text, media=media)))
+                results += _result(role, part.get("id"), text, media).results
             case "blob" | "uri" | "file":
                 parts.append(Part(kind, media=(Media(str(part.get("modality") or part["type"]), _IMAGE),)))
             case _:
@@ -206,27 +198,23 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
         if has(entry, tool_call=dict):
             parts.append(_call(entry["tool_call"]))
     if role in ("tool", "function"):
-        return _result(role, message.get("tool_call_id"), Part("user", "\n".join(part.text for part in parts)))
+        return _result(role, message.get("tool_call_id"), "\n".join(part.text for part in parts))
     return Message(role, tuple(parts))
 
 
 def _of_prompt(message: Mapping[str, Any]) -> Message:
     """A message of Traceloop's attributes before it had `gen_ai.input.messages`."""
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role == "assistant" or "finish_reason" in message else "user"
     content = message.get("content")
     blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
-    text, media = text_and_media(blocks if isinstance(blocks, list) else content, _IMAGE)
-    said = Part(kind, text, media=media)
-    parts = [said] if text or media else []
-    for call in in_order(message.get("tool_calls")):
-        if isinstance(call, dict):
-            parts.append(call_part(call.get("name"), call.get("arguments"), call.get("id")))
-    return (
-        _result(role, message.get("tool_call_id"), said)
-        if role in ("tool", "function")
-        else Message(role, tuple(parts))
-    )
+    calls = [
+        call_part(call.get("name"), call.get("arguments"), call.get("id"))
+        for call in in_order(message.get("tool_calls"))
+        if isinstance(call, dict)
+    ]
+    by_model = role == "assistant" or "finish_reason" in message
+    said = blocks if isinstance(blocks, list) else content
+    return _said(role, "assistant" if by_model else "user", said, calls, message.get("tool_call_id"))
 
 
 def _of_event(event: Event) -> Message:
@@ -236,20 +224,24 @@ def _of_event(event: Event) -> Message:
     message = decoded(held.get("message"))
     inner = message if isinstance(message, dict) else held
     role = _OLD[event.name]
-    text, media = text_and_media(inner.get("content"), _IMAGE)
-    said = Part(_kind(role), text, media=media)
-    if role == "tool":
-        return _result(role, inner.get("id"), said)
-    parts = [said] if text or media else []
-    return Message(role, (*parts, *map(_call, _objects(decoded(inner.get("tool_calls"))))))
+    calls = map(_call, _objects(decoded(inner.get("tool_calls"))))
+    return _said(role, _kind(role), inner.get("content"), calls, inner.get("id"))
+
+
+def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
+    """A message of one content and the calls beside it, or the result of a call."""
+    text, media = text_and_media(content, _IMAGE)
+    if role in ("tool", "function"):
+        return _result(role, call_id, text, media)
+    return Message(role, (*([Part(kind, text, media=media)] if text or media else []), *calls))
 
 
 def _add(made: Caught, message: Message) -> None:
     if message.role in ("system", "developer") and not made.said:
         made.system += [part.text for part in message.parts]
         return
-    for call_id, result in message.results:
-        made.result(result.text, call_id, media=result.media)
+    for result in message.results:
+        made.give(result)
     if message.role in ("assistant", "model"):
         made.response(message.parts)
     elif message.parts:
@@ -267,13 +259,10 @@ def _text(attributes: Attributes, *names: str) -> str:
     return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
 
 
-def _number(attributes: Attributes, *names: str) -> int | None:
-    return next((int(value) for name in names if (value := finite(attributes.get(name))) is not None), None)
-
-
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
-    prompt, *others = (_number(attributes, *names) for names in _COUNTS)
+    found = ([finite(attributes.get(name)) for name in names] for names in _COUNTS)
+    prompt, *others = (next((int(count) for count in counts if count is not None), None) for counts in found)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
     made, read, written, reasoning = others
     cost = finite(attributes.get("llm.cost.total"))

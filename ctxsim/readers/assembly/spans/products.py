@@ -113,7 +113,7 @@ def span(
     if session:
         attributes["session.id"] = str(session)
     seconds = started if isinstance(started, int | float) else time_s(started)
-    return Span(trace, own, parent, "", seconds, attributes, [])
+    return Span(trace, own, parent, seconds, attributes, [])
 
 
 _COUNTED = {

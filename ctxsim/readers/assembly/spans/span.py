@@ -23,7 +23,6 @@ class Span(msgspec.Struct):
     trace: str
     id: str
     parent: str
-    name: str
     start_s: float | None
     attributes: Attributes
     events: list[Event]

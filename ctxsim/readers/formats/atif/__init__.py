@@ -20,16 +20,16 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_
 from ctxsim.readers.assembly.conversations import conversations
 from ctxsim.readers.formats.atif.document import (
     BOUNDARY,
+    OURS,
     OfCall,
     OfStep,
     OfTranscript,
     Result,
     Step,
-    ToolCall,
     Trajectory,
     ours,
-)
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+)  # fmt: skip
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 
 NAME = "atif"
@@ -61,24 +61,24 @@ def _read(name: str, where: str, value: Any, parent: str | None) -> Iterator[Tra
     trajectory = convert(value, Trajectory, where)
     yield _one(name, where, trajectory, parent)
     for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
-        named = inner.get("trajectory_id") if isinstance(inner, dict) else None
-        yield from _read(f"{name}#{named or number}", f"{where} sub-agent {number}", inner, name)
+        yield from _read(
+            f"{name}#{under(inner, 'trajectory_id') or number}", f"{where} sub-agent {number}", inner, name
+        )
 
 
 def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> Transcript:
-    reading = _Reading(Assembly(name, NAME, parent), trajectory.agent.model_name or "")
+    reading = _Reading(Assembly(name, NAME, parent), trajectory.model_name or "")
     for number, value in enumerate(trajectory.steps, 1):
         reading.step(convert(value, Step, f"{where} step {number}"), f"{where} step {number}")
     assembly = reading.assembly
-    stated = ours(trajectory.agent.extra).get("tools")
-    tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
+    stated = under(trajectory.agent, "extra", OURS, "tools")
+    tools = stated if isinstance(stated, list) else trajectory.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
-    if not reading.costs:
-        assembly.cost_usd = dollars(trajectory.total_cost_usd)
+    assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
-    return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
+    return _completed(assembly.finished(), reading, trajectory, where)
 
 
 class _Reading:
@@ -87,7 +87,6 @@ class _Reading:
     def __init__(self, assembly: Assembly, model: str) -> None:
         self.assembly = assembly
         self.model = model
-        self.costs = False
         self.counts: Frequencies[str] = Frequencies()
         self.ids: dict[int, str] = {}
         self.steps: list[tuple[int, OfStep]] = []
@@ -97,9 +96,8 @@ class _Reading:
         if step.source == "agent" and step.llm_call_count != 0:
             self._response(step, held, where)
             return
-        managed = (step.extra or {}).get("context_management")
-        if isinstance(managed, dict) and managed.get("type") == BOUNDARY["type"] and self.assembly.calls:
-            self.assembly.compacted("")
+        if under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
+            self.assembly.compacted()
             self.assembly.compaction_note()
             self._results(step)
             return
@@ -120,7 +118,6 @@ class _Reading:
             written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
             usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
             usage = usage.costing(dollars(step.cost_usd))
-            self.costs = self.costs or usage.cost_usd is not None
         self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"
         self.counts[f"step(s) {copied}"] += bool(step.is_copied_context)
@@ -142,10 +139,16 @@ class _Reading:
 
     def _results(self, step: Step) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
-        for call_id, results in _by_call(step.results).items():
+        # One call may have several, which are one result.
+        by_call: dict[str | None, list[Result]] = {}
+        for result in step.results:
+            by_call.setdefault(result.source_call_id, []).append(result)
+        for call_id, results in by_call.items():
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
-            media = tuple(one for _, found in texts for one in found) + _media_of(results[0])
+            held = ours(results[0].extra).get("media")
+            kept = [Media(kind, tokens) for kind, tokens in held] if isinstance(held, list) else []
+            media = (*(one for _, found in texts for one in found), *kept)
             refs = [ref for result in results for ref in result.subagent_trajectory_ref or []]
             elsewhere = sum(has(ref, trajectory_path=object) for ref in refs)
             self.counts["reference(s) to trajectories in other files left out"] += elsewhere
@@ -153,19 +156,6 @@ class _Reading:
                 self.assembly.result(text, call_id or "", media=media)
             elif text or media:
                 self.assembly.user(Part("user", text, media=media))
-
-
-def _by_call(results: list[Result]) -> dict[str | None, list[Result]]:
-    """Results by the call that they answer: one call may have several, which are one result."""
-    found: dict[str | None, list[Result]] = {}
-    for result in results:
-        found.setdefault(result.source_call_id, []).append(result)
-    return found
-
-
-def _media_of(result: Result) -> tuple[Media, ...]:
-    held = ours(result.extra).get("media")
-    return tuple(Media(kind, tokens) for kind, tokens in held) if isinstance(held, list) else ()
 
 
 def _said(message: Any, held: OfStep) -> list[Part]:
@@ -180,7 +170,11 @@ def _said(message: Any, held: OfStep) -> list[Part]:
 
 def _parts(step: Step, held: OfStep, where: str) -> list[Part]:
     text, _ = text_and_media(step.message, 0)
-    calls = [_call(call, where) for call in step.tool_calls or []]
+    calls = []
+    for call in step.tool_calls or []:
+        exact = convert(ours(call.extra), OfCall, f"{where} extra").text
+        arguments = exact if exact is not None else compact_json(call.arguments)
+        calls.append(Part("tool_call", arguments, call.function_name, call.tool_call_id or ""))
     parts = _in_order(step, held, text, calls)
     for at, kind, tokens in held.media:
         if at < len(parts):
@@ -202,12 +196,6 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
             at[kind] = start + length
             parts.append(Part("reasoning" if kind == "reasoning" else "assistant", texts[kind][start : start + length]))
     return [*parts, *waiting]
-
-
-def _call(call: ToolCall, where: str) -> Part:
-    held = convert(ours(call.extra), OfCall, f"{where} extra")
-    text = held.text if held.text is not None else compact_json(call.arguments)
-    return Part("tool_call", text, call.function_name, call.tool_call_id or "")
 
 
 def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:

@@ -59,19 +59,13 @@ class Step(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class _Agent(msgspec.Struct):
-    model_name: str | None = None
-    tool_definitions: list[Any] | None = None
-    extra: dict[str, Any] | None = None
-
-
 class Trajectory(msgspec.Struct):
     """A document, or a sub-agent inside one."""
 
-    agent: _Agent
+    agent: dict[str, Any]
     steps: list[Any]
-    session_id: str | None = None
-    trajectory_id: str | None = None
+    model_name: str | None = field(default=None, name="agent.model_name")
+    tool_definitions: list[Any] | None = field(default=None, name="agent.tool_definitions")
     total_cost_usd: float | None = field(default=None, name="final_metrics.total_cost_usd")
     continued_trajectory_ref: str | None = None
     extra: dict[str, Any] | None = None

@@ -29,6 +29,9 @@ def unwritable(transcript: Transcript) -> str | None:
     return None
 
 
+_BLOCK = 1 << 20
+
+
 class _Kept(NamedTuple):
     """A transcript's document in the spool, from where to where, without its closing brace."""
 
@@ -46,7 +49,11 @@ def written(transcripts: Iterable[Transcript]) -> Iterator[bytes]:
     parent's, so all are kept until the last is read: on the disk, in memory is one transcript at a time.
     """
     with TemporaryFile() as spool:
-        kept = [_keep(transcript, spool) for transcript in transcripts]
+        kept = []
+        for transcript in transcripts:
+            start = spool.tell()
+            spool.writelines(_document(transcript))
+            kept.append(_Kept(transcript.name, transcript.parent, start, spool.tell()))
         numbers = {one.name: number for number, one in enumerate(kept)}
         above = [numbers.get(one.parent or "") for one in kept]
         above = [None if _closes_a_circle(number, above) else parent for number, parent in enumerate(above)]
@@ -74,26 +81,12 @@ def _whole(root: int, kept: list[_Kept], children: dict[int | None, list[int]], 
         if isinstance(one, bytes):
             yield one
             continue
-        yield from _blocks(kept[one], spool)
+        for start in range(kept[one].start, kept[one].end, _BLOCK):
+            spool.seek(start)
+            yield spool.read(min(_BLOCK, kept[one].end - start))
         inner: list[bytes | int] = [part for child in children.get(one, []) for part in (b",", child)]
         begun: list[bytes | int] = [b',"subagent_trajectories":[', *inner[1:], b"]"] if inner else []
         waiting += reversed([*begun, b"}"])
-
-
-_BLOCK = 1 << 20
-
-
-def _blocks(kept: _Kept, spool: IO[bytes]) -> Iterator[bytes]:
-    for start in range(kept.start, kept.end, _BLOCK):
-        spool.seek(start)
-        yield spool.read(min(_BLOCK, kept.end - start))
-
-
-def _keep(transcript: Transcript, spool: IO[bytes]) -> _Kept:
-    start = spool.tell()
-    for piece in _document(transcript):
-        spool.write(piece)
-    return _Kept(transcript.name, transcript.parent, start, spool.tell())
 
 
 def _document(transcript: Transcript) -> Iterator[bytes]:
@@ -103,16 +96,16 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
     models = {call.model for call in transcript.calls}
     model = models.pop() if len(models) == 1 else ""
     tools, as_written = _tools(transcript.head.tools)
-    agent: Json = {"name": transcript.format or OURS, "version": "unknown"}
-    agent |= {"model_name": model} if model else {}
-    agent |= {"tool_definitions": tools} if tools else {}
-    agent |= {"extra": {OURS: {"tools": as_written}}} if as_written else {}
+    agent = {
+        "name": transcript.format or OURS, "version": "unknown", "model_name": model or None,
+        "tool_definitions": tools or None, "extra": {OURS: {"tools": as_written}} if as_written else None,
+    }  # fmt: skip
     held = OfTranscript(
         transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
         transcript.needles, transcript.compactions, transcript.cleared, transcript.project, transcript.version,
     )  # fmt: skip
     name = transcript.name
-    before: Json = {"schema_version": VERSION, "session_id": name, "trajectory_id": name, "agent": agent}
+    before: Json = {"schema_version": VERSION, "session_id": name, "trajectory_id": name, "agent": _known(agent)}
     after: Json = {"extra": {OURS: msgspec.to_builtins(held) | {"version": 1}}}
     if transcript.cost_usd is not None:
         after["final_metrics"] = {"total_cost_usd": transcript.cost_usd}
@@ -233,12 +226,15 @@ def _result(item: Item, ids: dict[int, str]) -> Json:
 
 def _metrics(usage: Usage) -> Json:
     extra = {"cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens}
-    extra = {name: count for name, count in extra.items() if count is not None}
     metrics = {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
         "cached_tokens": usage.cache_read_tokens,
         "cost_usd": usage.cost_usd,
-        "extra": extra or None,
+        "extra": _known(extra) or None,
     }
-    return {name: value for name, value in metrics.items() if value is not None}
+    return _known(metrics)
+
+
+def _known(values: Json) -> Json:
+    return {name: value for name, value in values.items() if value is not None}

@@ -14,27 +14,18 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.assembly.session_tree import (
-    CHAT,
-    Envelope,
-    beside,
-    compaction_notes,
-    conversations,
-    kind_of,
-    link,
-    where,
-)
+from ctxsim.readers.assembly.session_tree import Envelope
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.told import ToldOfAgents
 from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -56,12 +47,11 @@ def matches(sample: Sample) -> bool:
     if any("systemPayload" in record or has(record.get("message"), parts=object) for record in records):
         return False
     envelope = {"uuid", "parentUuid", "sessionId", "isSidechain"}
-    return any(record.keys() >= envelope or _title(record) for record in records)
-
-
-def _title(record: dict[str, Any]) -> bool:
-    kind = record.get("type")
-    return (kind == "summary" and "leafUuid" in record) or (kind == "file-history-snapshot" and "snapshot" in record)
+    titles = {("summary", "leafUuid"), ("file-history-snapshot", "snapshot")}
+    return any(
+        record.keys() >= envelope or any(record.get("type") == kind and key in record for kind, key in titles)
+        for record in records
+    )
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -70,7 +60,9 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     counts: Frequencies[str] = Frequencies()
     told = ToldOfAgents(source.path)
     lines_of = _lines(source, notes, counts, told)
-    for name, parent, lines in conversations(source.name, lines_of, lambda session: _parent_name(source, session)):
+    for name, parent, lines in session_tree.conversations(
+        source.name, lines_of, lambda session: _parent_name(source, session)
+    ):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # What is known of the file is told of its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)
@@ -79,7 +71,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: ToldOfAgents) -> Iterator[Envelope]:
     repeats = Repeats()
     for record in source.records(notes):
-        kind = kind_of(record.value)
+        kind = session_tree.kind_of(record.value)
         if kind == "progress":
             told.hear(record.value)
         line: Envelope | None
@@ -88,7 +80,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
             line.line = record.line
         else:
             counts[kind] += 1
-            line = link(record.value, kind, record.line)
+            line = session_tree.link(record.value, kind, record.line)
         if line and repeats.seen(line):
             # A resumed session can repeat the lines before it.
             counts["repeated line"] += 1
@@ -98,10 +90,9 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
 
 def _parent_name(source: Source, session: str) -> str | None:
     """The session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
-    folders = PurePath(source.name).parents
-    owner = next((folder.parent for folder in folders if folder.name == "subagents"), None)
+    owner = session_tree.above_subagents(source.name)
     if owner is None:
-        return beside(source.name, session) if session else None
+        return session_tree.beside(source.name, session) if session else None
     files = [str(owner) + suffix for suffix in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
     return next((file for file in files if source.path and Path(file).exists()), files[0])
 
@@ -130,37 +121,40 @@ class _Conversation:
         for line in kept:
             if line.type == "assistant":
                 responses.setdefault(line.response, []).append(line)
-        first = next((line for line in kept if line.type in CHAT), None)
-        self.assembly.project, self.assembly.version = where(kept)
+        first = next((line for line in kept if line.type in session_tree.CHAT), None)
+        self.assembly.project, self.assembly.version = session_tree.where(kept)
         if first and first.type == "assistant":
             self.assembly.notes.append("starts with a response: what its request held is not in the file")
         for line in kept:
             start = len(self.assembly.items)
             # All lines of a response stand where its first one does: results of parallel calls come between.
             of_response = responses.pop(line.response, []) if line.type == "assistant" else []
-            self._add(line, of_response)
+            match line.type:
+                case "assistant":
+                    self._response(of_response)
+                case "user":
+                    self._user(line)
+                case "system":
+                    self._system(line)
+                case _:
+                    self._attachment(line)
             for each in of_response or [line]:
                 self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
-        self._beside(rest)
+        # Responses of branches that were left were paid all the same.
+        left: dict[str, list[Line]] = {}
+        for line in rest:
+            if line.type == "assistant" and not line.local:
+                left.setdefault(line.response, []).append(line)
+        for response in left.values():
+            self._paid([line.message for line in response if line.message], response[0].timestamp)
         for message, when in told:
             self._paid([message], when)
         for line in rest:
-            self.counts["line of an abandoned branch" if line.type in CHAT else line.kind] += 1
-        self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
+            self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
+        self.assembly.notes += [*notes, *session_tree.compaction_notes(self.compaction_notes, self.assembly.calls)]
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
-        return self.assembly.finished("no response of a model in it")
-
-    def _add(self, line: Line, response: list[Line]) -> None:
-        match line.type:
-            case "assistant":
-                self._response(response)
-            case "user":
-                self._user(line)
-            case "system":
-                self._system(line)
-            case _:
-                self._attachment(line)
+        return self.assembly.finished()
 
     def _response(self, lines: list[Line]) -> None:
         if not lines:
@@ -188,15 +182,6 @@ class _Conversation:
             self.whole_history and not cleared,
         )
 
-    def _beside(self, rest: Sequence[Line]) -> None:
-        """Responses of branches that were left were paid all the same."""
-        left: dict[str, list[Line]] = {}
-        for line in rest:
-            if line.type == "assistant" and not line.local:
-                left.setdefault(line.response, []).append(line)
-        for lines in left.values():
-            self._paid([line.message for line in lines if line.message], lines[0].timestamp)
-
     def _paid(self, messages: Sequence[LineMessage], when: Any) -> None:
         recorded, finished = recorded_usage(messages)
         if recorded:
@@ -219,7 +204,7 @@ class _Conversation:
             new = [block for block in line.blocks if block not in blocks]
             blocks += new
             for block in new:
-                kind = block.get("type") if isinstance(block, dict) else ""
+                kind = under(block, "type")
                 if kind == "redacted_thinking" or (kind == "thinking" and not block.get("thinking")):
                     # Encrypted: known by its tokens only, which are recorded once for the whole response.
                     media = (Media("encrypted_reasoning", thinking_tokens),) if thinking_tokens else ()
@@ -250,7 +235,7 @@ class _Conversation:
                 metadata = line.microcompact_metadata or Metadata()
                 self._compacted("recorded clearing of old tool results", str(metadata))
                 # What was cleared is known: the requests from here on can be told.
-                self.whole_history = self._cleared(set(metadata.compacted_tool_ids)) or self.whole_history
+                self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids) or self.whole_history
             case "local_command" if isinstance(line.content, str):
                 self.assembly.user(line.content)
             case _:
@@ -279,25 +264,15 @@ class _Conversation:
         self._compacted("recorded compaction", str(metadata))
         kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
         seconds = metadata.duration_ms and metadata.duration_ms / 1000
-        self.assembly.compacted(metadata.how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
+        how = started_by(metadata.trigger)
+        self.assembly.compacted(how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
         self.whole_history, self.last_request = True, None
-
-    def _cleared(self, calls: set[str]) -> bool:
-        """Note the results that left; False if none of them is in the file."""
-        found = [
-            item.place
-            for item in (self.assembly.items if self.assembly.calls else ())
-            if item.kind == "tool_result" and item.call_id in calls
-        ]
-        for place in found:
-            self.assembly.cleared(place)
-        return bool(found)
 
     def _summary(self, line: Line) -> None:
         text = text_and_media(line.message.content if line.message else None, 0)[0]
         if not self.assembly.calls:
             self.assembly.notes.append(NO_HISTORY)
-        elif not any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions):
+        elif not self.assembly.compacted_now:
             self._compaction(Metadata())
         self.assembly.compacted(summary=[text])
         self.restoring = bool(self.assembly.calls)

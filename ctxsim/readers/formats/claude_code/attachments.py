@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.source import compact_json, under
 
 TEXT: Mapping[str, tuple[str, ...]] = {
     # Where each type keeps the text that the model was sent. The frame that Claude Code puts around it isn't recorded.
@@ -30,9 +30,7 @@ TEXT: Mapping[str, tuple[str, ...]] = {
 
 def attachment_content(attachment: Mapping[str, Any]) -> str | list[Any] | None:
     """Return what an attachment added to the request, as message content; None if it added none or it isn't known."""
-    value: Any = attachment
-    for field in TEXT.get(str(attachment.get("type")), ("no such field",)):
-        value = value.get(field) if isinstance(value, dict) else None
+    value = under(attachment, *TEXT.get(str(attachment.get("type")), ("no such field",)))
     if isinstance(value, str):
         return value or None
     if isinstance(value, list) and value:

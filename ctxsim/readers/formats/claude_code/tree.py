@@ -9,16 +9,16 @@ import msgspec
 
 from ctxsim.readers.assembly.anthropic_content import BilledUsage
 from ctxsim.readers.assembly.session_tree import Envelope, branch
-from ctxsim.transcript import StartedBy, Usage
+from ctxsim.readers.source import has, under
+from ctxsim.transcript import Usage
 
 
 class _OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class LineUsage(BilledUsage):
-    """Usage as each line of a response repeats it."""
-
+class _LineUsage(BilledUsage):
+    # Each line of a response repeats it.
     output_tokens_details: _OutputDetails | None = None
 
     @property
@@ -42,14 +42,6 @@ class LineUsage(BilledUsage):
         )
 
 
-class _Edit(msgspec.Struct):
-    type: str = ""
-
-
-class _ContextManagement(msgspec.Struct):
-    applied_edits: list[_Edit] | None = None
-
-
 class LineMessage(msgspec.Struct):
     """An Anthropic message; of a response often one block only."""
 
@@ -57,29 +49,20 @@ class LineMessage(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: LineUsage | None = None
-    context_management: _ContextManagement | None = None
+    usage: _LineUsage | None = None
+    context_management: Any = None
 
     @property
     def cleared(self) -> bool:
         """Whether the server left old tool results out of the request."""
-        edits = (self.context_management and self.context_management.applied_edits) or []
-        return any(edit.type.startswith("clear_tool_uses") for edit in edits)
+        edits = under(self.context_management, "applied_edits")
+        return isinstance(edits, list) and any(str(under(one, "type")).startswith("clear_tool_uses") for one in edits)
 
 
-def recorded_usage(messages: Sequence[LineMessage]) -> tuple[LineUsage | None, bool]:
+def recorded_usage(messages: Sequence[LineMessage]) -> tuple[_LineUsage | None, bool]:
     """Return what the lines of one response state last of its usage, and whether the response is finished there."""
     stated = next((message.usage for message in reversed(messages) if message.usage), None)
     return stated, any(message.stop_reason for message in messages)
-
-
-class _Segment(msgspec.Struct, rename="camel"):
-    head_uuid: str = ""
-    tail_uuid: str = ""
-
-
-class _Preserved(msgspec.Struct, rename="camel"):
-    uuids: list[str] = []
 
 
 class Metadata(msgspec.Struct, rename="camel"):
@@ -90,8 +73,8 @@ class Metadata(msgspec.Struct, rename="camel"):
     post_tokens: int | None = None
     tokens_saved: int | None = None
     duration_ms: float | None = None
-    preserved_segment: _Segment | None = None
-    preserved_messages: _Preserved | None = None
+    preserved_segment: Any = None
+    preserved_messages: Any = None
     compacted_tool_ids: list[str] = []
 
     def __str__(self) -> str:
@@ -99,21 +82,14 @@ class Metadata(msgspec.Struct, rename="camel"):
         said.append(f"{self.tokens_saved} saved" if self.tokens_saved else "")
         return ", ".join(part for part in said if part)
 
-    @property
-    def how(self) -> StartedBy:
-        """What started it, in our words."""
-        return "manual" if self.trigger == "manual" else "auto" if self.trigger == "auto" else ""
-
     def preserved(self, known: Iterable[str]) -> list[str]:
         """Return which of the known lines, in recorded order, it kept."""
-        if self.preserved_messages and self.preserved_messages.uuids:
-            kept = set(self.preserved_messages.uuids)
-            return [uuid for uuid in known if uuid in kept]
         order = list(known)
-        ends = self.preserved_segment or _Segment()
-        if ends.head_uuid not in order or ends.tail_uuid not in order:
-            return []
-        return order[order.index(ends.head_uuid) : order.index(ends.tail_uuid) + 1]
+        kept = under(self.preserved_messages, "uuids")
+        if isinstance(kept, list) and kept:
+            return [uuid for uuid in order if uuid in kept]
+        first, last = (under(self.preserved_segment, name) for name in ("headUuid", "tailUuid"))
+        return order[order.index(first) : order.index(last) + 1] if first in order and last in order else []
 
 
 class Line(Envelope):
@@ -153,28 +129,22 @@ class Line(Envelope):
         """Whether Claude Code wrote this answer itself: it was neither generated nor sent."""
         return bool(self.is_api_error_message) or (self.message is not None and self.message.model == "<synthetic>")
 
-    def ids(self, kind: str, field: str) -> set[str]:
-        """Ids in the blocks of a type: of tool calls, or of the calls that results answer."""
-        found = [block.get(field) for block in self.blocks if isinstance(block, dict) and block.get("type") == kind]
-        return {value for value in found if isinstance(value, str)}
-
     @property
     def calls(self) -> set[str]:
         """Ids of the tool calls in this line."""
-        return self.ids("tool_use", "id")
+        return {block["id"] for block in self.blocks if has(block, id=str) and under(block, "type") == "tool_use"}
 
     @property
     def answers(self) -> set[str]:
         """Ids of the tool calls whose results are in this line."""
-        return self.ids("tool_result", "tool_use_id")
+        results = (block for block in self.blocks if under(block, "type") == "tool_result")
+        return {block["tool_use_id"] for block in results if has(block, tool_use_id=str)}
 
     @property
     def mark(self) -> Hashable:
         """What a line has in common with its repetitions; None if nothing tells it from others that say the same."""
         named = (self.message and self.message.id) or frozenset(self.answers)
-        if self.type == "system":
-            return None
-        if not named and not isinstance(self.timestamp, str):
+        if self.type == "system" or not (named or isinstance(self.timestamp, str)):
             return None
         return self.type, self.is_sidechain, named or self.timestamp
 
@@ -239,6 +209,5 @@ def conversation(lines: Sequence[Envelope]) -> tuple[list[Line], list[Line]]:
         if of_response or result or (line.companion and line.parent_uuid in added):
             kept.add(position)
             added.add(line.uuid)
-    return [line for position, line in known if position in kept], [
-        line for position, line in known if position not in kept
-    ]
+    rest = [line for position, line in known if position not in kept]
+    return [line for position, line in known if position in kept], rest

@@ -18,14 +18,14 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.assembly.stores import of_database
-from ctxsim.readers.formats.goose.conversation import transcript
-from ctxsim.readers.formats.goose.stored import stored
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Transcript
+from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
+from ctxsim.readers.source import Sample, Source, under
+from ctxsim.transcript import Media, StartedBy, Transcript
 
 if TYPE_CHECKING:
     import sqlite3
@@ -61,6 +61,171 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
     def one(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript | None:
         held = stored(found, tables, session, name)
-        return transcript(name, NAME, parent, held) if held.messages else None
+        return _transcript(name, parent, held) if held.messages else None
 
     return of_database(source, f"SELECT id, {parent} FROM sessions ORDER BY created_at, id", one)
+
+
+_STARTED: Mapping[str, StartedBy] = {
+    "user's request": "manual", "no longer fits": "auto", "context limit": "auto",
+}  # fmt: skip
+"""By what the word to continue says, what started a compaction."""
+
+
+def _transcript(name: str, parent: str | None, session: Session) -> Transcript:
+    messages = _sent(session.messages)
+    groups = list(_groups(messages))
+    assembly = Assembly(name, NAME, parent)
+    if unsent := len(session.messages) - len(messages):
+        assembly.left_out["message that only the user sees"] = unsent
+    return _Reading(assembly, session, sum(map(_is_response, groups))).all(groups)
+
+
+class _Reading:
+    def __init__(self, assembly: Assembly, session: Session, responses: int) -> None:
+        self.assembly = assembly
+        self.session = session
+        self.skipped = assembly.left_out
+        # Each request of the conversation is one line of the ledger, or nobody knows which line is whose.
+        self.spent = iter(session.spent if len(session.spent) == responses else [])
+        self.responses = responses
+        self.summarized = 0
+        self.whole = True
+
+    def all(self, groups: list[list[Message]]) -> Transcript:
+        assembly, session = self.assembly, self.session
+        assembly.window = session.model.context_limit
+        copied = False
+        for group, after in zip(groups, [*groups[1:], []], strict=True):
+            if copied:
+                copied = False
+            elif _starts_over(group):
+                copied = self._compaction(group[0], group[1], after)
+            elif _is_response(group):
+                self._response(group)
+            elif not group[0].shown.user_visible and group[0].only_text:
+                self.summarized += 1
+                self.whole = False
+                assembly.user(group[0].text)
+            else:
+                self._user(group[0])
+        if session.spent and len(session.spent) != self.responses:
+            stored = f"where {self.responses} response(s) are stored"
+            assembly.notes.append(f"usage left out: the ledger has {len(session.spent)} request(s) {stored}")
+        if not any(one.usage and one.usage.cost_usd for one in session.spent):
+            assembly.cost_usd = session.cost_usd
+        if self.summarized:
+            what = "stand where they were written, and the calls that they replaced are kept"
+            assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
+        return assembly.finished()
+
+    def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:
+        """A summary and the word to continue. True if a copy of the user's last text follows, which then was kept."""
+        assembly = self.assembly
+        copied = after[0].text if after and after[0].role == "user" and after[0].only_text else None
+        kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
+        started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
+        assembly.compacted(started_by, (summary.text, word.text), kept)
+        assembly.compaction_note()
+        self.whole = True
+        return bool(kept)
+
+    def _user(self, message: Message) -> None:
+        parts: list[Part] = []
+        for piece in message.content:
+            if not for_agent(piece.annotations):
+                self.skipped["text for the user alone"] += 1
+            elif piece.type == "text":
+                parts.append(Part("user", piece.text))
+            elif piece.type == "image":
+                parts.append(Part("user", media=(Media("image", IMAGE_TOKENS["anthropic"]),)))
+            elif piece.type == "toolResponse":
+                self._result(piece)
+            else:
+                self.skipped[piece.type] += 1
+        self.assembly.user(*parts)
+
+    def _result(self, piece: Content) -> None:
+        if piece.status == "error":
+            self.assembly.result(piece.error or "", piece.id)
+            return
+        held = piece.result.get("content") if isinstance(piece.result, dict) else piece.result
+        if isinstance(held, list):
+            held = [one for one in held if for_agent(under(one, "annotations"))]
+        text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
+        self.assembly.result(text, piece.id, media=media)
+
+    def _response(self, messages: list[Message]) -> None:
+        """A response in one or several messages, with the results between them."""
+        parts: list[Part] = []
+        for message in messages:
+            for piece in message.content if message.role == "assistant" else ():
+                parts += self._part(piece)
+        spent = next(self.spent, Spent(self.session.model.model_name))
+        model = spent.model or self.session.model.model_name
+        self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
+        for message in messages:
+            if message.role == "user":
+                self._user(message)
+
+    def _part(self, piece: Content) -> list[Part]:
+        match piece.type:
+            case "text":
+                return [Part("assistant", piece.text)] if piece.text else []
+            case "thinking" | "reasoning":
+                return [Part("reasoning", piece.thinking or piece.text)]
+            case "redactedThinking":
+                return [Part("reasoning")]
+            case "toolRequest" | "frontendToolRequest":
+                return [call_part(under(piece.called, "name"), under(piece.called, "arguments"), piece.id)]
+        self.skipped[piece.type] += 1
+        return []
+
+
+def _sent(messages: list[Message]) -> list[Message]:
+    """Return the messages that were ever sent: behind the last compaction those that the agent sees.
+
+    And those with tool calls and results: what hides them is a summary of theirs that was written later.
+    """
+    last = max((number for number in range(len(messages)) if _starts_over(messages[number : number + 2])), default=-1)
+    of_tools = ("toolRequest", "frontendToolRequest", "toolResponse")
+    return [
+        message
+        for number, message in enumerate(messages)
+        if number < last or message.shown.agent_visible or any(piece.type in of_tools for piece in message.content)
+    ]
+
+
+def _starts_over(both: list[Message]) -> bool:
+    """Whether these are a compaction's two messages: a summary as the user's, and the assistant's word to go on."""
+    hidden = all(message.only_text and not message.shown.user_visible for message in both)
+    return hidden and [message.role for message in both] == ["user", "assistant"]
+
+
+def _groups(messages: list[Message]) -> Iterator[list[Message]]:
+    """What belongs together: the two of a compaction, a response with the results between its messages."""
+    start = 0
+    while start < len(messages):
+        end = start + 1
+        if _starts_over(messages[start : start + 2]):
+            end += 1
+        elif _is_response(messages[start:end]):
+            while end < len(messages) and _goes_on(messages[end - 1], messages[end], messages[start].id):
+                end += 1
+        yield messages[start:end]
+        start = end
+
+
+def _is_response(group: list[Message]) -> bool:
+    return group[0].role == "assistant" and _says_something(group[0])
+
+
+def _goes_on(before: Message, message: Message, own: str) -> bool:
+    """Whether a message is of the response with that id, or a result of its calls."""
+    if message.role == "assistant":
+        return _says_something(message) and (message.id == own or before.role == "assistant")
+    return any(piece.type == "toolResponse" for piece in message.content)
+
+
+def _says_something(message: Message) -> bool:
+    return any(piece.type not in ("systemNotification", "actionRequired") for piece in message.content)

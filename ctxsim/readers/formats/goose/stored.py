@@ -12,7 +12,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.stores import cell
-from ctxsim.readers.source import convert, convert_all
+from ctxsim.readers.source import convert, convert_all, under
 from ctxsim.transcript import Usage
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ Tables = Mapping[str, frozenset[str]]
 _MILLISECONDS = 10_000_000_000
 
 
-class Metadata(msgspec.Struct, rename="camel"):
-    """Who a message is for."""
-
+class _Metadata(msgspec.Struct, rename="camel"):
     user_visible: bool = True
     agent_visible: bool = True
 
@@ -52,7 +50,7 @@ class Content(msgspec.Struct):
 
 def for_agent(annotations: Any) -> bool:
     """Whether a piece with these annotations is sent to the model."""
-    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    audience = under(annotations, "audience")
     return not isinstance(audience, list) or "assistant" in audience
 
 
@@ -62,7 +60,7 @@ class Message(msgspec.Struct):
     id: str
     role: Literal["user", "assistant"]
     content: list[Content]
-    shown: Metadata
+    shown: _Metadata
     time_s: float
 
     @property
@@ -126,7 +124,7 @@ def _message(row: Any, where: str) -> Message:
     pieces = convert_all(cell(content, list[Any], where), Content, f"{where} piece")
     made = convert(made, float, where)
     seconds = made / 1000 if made > _MILLISECONDS else made
-    metadata = cell(shown, Metadata, f"{where} metadata_json") if shown else Metadata()
+    metadata = cell(shown, _Metadata, f"{where} metadata_json") if shown else _Metadata()
     if role not in ("user", "assistant"):
         raise InputError(where, f"has the role '{role}', which is neither user nor assistant")
     return Message(own or str(number), role, pieces, metadata, seconds)

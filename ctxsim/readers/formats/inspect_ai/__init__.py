@@ -18,14 +18,16 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, threads
-from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
-from ctxsim.readers.formats.inspect_ai.messages import (
+from ctxsim.readers.formats.inspect_ai.events import (
+    Compaction,
     Message,
+    ModelEvent,
+    Walk,
     add_message,
     image_tokens,
     response_parts,
     with_attachments,
-)
+)  # fmt: skip
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.values import json_document
@@ -39,14 +41,13 @@ READS = "Every request of every sample with the provider's usage; one transcript
 NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
 
 
-class EvalSample(msgspec.Struct):
-    """One sample of a task; `transcript` is where older versions keep events and attachments."""
-
+class _Sample(msgspec.Struct):
     id: int | str
     epoch: int = 1
     messages: list[Any] | None = None
     events: list[Any] | None = None
     attachments: dict[str, str] | None = None
+    # Where older versions keep events and attachments.
     transcript: dict[str, Any] | None = None
     message_pool: list[Any] | None = None
     events_data: dict[str, Any] | None = None
@@ -61,20 +62,20 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per thread of each sample."""
+    if sample.members:
+        samples = _archived(source, sample)
+    else:
+        listed = convert(sample.document.get("samples") or [], list[Any], f"{source.name} samples")
+        samples = ((f"{source.name} sample {number}", value) for number, value in enumerate(listed))
     empty = True
-    for where, value in _archived(source, sample) if sample.members else _listed(source, sample.document):
+    for where, value in samples:
         empty = False
-        yield from _transcripts(source, where, convert(value, EvalSample, where))
+        yield from _transcripts(source, where, convert(value, _Sample, where))
     if empty:
         assembly = Assembly(source.name, NAME)
         assembly.head_recorded = True
         assembly.notes.append("the log has no samples: its run was not finished, or it is a header alone")
         yield assembly.transcript()
-
-
-def _listed(source: Source, log: Any) -> Iterator[tuple[str, Any]]:
-    for number, value in enumerate(convert(log.get("samples") or [], list[Any], f"{source.name} samples")):
-        yield f"{source.name} sample {number}", value
 
 
 def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:
@@ -105,7 +106,7 @@ def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
     return json_document(member_bytes(archive, archive.getinfo(name)), f"{source.name}!{name}")
 
 
-def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Transcript]:
+def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transcript]:
     old = sample.transcript or {}
     kept = sample.attachments or old.get("content") or {}
     attachments = convert(kept, dict[str, str], f"{where} attachments")
@@ -137,9 +138,7 @@ def _request(call: ModelEvent) -> Request:
     return Request(keys, reply, places, [reply], call.context, after_compaction=call.compaction is not None)
 
 
-def _final_messages(
-    name: str, where: str, sample: EvalSample, attachments: Mapping[str, str], found: Walk
-) -> Transcript:
+def _final_messages(name: str, where: str, sample: _Sample, attachments: Mapping[str, str], found: Walk) -> Transcript:
     """Return the final message list as a transcript, for logs that were written without model events."""
     assembly = Assembly(name, NAME)
     messages = with_attachments(sample.messages or [], attachments)

@@ -11,7 +11,7 @@ from msgspec import field
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.source import compact_json, time_s
+from ctxsim.readers.source import compact_json, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 # Written beside the conversation: marks, snapshots of the files, and what the user interface shows.
@@ -29,32 +29,18 @@ class Session(msgspec.Struct):
     version: Any = ""
 
 
-class _Cache(msgspec.Struct):
-    read: int | None = None
-    write: int | None = None
-
-
-class Tokens(msgspec.Struct):
-    """Usage of a step; `input` is what was neither read from the cache nor written to it."""
-
+class _Tokens(msgspec.Struct):
+    # What was neither read from the cache nor written to it.
     input: int = 0
     output: int | None = None
     reasoning: int | None = None
-    cache: _Cache | None = None
+    cache: dict[str, int | None] | None = None
 
     def whole(self, cost_usd: Any) -> Usage | None:
         """Tokens of the whole prompt, with their cost; None if nothing was counted."""
-        cache = self.cache or _Cache()
-        usage = in_parts(self.input, self.output, cache.read, cache.write, self.reasoning, cost_usd)
+        cache = self.cache or {}
+        usage = in_parts(self.input, self.output, cache.get("read"), cache.get("write"), self.reasoning, cost_usd)
         return usage if usage.input_tokens else None
-
-
-class Time(msgspec.Struct):
-    """Milliseconds since 1970; `compacted` is when a result was cleared from later requests."""
-
-    created: float | None = None
-    start: float | None = None
-    compacted: float | None = None
 
 
 class Info(msgspec.Struct):
@@ -63,7 +49,7 @@ class Info(msgspec.Struct):
     id: str
     role: str
     created_ms: float | None = field(default=None, name="time.created")
-    tokens: Tokens | None = None
+    tokens: _Tokens | None = None
     cost: Any = None
     model_id: str = field(default="", name="modelID")
     model: str = field(default="", name="model.modelID")
@@ -74,22 +60,11 @@ class Info(msgspec.Struct):
     @property
     def aborted(self) -> bool:
         """Whether the user stopped the response, which then stays in the history."""
-        return isinstance(self.error, dict) and self.error.get("name") == "MessageAbortedError"
+        return bool(under(self.error, "name") == "MessageAbortedError")
 
 
 class _File(msgspec.Struct):
     mime: str = ""
-
-
-class State(msgspec.Struct):
-    """What became of a tool call."""
-
-    status: str = ""
-    input: Any = None
-    output: str | None = None
-    error: str | None = None
-    time: Time | None = None
-    attachments: list[_File] | None = None
 
 
 class Part(msgspec.Struct):
@@ -101,20 +76,23 @@ class Part(msgspec.Struct):
     ignored: bool | None = None
     tool: str = ""
     call_id: str = field(default="", name="callID")
-    state: State | None = None
-    tokens: Tokens | None = None
+    # What became of a tool call.
+    state: Any = None
+    status: str = field(default="", name="state.status")
+    input: Any = field(default=None, name="state.input")
+    output: str | None = field(default=None, name="state.output")
+    error: str | None = field(default=None, name="state.error")
+    attachments: list[_File] | None = field(default=None, name="state.attachments")
+    # Milliseconds since 1970: when a call began, and when its result was cleared from later requests.
+    called_ms: float | None = field(default=None, name="state.time.start")
+    compacted_ms: float | None = field(default=None, name="state.time.compacted")
+    tokens: _Tokens | None = None
     cost: Any = None
     mime: str = ""
     tail_start_id: str | None = None
     overflow: bool | None = None
     auto: bool | None = None
-    time: Time | None = None
-
-    @property
-    def started_ms(self) -> float:
-        """When the part began, or 0."""
-        times = [self.time, self.state.time if self.state else None]
-        return next((time.start for time in times if time and time.start), 0)
+    started_ms: float | None = field(default=None, name="time.start")
 
 
 class Message(msgspec.Struct):
@@ -215,7 +193,7 @@ class _Reading:
             cost = finished[-1].cost if finished else message.info.cost if len(steps) == 1 else None
             self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
             # It was made when its first request was sent; of later requests only the response's first part has a time.
-            starts_ms = [part.started_ms for part in step if part.started_ms]
+            starts_ms = [start for part in step if (start := part.started_ms or part.called_ms)]
             time = time_s((message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0])
             self._response(message.info, step, tokens.whole(cost) if tokens else None, time)
         for part in message.parts:
@@ -233,14 +211,13 @@ class _Reading:
                 case "reasoning":
                     parts.append(assembly.Part("reasoning", part.text))
                 case "tool":
-                    arguments = compact_json(part.state.input if part.state else None)
-                    parts.append(assembly.Part("tool_call", arguments, part.tool, part.call_id))
+                    parts.append(assembly.Part("tool_call", compact_json(part.input), part.tool, part.call_id))
         cleared = self._clear(time)
         model = info.model_id or info.model
         self.assembly.response(parts, usage, time, model, comparable=not cleared)
         for part in step:
             if part.type == "tool" and part.state:
-                self._result(part, part.state)
+                self._result(part)
 
     def _clear(self, time: float | None) -> bool:
         """Whether a request at that time went without old results that were in the history of its segment."""
@@ -251,18 +228,17 @@ class _Reading:
         last = self.assembly.compactions[-1] if self.assembly.compactions else None
         return any(last is None or place >= last.at or place in last.kept for place in self.cleared)
 
-    def _result(self, part: Part, state: State) -> None:
-        text = state.output if state.output is not None else state.error
-        if text is None and state.status in ("pending", "running"):
+    def _result(self, part: Part) -> None:
+        text = part.output if part.output is not None else part.error
+        if text is None and part.status in ("pending", "running"):
             text = "[Tool execution was interrupted]"
         if text is None:
             return
-        media = tuple(_media(file.mime) for file in state.attachments or [])
+        media = tuple(_media(file.mime) for file in part.attachments or [])
         self.assembly.result(text, part.call_id, part.tool, media)
-        if state.time and state.time.compacted:
-            place = len(self.assembly.items) - 1
-            if self.assembly.items[place].kind == "tool_result":
-                self.to_clear.append((state.time.compacted / 1000, place))
+        place = len(self.assembly.items) - 1
+        if part.compacted_ms and self.assembly.items[place].kind == "tool_result":
+            self.to_clear.append((part.compacted_ms / 1000, place))
 
     def finished(self) -> Transcript:
         assembly = self.assembly
@@ -272,4 +248,4 @@ class _Reading:
             assembly.notes.append(
                 f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"
             )
-        return assembly.finished("no response of the model in this session")
+        return assembly.finished()

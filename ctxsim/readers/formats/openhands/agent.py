@@ -26,9 +26,7 @@ NOT_ARGUMENTS = {
 }
 
 
-class Condensation(msgspec.Struct):
-    """Which earlier events later requests leave out, and the summary that they get instead."""
-
+class _Condensation(msgspec.Struct):
     forgotten_event_ids: list[int] | None = None
     forgotten_events_start_id: int | None = None
     forgotten_events_end_id: int | None = None
@@ -36,7 +34,6 @@ class Condensation(msgspec.Struct):
 
     @property
     def forgotten(self) -> set[int]:
-        """The ids of the events."""
         start, end = self.forgotten_events_start_id, self.forgotten_events_end_id
         span = () if start is None or end is None else range(start, end + 1)
         return {*(self.forgotten_event_ids or ()), *span}
@@ -118,7 +115,7 @@ class Agent:
         before, self._cost_usd = self._cost_usd, total
         return dollars(total - before)
 
-    def _condensed(self, condensation: Condensation) -> None:
+    def _condensed(self, condensation: _Condensation) -> None:
         """Events that are forgotten stay so; of several summaries only the newest is sent."""
         self.assembly.compaction_note("auto", ": the whole history is kept")
         self._forgotten |= condensation.forgotten
@@ -131,7 +128,7 @@ class Agent:
             self.assembly.system.append(text_and_media(told.content, 0)[0])
             self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
-            self._condensed(convert(fields, Condensation, where))
+            self._condensed(convert(fields, _Condensation, where))
         elif action in QUIET:
             self._left_out[action] += 1
         elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
@@ -212,7 +209,7 @@ class Agent:
     def finished(self) -> Transcript:
         """Return the transcript with its notes."""
         self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
-        return self.assembly.finished("no model response is recorded")
+        return self.assembly.finished()
 
 
 def _shell_text(output: str, state: _ShellState) -> str:

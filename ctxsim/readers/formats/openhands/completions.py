@@ -26,7 +26,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-completions"
@@ -41,19 +41,15 @@ OTHERS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".traj", ".traj.gz", ".eval", ".z
 """What a run's folder doesn't hold; as part of the run it would not be read."""
 
 
-class _RawChoice(msgspec.Struct):
-    content: str | list[Any] | None = msgspec.field(default=None, name="message.content")
-
-
-class Record(msgspec.Struct):
-    """One file. `timestamp` is when the response was logged, `raw_choices` the response before conversion."""
-
+class _Record(msgspec.Struct):
     messages: list[Any]
     response: ChatResponse
     sent_tools: list[Any] | None = msgspec.field(default=None, name="kwargs.tools")
     tools: list[Any] | None = None
     raw_messages: list[Any] | None = None
+    # The response before conversion.
     raw_choices: list[Any] = msgspec.field(default=[], name="raw_response.choices")
+    # When the response was logged.
     timestamp: float | None = None
     latency_sec: float | None = None
     cost: Any = None
@@ -95,7 +91,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     files = sorted(_files(sample.folder), key=lambda file: (_time_s(file), file.name))
     damaged: list[InputError] = []
     made = list(transcripts(_records(files, notes, damaged), source.name, NAME, notes, one_run=True))
-    if damaged and not made:
+    if damaged and not any(one.calls for one in made):
         raise damaged[0]
     yield from made
 
@@ -127,13 +123,13 @@ def _time_s(file: Path) -> float:
     if named:
         return float(named[1])
     try:
-        return convert(_sample(file).document, Record, str(file)).timestamp or 0.0
+        return convert(_sample(file).document, _Record, str(file)).timestamp or 0.0
     except InputError:
         return 0.0
 
 
 def _logged(value: Any, where: str) -> Logged:
-    record = convert(value, Record, where)
+    record = convert(value, _Record, where)
     request = Caught()
     as_text = record.raw_messages is not None
     for number, entry in enumerate(record.messages):
@@ -150,15 +146,15 @@ def _logged(value: Any, where: str) -> Logged:
     time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
     usage = record.response.whole_usage()
     usage = usage and usage.costing(dollars(record.cost))
-    return Logged(where, request, tuple(_reply(record, where)), usage, time_s, record.response.model or "")
+    return Logged(where, request, tuple(_reply(record)), usage, time_s, record.response.model or "")
 
 
-def _reply(record: Record, where: str) -> list[Part]:
+def _reply(record: _Record) -> list[Part]:
     """Return the response as the model wrote it: `response` is converted where calls stand in the text."""
-    for choice in convert_all(record.raw_choices, _RawChoice, f"{where} raw_response choice"):
-        text, _ = text_and_media(choice.content, IMAGE_TOKENS["openai"])
+    for choice in record.raw_choices:
+        text, _ = text_and_media(under(choice, "message", "content"), IMAGE_TOKENS["openai"])
         if "<function=" in text:
-            return text_call_parts(text)
+            return _text_call_parts(text)
     return record.response.parts()
 
 
@@ -166,14 +162,14 @@ def _add_text_message(request: Caught, message: Message) -> None:
     text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
     result = re.match(r"EXECUTION RESULT of \[([^\]]*)\]:", text)
     if message.role == "assistant":
-        request.response(text_call_parts(text))
+        request.response(_text_call_parts(text))
     elif result and request.said and request.said[-1].response:
         request.result(text, tool=result[1], media=media)
     else:
         request.user(Part("user", text, media=media))
 
 
-def text_call_parts(text: str) -> list[Part]:
-    """Return text and call of `<function=name>…`; joined, name included, they are the text to the letter."""
+def _text_call_parts(text: str) -> list[Part]:
+    """Text and call of `<function=name>…`; joined, name included, they are the text to the letter."""
     call = re.search(r"<function=([^>\s]+)", text)
     return call_in_text(text, call.span(1) if call else None)

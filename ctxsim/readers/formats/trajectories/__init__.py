@@ -116,7 +116,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             bad.append(str(error))
             continue
         if held is not None:
-            yield held.transcript()
+            yield held.finished()
         held = made
     if held is None:
         raise InputError(source.name, bad[0] if bad else "has no rows")
@@ -124,7 +124,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     held.notes += [*notes, *(f"left out: {text}" for text in bad[:MOST_TOLD])]
     if len(bad) > MOST_TOLD:
         held.notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
-    yield held.transcript()
+    yield held.finished()
 
 
 def role_of(message: Any) -> str | None:

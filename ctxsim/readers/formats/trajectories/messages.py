@@ -23,7 +23,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) 
     adding = _Adding(assembly, model, _fenced(values))
     for number, value in enumerate(values):
         adding.message(value, f"{where} message {number}")
-    adding.run.finish([f"{count} {what}" for what, count in adding.counts.items()])
+    assembly.notes += [f"{count} {what}" for what, count in adding.counts.items()]
 
 
 class _Adding:

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ctxsim.answers.advice.predicted import Came, Prediction
-from ctxsim.report import advised_plots
+from ctxsim.report import usd_plots
 from ctxsim.report.style import COLORS, OTHER_COLOR
 
 
@@ -17,15 +17,8 @@ def came(usd: float, advised: bool, low: float = 2.0, high: float = 5.0, **setti
     return Came(Prediction("pi", settings, {10: (3.0, 9.0)}, {10: (low, high)}), 10, usd, True, advised)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(advised_plots, "save", lambda figure, path: found.append(figure) or path)
-    return found
-
-
 def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
-    assert advised_plots.plot_came([came(4.0, True, key=1), came(6.5, False)], Path("c.png")) == Path("c.png")
+    assert usd_plots.plot_came([came(4.0, True, key=1), came(6.5, False)], Path("c.png")) == Path("c.png")
     [axes] = drawn[0].axes
     bars = [(one.get_x(), one.get_width(), one.get_y() + one.get_height() / 2, to_hex(one.get_facecolor()))
             for one in axes.patches]  # fmt: skip
@@ -38,14 +31,17 @@ def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
         "4.000 USD in 10 sessions", "6.500 USD in 10 sessions\nmissed by 1.500"
     ]  # fmt: skip
     assert [one.get_text().split("\n")[1] for one in axes.get_yticklabels()] == ["key = 1", "change nothing"]
+    assert axes.get_yticklabels()[0].get_text().startswith("pi, 1 January 1970\n")
     # The farthest end is 9, and 5 % more.
     assert axes.get_xlim() == pytest.approx((0, 9.45)) and axes.get_ylim() == (1.5, -0.6)
     assert (axes.get_xscale(), axes.get_xlabel()) == ("linear", "USD")
+    held = "1 of 2 predictions held for the advised settings, 2 for the earlier ones; nine in ten should."
+    assert drawn[0].texts[0].get_text() == held
 
 
 @pytest.mark.parametrize(("high", "scale"), [(40.0, "linear"), (40.1, "log")])
 def test_dollars_over_twenty_times_apart_are_logarithms(drawn: list[Any], high: float, scale: str) -> None:
-    advised_plots.plot_came([came(4.0, True, 2.0, high)], Path("c.png"))
+    usd_plots.plot_came([came(4.0, True, 2.0, high)], Path("c.png"))
     [axes] = drawn[0].axes
     assert axes.get_xscale() == scale
     if scale == "log":
@@ -54,5 +50,5 @@ def test_dollars_over_twenty_times_apart_are_logarithms(drawn: list[Any], high: 
 
 
 def test_nothing_is_no_logarithm(drawn: list[Any]) -> None:
-    advised_plots.plot_came([came(0.0, False, 2.0, 90.0)], Path("c.png"))
+    usd_plots.plot_came([came(0.0, False, 2.0, 90.0)], Path("c.png"))
     assert drawn[0].axes[0].get_xscale() == "linear" and "missed by 2.000" in drawn[0].axes[0].texts[0].get_text()

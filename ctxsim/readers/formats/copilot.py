@@ -14,21 +14,14 @@ https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by
-from ctxsim.readers.assembly.responses_items import Exchanges
-from ctxsim.readers.formats.copilot.events import (
-    AssistantMessage,
-    Compaction,
-    Event,
-    ModelMetrics,
-    Shutdown,
-    ToolComplete,
-    UserMessage,
-    parts,
-    result,
-)
-from ctxsim.readers.source import Sample, Source, convert, has, time_s
+import msgspec
+from msgspec import field
+
+from ctxsim.readers.assembly import IMAGE_TOKENS, NO_RESPONSE, Assembly, Part, started_by, text_and_media
+from ctxsim.readers.assembly.responses import Exchanges
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "copilot-cli"
@@ -39,6 +32,73 @@ READS = "System prompt, messages as sent, tool requests and results, sub-agents,
 NOT_READ = (
     "Hooks, permissions and progress, detailed results, encrypted reasoning, usage of single requests (not recorded)."
 )
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    type: str
+    data: Any = None
+    timestamp: Any = None
+    # Names a sub-agent.
+    agent_id: str | None = None
+
+
+class _ToolRequest(msgspec.Struct, rename="camel"):
+    name: str
+    tool_call_id: str = ""
+    # An object, or a JSON text.
+    arguments: Any = None
+
+
+class _AssistantMessage(msgspec.Struct, rename="camel"):
+    content: str | None = None
+    tool_requests: list[_ToolRequest] | None = None
+    reasoning_text: str | None = None
+    reasoning_opaque: str | None = None
+    encrypted_content: str | None = None
+    model: str | None = None
+    # Chunks of a response share it.
+    api_call_id: str | None = None
+
+
+class _UserMessage(msgspec.Struct, rename="camel"):
+    content: str | None = None
+    # With what the agent adds, as it was sent.
+    transformed_content: str | None = None
+    attachments: list[Any] | None = None
+
+
+class _ToolComplete(msgspec.Struct):
+    tool_call_id: str = field(name="toolCallId")
+    # What the model is sent, and the same in blocks, for images.
+    content: str | None = field(default=None, name="result.content")
+    contents: list[Any] | None = field(default=None, name="result.contents")
+    error: str = field(default="", name="error.message")
+
+
+class _ModelMetrics(msgspec.Struct):
+    requests: Any = None
+    input_tokens: int | None = field(default=None, name="usage.inputTokens")
+    output_tokens: int | None = field(default=None, name="usage.outputTokens")
+    cache_read_tokens: int | None = field(default=None, name="usage.cacheReadTokens")
+    cache_write_tokens: int | None = field(default=None, name="usage.cacheWriteTokens")
+    reasoning_tokens: int | None = field(default=None, name="usage.reasoningTokens")
+
+
+class _Shutdown(msgspec.Struct, rename="camel"):
+    model_metrics: dict[str, Any] | None = None
+    # The client's split of the last request.
+    system_tokens: int | None = None
+    tool_definitions_tokens: int | None = None
+    conversation_tokens: int | None = None
+
+
+class _Compaction(msgspec.Struct, rename="camel"):
+    success: bool | None = None
+    trigger: str | None = None
+    pre_compaction_tokens: int | None = None
+    post_compaction_tokens: int | None = None
+    summary_content: str | None = None
+    pre_truncation_tokens_in_messages: int | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -53,7 +113,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     session = _Session(source.name)
     for record in source.records(session.main.assembly.notes):
         if has(record.value, type=str):
-            session.add(convert(record.value, Event, record.where), record.where)
+            session.add(convert(record.value, _Event, record.where), record.where)
         else:
             session.left_out["line without a type"] += 1
     yield from session.transcripts()
@@ -78,14 +138,14 @@ class _Agent:
         self.asked = True
         self.exchanges.give(Part("user", text, media=media))
 
-    def response(self, message: AssistantMessage, written_s: float | None) -> None:
+    def response(self, message: _AssistantMessage, written_s: float | None) -> None:
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.exchanges.close()
         self._api_call = message.api_call_id or ""
         self.exchanges.model = message.model or self.exchanges.model
         # The start of the turn is when the request goes out; without it, the time when the response was whole.
         start_s, self.turn_s = self.turn_s or written_s, None
-        for part in parts(message):
+        for part in _parts(message):
             self.exchanges.made(part, start_s)
 
     def transcript(self) -> Transcript:
@@ -102,44 +162,43 @@ class _Session:
         self._prompts: dict[str, str] = {}
         self._started_by: dict[str, str] = {}
 
-    def add(self, event: Event, where: str) -> None:
+    def add(self, event: _Event, where: str) -> None:
         agent = self._agent(event)
         data = event.data
         match event.type:
             case "system.message":
-                agent.system(convert(data, UserMessage, where).content or "")
+                agent.system(convert(data, _UserMessage, where).content or "")
             case "user.message":
-                self._user(agent, convert(data, UserMessage, where))
+                self._user(agent, convert(data, _UserMessage, where))
             case "system.notification" | "skill.invoked":
-                agent.user(convert(data, UserMessage, where).content or "")
+                agent.user(convert(data, _UserMessage, where).content or "")
             case "assistant.turn_start":
                 agent.turn_s = time_s(event.timestamp)
             case "assistant.message":
-                self._response(agent, convert(data, AssistantMessage, where), event)
+                self._response(agent, convert(data, _AssistantMessage, where), event)
             case "tool.execution_complete":
-                agent.exchanges.give(result(convert(data, ToolComplete, where)))
+                agent.exchanges.give(_result(convert(data, _ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
-                model = data.get("newModel") or data.get("selectedModel") if isinstance(data, dict) else None
+                model = under(data, "newModel") or under(data, "selectedModel")
                 if isinstance(model, str):
                     self.main.exchanges.model = model
-                version = data.get("copilotVersion") if isinstance(data, dict) else None
-                if isinstance(version, str):
+                if isinstance(version := under(data, "copilotVersion"), str):
                     self.main.assembly.version = version
             case "session.compaction_complete" | "session.truncation":
-                _compacted(agent, convert(data, Compaction, where))
+                _compacted(agent, convert(data, _Compaction, where))
             case "session.shutdown":
-                self._shutdown(convert(data, Shutdown, where), where)
+                self._shutdown(convert(data, _Shutdown, where), where)
             case _:
                 self.left_out[event.type] += 1
 
     def transcripts(self) -> Iterator[Transcript]:
-        if not self.main.exchanges.open and not self.main.assembly.calls:
-            self.main.assembly.notes.append("no response of a model is recorded")
+        if not self.main.exchanges.parts and not self.main.assembly.calls:
+            self.main.assembly.notes.append(NO_RESPONSE)
         yield self.main.transcript()
         for agent in self._agents.values():
             yield agent.transcript()
 
-    def _agent(self, event: Event) -> _Agent:
+    def _agent(self, event: _Event) -> _Agent:
         data = event.data if isinstance(event.data, dict) else {}
         key = data.get("parentToolCallId") or self._started_by.get(event.agent_id or "") or event.agent_id
         if event.type == "subagent.started" and event.agent_id and isinstance(data.get("toolCallId"), str):
@@ -151,30 +210,30 @@ class _Session:
             self._agents[key] = _Agent(f"{self.name}#{key}", self.name)
         return self._agents[key]
 
-    def _user(self, agent: _Agent, message: UserMessage) -> None:
+    def _user(self, agent: _Agent, message: _UserMessage) -> None:
         media: list[Media] = []
         for attachment in message.attachments or []:
-            if isinstance(attachment, dict) and str(attachment.get("mimeType")).startswith("image/"):
+            if str(under(attachment, "mimeType")).startswith("image/"):
                 media.append(Media("image", IMAGE_TOKENS["openai"]))
             else:
                 self.left_out["attachment"] += 1
         agent.user(message.transformed_content or message.content or "", tuple(media))
 
-    def _response(self, agent: _Agent, message: AssistantMessage, event: Event) -> None:
+    def _response(self, agent: _Agent, message: _AssistantMessage, event: _Event) -> None:
         for call in message.tool_requests or []:
-            if isinstance(call.arguments, dict) and isinstance(call.arguments.get("prompt"), str):
-                self._prompts[call.tool_call_id] = call.arguments["prompt"]
+            if isinstance(prompt := under(call.arguments, "prompt"), str):
+                self._prompts[call.tool_call_id] = prompt
         call_id = agent.assembly.name.removeprefix(f"{self.name}#")
         if agent is not self.main and not agent.asked and call_id in self._prompts:
             agent.user(self._prompts[call_id])
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         agent.response(message, time_s(event.timestamp))
 
-    def _shutdown(self, shutdown: Shutdown, where: str) -> None:
+    def _shutdown(self, shutdown: _Shutdown, where: str) -> None:
         notes = self.main.assembly.notes
         for model, told in (shutdown.model_metrics or {}).items():
-            usage = convert(told, ModelMetrics, f"{where} modelMetrics {model}")
-            count = usage.requests if isinstance(usage.requests, int | None) else usage.requests.count
+            usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
+            count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
             if usage.input_tokens is None:
                 continue
             notes.append(
@@ -193,7 +252,7 @@ class _Session:
             )
 
 
-def _compacted(agent: _Agent, compaction: Compaction) -> None:
+def _compacted(agent: _Agent, compaction: _Compaction) -> None:
     if compaction.success is False:
         agent.assembly.left_out["failed session.compaction_complete"] += 1
         return
@@ -204,4 +263,24 @@ def _compacted(agent: _Agent, compaction: Compaction) -> None:
     by = started_by(compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto"))
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
-    agent.exchanges.compacted(detail, by, summary, (), tokens or None, compaction.post_compaction_tokens)
+    agent.exchanges.compacted(detail)
+    agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
+
+
+def _parts(message: _AssistantMessage) -> list[Part]:
+    """The parts of a response; an empty one is an empty text. Encrypted reasoning has no text."""
+    made: list[Part] = []
+    if message.reasoning_text or message.reasoning_opaque or message.encrypted_content:
+        made.append(Part("reasoning", message.reasoning_text or ""))
+    calls = message.tool_requests or []
+    if message.content or not calls:
+        made.append(Part("assistant", message.content or ""))
+    made += [Part("tool_call", compact_json(call.arguments), call.name, call.tool_call_id) for call in calls]
+    return made
+
+
+def _result(done: _ToolComplete) -> Part:
+    """What the model was sent for a call: the short form of the output, or the error."""
+    text = done.error if done.content is None else done.content
+    _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
+    return Part("tool_result", text, call_id=done.tool_call_id, media=media)

@@ -1,6 +1,7 @@
 """Kimi Code sessions: `wire.jsonl`, one for each agent of a session, and the folder that holds them.
 
-Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src/agent/context`)
+Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src/agent/context`, and
+`tool-result-render.ts` in it for what the model is sent of a result)
 
     {"type": "metadata", "protocol_version": "1.4", "created_at": 1000}
     {"type": "config.update", "systemPrompt": "Be brief."}
@@ -21,9 +22,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
-from ctxsim.readers.formats.kimi.wire import Compaction, Event, Request, Step, result_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file
-from ctxsim.transcript import Item, Transcript
+from ctxsim.readers.assembly.numbers import in_parts
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
+from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
@@ -51,6 +52,55 @@ class _UserMessage(msgspec.Struct):
 class _Settings(msgspec.Struct, rename="camel"):
     system_prompt: str | None = None
     tools: Any = None
+
+
+class _TokenUsage(msgspec.Struct, rename="camel"):
+    input_other: int = 0
+    output: int | None = None
+    input_cache_read: int | None = None
+    input_cache_creation: int | None = None
+
+    def whole(self) -> Usage:
+        return in_parts(self.input_other, self.output, self.input_cache_read, self.input_cache_creation)
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    output: str | list[Any] = ""
+    # For the model only.
+    note: str = ""
+    is_error: bool = False
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    type: str
+    part: dict[str, Any] | None = None
+    tool_call_id: str = ""
+    name: str = ""
+    args: Any = None
+    result: _Result | None = None
+    usage: _TokenUsage | None = None
+
+
+class _Request(msgspec.Struct):
+    # When it was sent. Of several attempts the last one was answered.
+    time: float | None = None
+    model: str = ""
+
+
+class _Compaction(msgspec.Struct, rename="camel"):
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    summary: str | None = None
+    compacted_count: int | None = None
+
+
+class _Step:
+    """One response in the making, and its results."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.results: list[Part] = []
+        self.usage: Usage | None = None
 
 
 class _Agent(msgspec.Struct, rename="camel"):
@@ -92,9 +142,9 @@ class _Reading:
         self.assembly = Assembly(source.name, NAME, parent)
         self.skipped = self.assembly.left_out
         self.head = _Settings()
-        self.step: Step | None = None
+        self.step: _Step | None = None
         self.waiting: list[Part] = []
-        self.request = Request()
+        self.request = _Request()
         self.history: list[list[int]] = []
         self.history_end = 0
         self.started_by = "how is not recorded"
@@ -106,7 +156,7 @@ class _Reading:
         self._close()
         self.assembly.system += filter(None, [self.head.system_prompt])
         self.assembly.tools += map(compact_json, self.head.tools if isinstance(self.head.tools, list) else [])
-        return self.assembly.finished("no response of the model in this file")
+        return self.assembly.finished()
 
     def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
         match kind:
@@ -115,20 +165,20 @@ class _Reading:
             case "context.append_message":
                 self._message(convert(value.get("message"), _UserMessage, where))
             case "context.append_loop_event":
-                self._event(convert(value.get("event"), Event, where))
+                self._event(convert(value.get("event"), _Event, where))
             case "llm.request" if value.get("kind") == "loop":
-                self.request = convert(value, Request, where)
+                self.request = convert(value, _Request, where)
             case "llm.request":
                 self.skipped[f"request for a {value.get('kind')}"] += 1
             case "full_compaction.begin":
                 self.started_by = str(value.get("source") or self.started_by)
             case "context.apply_compaction":
                 self._close()
-                self._compacted(convert(value, Compaction, where))
+                self._compacted(convert(value, _Compaction, where))
             case _ if kind not in _BESIDE:
                 self.skipped[kind] += 1
 
-    def _compacted(self, compaction: Compaction) -> None:
+    def _compacted(self, compaction: _Compaction) -> None:
         tokens = compaction.tokens_before
         self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
         # The count is of the messages of the history as it was: after an earlier compaction, its summary is the first.
@@ -156,24 +206,24 @@ class _Reading:
         else:
             self.assembly.user(Part("user", text, media=media))
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: _Event) -> None:
         if event.type == "step.begin":
             self._close()
-            self.step = Step()
+            self.step = _Step()
             return
         if self.step is None:
             self.skipped[f"{event.type} outside a step"] += 1
             return
         match event.type:
             case "content.part":
-                self.step.parts.append(event.said())
+                self.step.parts.append(_said(event.part or {}))
             case "tool.call":
                 arguments = compact_json({} if event.args is None else event.args)
                 self.step.parts.append(Part("tool_call", arguments, event.name, event.tool_call_id))
             case "tool.result" if event.result:
-                self.step.results.append((event.tool_call_id, *result_text(event.result)))
+                self.step.results.append(_shown(event.tool_call_id, event.result))
             case "step.end":
-                self.step.usage = event.usage
+                self.step.usage = event.usage.whole() if event.usage else None
                 self._close()
             case other:
                 self.skipped[other] += 1
@@ -182,10 +232,9 @@ class _Reading:
         """End the open step. Results are recorded before the usage of the response that they answer."""
         step, self.step = self.step, None
         if step and (step.parts or step.usage):
-            usage = step.usage.whole() if step.usage else None
-            self.assembly.response(step.parts, usage, self.request.time_s, self.request.model)
-            for call_id, text, media in step.results:
-                self.assembly.result(text, call_id, media=media)
+            self.assembly.response(step.parts, step.usage, time_s(self.request.time), self.request.model)
+            for result in step.results:
+                self.assembly.give(result)
         elif step:
             self.skipped["step without a response"] += 1
         if self.waiting:
@@ -200,3 +249,25 @@ def _messages(items: Sequence[Item]) -> list[list[int]]:
         alone = item.place if item.kind == "tool_result" else -1
         messages.setdefault((item.message, alone), []).append(item.place)
     return [*messages.values()]
+
+
+def _said(part: dict[str, Any]) -> Part:
+    """A piece of a response."""
+    if part.get("type") == "think":
+        return Part("reasoning", str(part.get("think") or ""))
+    return Part("assistant", str(part.get("text") or "") if part.get("type") == "text" else compact_json(part))
+
+
+_FAILED = "ERROR: Tool execution failed."
+_EMPTY = "Tool output is empty."
+
+
+def _shown(call_id: str, result: _Result) -> Part:
+    """What the model is sent of a result: a line for failure or emptiness, the output, the note."""
+    text, media = text_and_media(result.output, IMAGE_TOKENS["openai"])
+    if not text.strip() and not media:
+        text = f"{_FAILED} {_EMPTY}" if result.is_error else _EMPTY
+    elif result.is_error and not text.lstrip().startswith("ERROR:"):
+        text = f"{_FAILED}\n{text}"
+    text = f"{text}\n{result.note}" if result.note else text
+    return Part("tool_result", text, call_id=call_id, media=media)

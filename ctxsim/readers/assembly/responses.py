@@ -1,18 +1,18 @@
-"""Responses API items one by one: what each is, and which of them are one response of the model.
+"""The Responses API: its items one by one, which of them are one response of the model, and the bodies around them.
 
 Documentation: https://platform.openai.com/docs/api-reference/responses/object; the types that Codex adds are in
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
+from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
-from ctxsim.transcript import Media, StartedBy, Usage
+from ctxsim.transcript import Media, Usage
 
 IMAGE = IMAGE_TOKENS["openai"]
 
@@ -41,14 +41,6 @@ class ApiItem(msgspec.Struct):
     tools: list[Any] | None = None
 
 
-class Result(msgspec.Struct, frozen=True):
-    """What a tool gave back, before it has a place."""
-
-    text: str
-    call_id: str
-    media: tuple[Media, ...] = ()
-
-
 class Exchanges:
     """Groups a flat list of items: whatever the model made between two requests is one response.
 
@@ -67,20 +59,16 @@ class Exchanges:
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self._parts: list[Part] = []
-        self._hosted: list[Result] = []
-        self._inputs: list[Result | Part] = []
+        self.parts: list[Part] = []
+        """Those of the open response, which `close` would end; none if there is no such."""
+        self._hosted: list[Part] = []
+        self._inputs: list[Part] = []
         self._usage: Usage | None = None
         self._whole = False
 
-    @property
-    def open(self) -> bool:
-        """Whether there is a response that `close` would end."""
-        return bool(self._parts)
-
     def usage(self, usage: Usage) -> bool:
         """Give the open response its usage, which ends it. False if there is none that lacks one."""
-        if not self._parts or self._usage:
+        if not self.parts or self._usage:
             return False
         self._usage, self._whole = usage, True
         return True
@@ -121,27 +109,18 @@ class Exchanges:
 
     def close(self) -> None:
         """End the open response, if any, and let what stands after it follow."""
-        if self._parts:
+        if self.parts:
             parts = self._sized_parts()
             self.assembly.response(parts, self._usage, self._time_s, self._model, self._comparable)
         waiting = [*self._hosted, *self._inputs]
         self._start_anew()
-        for entry in waiting:
-            self.give(entry)
+        for part in waiting:
+            self.give(part)
 
-    def compacted(
-        self,
-        detail: str = "",
-        started_by: StartedBy = "",
-        summary: Sequence[str] = (),
-        kept: Sequence[int] = (),
-        tokens_before: int | None = None,
-        tokens_after: int | None = None,
-        seconds: float | None = None,
-    ) -> None:
+    def compacted(self, detail: str = "") -> None:
         """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
         self.close()
-        self.assembly.compacted(started_by, summary, kept, tokens_before, tokens_after, seconds)
+        self.assembly.compacted()
         # What is sent from here on is the history of the next segment.
         self.comparable = True
         if self._compacted_at != self.assembly.calls:
@@ -166,19 +145,17 @@ class Exchanges:
         """The model made a part at that time."""
         if self._inputs or self._whole:
             self.close()
-        if not self._parts:
+        if not self.parts:
             self._time_s, self._model, self._comparable = time_s, self.model, self.comparable
             self._usage, self._next_usage = self._next_usage, None
-        self._parts.append(part)
+        self.parts.append(part)
 
-    def give(self, entry: Result | Part) -> None:
+    def give(self, part: Part) -> None:
         """The model is given a result or a user text with the next request."""
-        if self._parts:
-            self._inputs.append(entry)
-        elif isinstance(entry, Result):
-            self.assembly.result(entry.text, entry.call_id, media=entry.media)
+        if self.parts:
+            self._inputs.append(part)
         else:
-            self.assembly.user(entry)
+            self.assembly.give(part)
 
     def _message(self, item: ApiItem, where: str, time_s: float | None) -> None:
         text, media = text_and_media(item.content, IMAGE)
@@ -188,7 +165,7 @@ class Exchanges:
             self.give(Part("user", text, media=media))
         elif item.role not in ("system", "developer"):
             raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
-        elif self._parts or self.assembly.calls:
+        elif self.parts or self.assembly.calls:
             note = "a system or developer message in mid-conversation is kept as user text"
             if note not in self.assembly.notes:
                 self.assembly.notes.append(note)
@@ -216,12 +193,12 @@ class Exchanges:
             self._hosted.append(_result(hosted, call_id))
         elif kind == "image_generation_call" and item.result:
             # The picture as base64: its tokens go by the image rule.
-            self._hosted.append(Result("", call_id, (Media("image", IMAGE),)))
+            self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
 
     def _sized_parts(self) -> list[Part]:
         """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
-        hidden = [number for number, part in enumerate(self._parts) if part.kind == "reasoning" and not part.text]
-        parts = list(self._parts)
+        hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
+        parts = list(self.parts)
         if not hidden:
             return parts
         tokens = self._usage.reasoning_tokens if self._usage else None
@@ -238,20 +215,59 @@ def is_known(kind: str) -> bool:
     return kind in ("message", "agent_message", "reasoning", "additional_tools") or kind.endswith(("_call", "_output"))
 
 
-def _output(item: ApiItem) -> Result:
+def _output(item: ApiItem) -> Part:
     # The output of a local shell call names its call by `id`, all others by `call_id`.
     call_id = item.call_id or (item.id if item.type == "local_shell_call_output" else None)
     # A tool search gives definitions.
     return _result(item.output if item.tools is None else compact_json(item.tools), call_id or "")
 
 
-def _result(output: Any, call_id: str) -> Result:
+def _result(output: Any, call_id: str) -> Part:
     # One block by itself is a list of one.
     text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
-    return Result(text, call_id, media)
+    return Part("tool_result", text, call_id=call_id, media=media)
 
 
 def _reasoning_text(content: str | list[Any] | None) -> str:
     if not isinstance(content, list):
         return content or ""
     return "\n".join(block["text"] for block in content if has(block, text=str))
+
+
+class ApiUsage(msgspec.Struct):
+    """Usage of a response; `input_tokens` is the whole prompt."""
+
+    input_tokens: int
+    output_tokens: int | None = None
+    input_tokens_details: Details | None = None
+    output_tokens_details: Details | None = None
+
+    def whole(self) -> Usage:
+        """The same in our words."""
+        given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
+        return Usage(self.input_tokens, self.output_tokens, given.cached_tokens, None, made.reasoning_tokens)
+
+
+class Document(msgspec.Struct):
+    """A request (`input`), a response (`output`), both, or items kept by some client."""
+
+    input: str | list[Any] | None = None
+    items: list[Any] | None = None
+    output: list[Any] | None = None
+    instructions: str | list[Any] | None = None
+    tools: list[Any] | None = None
+    model: str | None = None
+    usage: ApiUsage | None = None
+    created_at: float | None = None
+
+
+def add_request(exchanges: Exchanges, held: Document, where: str) -> None:
+    """Add instructions, tools and the items of a request. Raises InputError for an item that doesn't fit."""
+    assembly = exchanges.assembly
+    assembly.tools += map(compact_json, held.tools or [])
+    if held.instructions:
+        assembly.system.append(text_and_media(held.instructions, 0)[0])
+    exchanges.model = held.model or ""
+    given = [{"role": "user", "content": held.input}] if isinstance(held.input, str) else held.input or []
+    for number, item in enumerate([*given, *(held.items or [])]):
+        exchanges.add(item, f"{where} item {number}")

@@ -1,0 +1,226 @@
+"""Cline sessions (one JSON document with metrics), and the task folders of the Cline and Roo extensions of VS Code.
+
+Documentation: https://github.com/cline/cline, https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistence`)
+
+    {"version": 1, "agent": "lead", "sessionId": "s", "system_prompt": "Be brief.", "messages": [
+      {"id": "m1", "role": "user", "ts": 1000, "content": [{"type": "text", "text": "Any mail?"}]},
+      {"id": "m2", "role": "assistant", "ts": 2000, "modelInfo": {"id": "m"},
+       "metrics": {"inputTokens": 900, "outputTokens": 20, "cacheReadTokens": 0, "cacheWriteTokens": 0},
+       "content": [{"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}}]},
+      {"id": "m3", "role": "user", "ts": 2100, "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}]}
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import field
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, dollars, text_and_media
+from ctxsim.readers.assembly.anthropic_content import Turn, add_turn, add_user_content, response_parts
+from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file, time_s
+from ctxsim.transcript import Transcript, Usage
+
+NAME = "cline"
+TITLE = "Cline sessions, Cline and Roo task folders"
+MARKS = ("agent",)
+VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3 and Roo Code 3"
+READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."
+NOT_READ = "Tool calls that older task folders hold as XML inside the text: they stay text. Checkpoints and settings."
+
+MESSAGES_FILE = "api_conversation_history.json"
+UI_FILE = "ui_messages.json"
+
+
+class _Message(Turn):
+    ts: Any = None
+    model: str = field(default="", name="modelInfo.id")
+    # The whole prompt, cached parts included.
+    input_tokens: int | None = field(default=None, name="metrics.inputTokens")
+    output_tokens: int | None = field(default=None, name="metrics.outputTokens")
+    cache_read_tokens: int | None = field(default=None, name="metrics.cacheReadTokens")
+    cache_write_tokens: int | None = field(default=None, name="metrics.cacheWriteTokens")
+    cost: Any = field(default=None, name="metrics.cost")
+    # Marks of a compaction: of the message that replaces others, or of one that was kept.
+    kind: str = field(default="", name="metadata.kind")
+    reason: str = field(default="", name="metadata.reason")
+    messages_removed: int | None = field(default=None, name="metadata.messagesRemoved")
+    compaction: str = field(default="", name="metadata.compaction")
+
+    def usage(self) -> Usage | None:
+        if not self.input_tokens:
+            return None
+        usage = Usage(self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
+        return usage.costing(dollars(self.cost))
+
+
+class _Session(msgspec.Struct):
+    messages: list[Any]
+    system_prompt: str = ""
+
+
+class _TaskMessage(Turn, rename="camel"):
+    ts: Any = None
+    # Roo marks what a compaction wrote.
+    is_summary: bool | None = None
+    is_truncation_marker: bool | None = None
+
+
+class _UiMessage(msgspec.Struct):
+    say: str | None = None
+    # Of a request it is JSON again.
+    text: str | None = None
+    ts: Any = None
+    deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
+    model: str = field(default="", name="modelInfo.modelId")
+
+
+class _RequestLine(msgspec.Struct, rename="camel"):
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cache_reads: int | None = None
+    cache_writes: int | None = None
+    api_protocol: str = "anthropic"
+
+    def whole(self) -> Usage | None:
+        """Tokens of the whole prompt. Only the OpenAI protocol counts cached tokens in `tokensIn`."""
+        if self.tokens_in is None or not (self.tokens_in or self.cache_reads or self.cache_writes):
+            return None
+        cached = 0 if self.api_protocol == "openai" else (self.cache_reads or 0) + (self.cache_writes or 0)
+        return Usage(self.tokens_in + cached, self.tokens_out, self.cache_reads, self.cache_writes)
+
+
+class _Request(msgspec.Struct):
+    """A request as the user interface knows it; `deleted` are the first and last message that it left out."""
+
+    usage: Usage | None = None
+    time_s: float | None = None
+    deleted: tuple[int, int] | None = None
+    model: str = ""
+
+
+def owns(folder: Path) -> bool:
+    """Whether a folder is a task of the VS Code extension."""
+    return (folder / MESSAGES_FILE).is_file()
+
+
+def matches(sample: Sample) -> bool:
+    """An object with `sessionId`, `agent` and `messages`, and no other agent's marks."""
+    session = sample.document
+    return has(session, messages=list, agent=str, sessionId=object, version=object) and "projectHash" not in session
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a session or task."""
+    if sample.folder:
+        yield _task(source, sample.folder)
+        return
+    session = convert(sample.document, _Session, source.name)
+    assembly = Assembly(source.name, NAME)
+    assembly.system += filter(None, [session.system_prompt])
+    messages = convert_all(session.messages, _Message, f"{source.name} message")
+    marked = [number for number, one in enumerate(messages) if one.kind == "compaction" or one.compaction]
+    for number, message in enumerate(messages):
+        if marked and number == marked[0]:
+            how = "manual" if "manual" in message.reason else "auto"
+            removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
+            assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
+        if message.role == "user":
+            message.content = _with_files_as_text(message.content)
+        # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
+        later = not marked or number > marked[-1]
+        # The time is that of the finished response.
+        where = f"{source.name} message {number}"
+        add_turn(assembly, message, where, message.usage(), time_s(message.ts), message.model, later)
+    yield assembly.finished()
+
+
+def _with_files_as_text(content: Any) -> Any:
+    """Return content whose attached text files are text; elsewhere a `file` block is something that isn't text."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
+        if has(block, content=str) and block.get("type") == "file"
+        else block
+        for block in content
+    ]
+
+
+def _task(source: Source, folder: Path) -> Transcript:
+    """Return the transcript of a task folder: what was sent and received in one file, what it cost in another."""
+    assembly = Assembly(source.name, NAME)
+    where = f"{folder / MESSAGES_FILE} message"
+    messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _TaskMessage, where)
+    requests = _requests_of(assembly, folder, sum(m.role == "assistant" and not m.is_summary for m in messages))
+    whole, xml, deleted = True, False, None
+    message_of: list[int] = []
+    for number, message in enumerate(messages):
+        if message.is_truncation_marker or (message.is_summary and assembly.calls):
+            # A truncation's marker doesn't say what was left out.
+            whole = not message.is_truncation_marker
+            if whole:
+                assembly.compacted(summary=[text_and_media(message.content, 0)[0]])
+            assembly.left_out["marker of the agent's own truncation"] += not whole
+            assembly.compaction_note("how is not recorded")
+        elif message.is_summary or message.role == "user":
+            if message.is_summary:
+                what = "its summary is user text, what came before is not there"
+                assembly.notes.append(f"starts after a compaction: {what}")
+            add_user_content(assembly, message.content, f"{where} {number}")
+        else:
+            request = next(requests, _Request(time_s=time_s(message.ts)))
+            if request.deleted != deleted:
+                deleted = request.deleted
+                # From here on requests hold all messages but these; nothing stands in their place.
+                start, end = deleted or (1, 0)
+                kept = [place for place, own in enumerate(message_of) if not start <= own <= end]
+                assembly.compacted("auto", (), kept)
+            parts = response_parts(message.content, f"{where} {number}")
+            xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
+            assembly.response(parts, request.usage, request.time_s, request.model, whole)
+        message_of += [number] * (len(assembly.items) - len(message_of))
+    if xml:
+        assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
+    # The extension builds its system prompt anew for each request and doesn't store it.
+    return assembly.finished()
+
+
+def _ends_with_xml(text: str) -> bool:
+    end = re.search(r"</(\w+)>\s*\Z", text)
+    return end is not None and f"<{end[1]}>" in text
+
+
+def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[_Request]:
+    """Return what the user interface recorded of each response; nothing if it can't be told which is which."""
+    if not (folder / UI_FILE).is_file():
+        assembly.notes.append(f"no {UI_FILE}: no usage")
+        return iter(())
+    requests = [*_requests(folder / UI_FILE)]
+    if len(requests) > responses:
+        # A request that failed before its first token was counted has no response.
+        requests = [request for request in requests if request.usage and request.usage.output_tokens]
+    if len(requests) != responses:
+        assembly.notes.append(f"usage left out: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)")
+        return iter(())
+    cut = next((number for number, request in enumerate(requests, 1) if request.deleted), None)
+    if cut is not None:
+        assembly.notes.append(f"recorded compaction before call {cut} (auto): older messages were no longer sent")
+    return iter(requests)
+
+
+def _requests(path: Path) -> Iterator[_Request]:
+    for number, value in enumerate(json_file(path, list[Any])):
+        message = convert(value, _UiMessage, f"{path} message {number}")
+        if message.say != "api_req_started":
+            continue
+        try:
+            line = msgspec.json.decode(message.text or "{}", type=_RequestLine)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{path} message {number}", f"text of the request: {error}") from None
+        # The time is when the request was sent.
+        yield _Request(line.whole(), time_s(message.ts), message.deleted, message.model)

@@ -1,0 +1,262 @@
+"""Cursor: agent transcripts, JSONL of messages in Anthropic's blocks without ids of tool calls; the editor's database.
+
+Bubbles of the database are what the editor shows, in the order of `fullConversationHeadersOnly`. A user's bubble has
+type 1; one of the model holds a text, its thinking, or one tool call with its result. Which tool calls were one
+response is told by `modelCallId` where that is there; else each is a response of its own.
+
+Documentation: https://cursor.com/docs (agent transcripts; the formats themselves are not documented); the database's
+rows as https://github.com/specstoryai/getspecstory (`pkg/providers/cursoride`) and
+https://github.com/michaeldhood/chatrxiv (`docs/cursor/storage-reference.md`) describe them
+
+    {"role": "user", "message": {"content": [{"type": "text", "text": "Any mail?"}]}}
+    {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "search", "input": {"q": "mail"}}]}}
+    {"role": "user", "message": {"content": [{"type": "tool_result", "content": "2 messages"}]}}
+    {"type": "turn_ended", "status": "success"}
+    state.vscdb: cursorDiskKV   key composerData:c1, value {"fullConversationHeadersOnly": [{"bubbleId": "b1"}]}
+                 cursorDiskKV   key bubbleId:c1:b1, value {"type": 1, "text": "Any mail?"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import field
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
+from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
+from ctxsim.readers.assembly.stores import cell, each
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
+from ctxsim.readers.source.database import Database
+from ctxsim.transcript import Media, Transcript, Usage
+
+if TYPE_CHECKING:
+    import sqlite3
+
+NAME = "cursor"
+TITLE = "Cursor agent transcripts and conversations"
+MARKS = ("cursorDiskKV", "message")
+VERSIONS = (
+    "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of versions 2 and 3, as "
+    "third parties describe them, not tested on real ones"
+)
+READS = (
+    "Messages, tool calls, and tool results where they are recorded; files under `subagents` as children. Of the "
+    "database every conversation: texts, thinking, tool calls with results, models, times, the window, token counts."
+)
+NOT_READ = (
+    "Usage, times and tool definitions are not in the files. Of the database: attached files and rules, summaries, the "
+    "chat panel of 2024, `agentKv` blobs, conversations from before 0.46 in a workspace's own database. A result there "
+    "is what the editor keeps, not to the letter what was sent."
+)
+
+_BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
+
+
+class _Line(msgspec.Struct):
+    role: Literal["user", "assistant"]
+    content: list[Any] = field(name="message.content")
+    model: str | None = None
+
+
+_KEYS = "cursorDiskKV"
+
+_USER, _MODEL = 1, 2
+
+
+class _Tool(msgspec.Struct, rename="camel"):
+    # Arguments and result are JSON texts.
+    name: str = ""
+    tool_call_id: str = ""
+    model_call_id: str = ""
+    raw_args: Any = None
+    params: Any = None
+    result: Any = None
+    error: Any = None
+    status: str | None = None
+
+
+class _Bubble(msgspec.Struct):
+    type: int
+    text: str = ""
+    created_at: Any = field(default=None, name="createdAt")
+    thinking: str = field(default="", name="thinking.text")
+    tool: _Tool | None = field(default=None, name="toolFormerData")
+    # Zeros where they aren't known.
+    input_tokens: int | None = field(default=None, name="tokenCount.inputTokens")
+    output_tokens: int | None = field(default=None, name="tokenCount.outputTokens")
+    model: str | None = field(default=None, name="modelInfo.modelName")
+    images: list[Any] | None = None
+
+
+class _Composer(msgspec.Struct):
+    """A conversation: headers of its bubbles, or, in older versions, the bubbles themselves."""
+
+    headers: list[dict[str, Any]] | None = field(default=None, name="fullConversationHeadersOnly")
+    conversation: list[Any] | None = None
+    by_id: dict[str, Any] | None = field(default=None, name="conversationMap")
+    model: str | None = field(default=None, name="modelConfig.modelName")
+    window: int | None = field(default=None, name="contextTokenLimit")
+    sub_composers: list[str] | None = field(default=None, name="subComposerIds")
+    subagents: list[str] | None = field(default=None, name="subagentComposerIds")
+    summary: Any = field(default=None, name="latestConversationSummary")
+
+
+def matches(sample: Sample) -> bool:
+    """A database of the editor; lines of `role` and `message`, a list in it, without the fields of other agents."""
+    if sample.database:
+        return sample.has_tables({_KEYS: ("key", "value")})
+    lines = [record for record in sample.records if _is_message(record)]
+    others = [record for record in sample.records if not _is_message(record)]
+    return bool(lines) and all(isinstance(record, dict) and "role" not in record for record in others)
+
+
+def _is_message(record: Any) -> bool:
+    return (
+        has(record, message=dict)
+        and record.get("role") in ("user", "assistant")
+        and has(record["message"], content=list)
+        and not {"uuid", "parentUuid", "type", "timestamp"} & record.keys()
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a file, or the conversations of a database."""
+    if sample.database:
+        with Database(source) as database:
+            yield from _conversations(source, database)
+        return
+    assembly = Assembly(source.name, NAME, _parent(source))
+    for record in source.records(assembly.notes):
+        if not _is_message(record.value):
+            assembly.left_out[str(under(record.value, "type") or "line without a type")] += 1
+            continue
+        line = convert(record.value, _Line, record.where)
+        renamed = [(_BLOCK_TYPES.get(str(under(block, "type"))), block) for block in line.content]
+        content = [block | {"type": kind} if kind else block for kind, block in renamed]
+        add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
+    yield assembly.finished()
+
+
+def _parent(source: Source) -> str | None:
+    """Return the name of the transcript that lies beside the folder of sub-agents, if there is just one."""
+    if source.path is None or source.path.parent.name != "subagents":
+        return None
+    beside = sorted(source.path.parent.parent.glob("*.jsonl"))
+    return str(beside[0]) if len(beside) == 1 else None
+
+
+def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
+    """The conversations of a database in order of their ids, each read at one moment."""
+    ids = database.read(_ids)
+    names = {one: f"{source.name}#{one}" for one in dict.fromkeys(ids)}
+    parents = {child: names[one] for one, children in database.read(_children) for child in children if one in names}
+
+    def read(one: str) -> Transcript | None:
+        held = database.read(lambda found: _held(found, one, names[one]))
+        return held and _transcript(names[one], parents.get(one), *held)
+
+    yield from each(source.name, names, read)
+
+
+def _range(start: str) -> tuple[str, str]:
+    """The keys that begin with a text which ends in a colon; the semicolon is the next sign."""
+    return start, f"{start[:-1]};"
+
+
+def _ids(found: sqlite3.Connection) -> list[str]:
+    keys = found.execute(f"SELECT key FROM {_KEYS} WHERE key >= ? AND key < ? ORDER BY key", _range("composerData:"))
+    return [key.partition(":")[2] for (key,) in keys]
+
+
+def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
+    """Conversations that started others, with the ids of those."""
+    rows = found.execute(f"SELECT key, value FROM {_KEYS} WHERE key >= ? AND key < ?", _range("composerData:"))
+    told = []
+    for key, value in rows:
+        # One that can't be read says so when it is read by itself.
+        with suppress(InputError):
+            one = cell(value, _Composer, key)
+            told.append((key.partition(":")[2], [*(one.sub_composers or []), *(one.subagents or [])]))
+    return told
+
+
+def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:
+    """A conversation, its bubbles in order, and how many have no row; None if it has no bubbles."""
+    row = found.execute(f"SELECT value FROM {_KEYS} WHERE key = ?", (f"composerData:{one}",)).fetchone()
+    if row is None or row[0] is None:
+        return None
+    composer = cell(row[0], _Composer, name)
+    inside = composer.by_id or {}
+    bubbles, missing = [], 0
+    for header in composer.headers or []:
+        own = str(header.get("bubbleId"))
+        key = f"bubbleId:{one}:{own}"
+        row = found.execute(f"SELECT value FROM {_KEYS} WHERE key = ?", (key,)).fetchone()
+        if row and row[0] is not None:
+            bubbles.append(cell(row[0], _Bubble, f"{name} {key}"))
+        elif own in inside:
+            bubbles.append(convert(inside[own], _Bubble, f"{name} {key}"))
+        else:
+            missing += 1
+    if not composer.headers:
+        bubbles = convert_all(composer.conversation or [], _Bubble, f"{name} bubble")
+    return (composer, bubbles, missing) if bubbles or missing else None
+
+
+def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
+    """Whether a bubble belongs to a response: calls end it, unless they say that they are of it."""
+    last, call = response[-1].tool, bubble.tool
+    if bubble.type != _MODEL or last is None:
+        return bubble.type == _MODEL
+    return call is not None and bool(call.model_call_id) and call.model_call_id == last.model_call_id
+
+
+def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: list[_Bubble], missing: int) -> Transcript:
+    assembly = Assembly(name, NAME, parent)
+    assembly.window = composer.window or None
+    response: list[_Bubble] = []
+    for bubble in bubbles:
+        if response and not _goes_on(response, bubble):
+            _add(assembly, response, composer.model or "")
+            response = []
+        if bubble.type == _USER:
+            media = tuple(Media("image", IMAGE_TOKENS["anthropic"]) for _ in bubble.images or [])
+            assembly.user(*([Part("user", bubble.text, media=media)] if bubble.text or media else []))
+        elif bubble.type == _MODEL:
+            response.append(bubble)
+        else:
+            assembly.left_out[f"bubble of type {bubble.type}"] += 1
+    if response:
+        _add(assembly, response, composer.model or "")
+    if missing:
+        assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
+    if composer.summary:
+        assembly.notes.append("the conversation was summarized: from when on requests began with that is not recorded")
+    return assembly.finished()
+
+
+def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
+    parts: list[Part] = []
+    for bubble in response:
+        if bubble.thinking:
+            parts.append(Part("reasoning", bubble.thinking))
+        if bubble.text:
+            parts.append(Part("assistant", bubble.text))
+        if (tool := bubble.tool) and tool.name:
+            arguments = tool.raw_args if tool.raw_args not in (None, "") else tool.params
+            parts.append(Part("tool_call", compact_json(arguments or ""), tool.name, tool.tool_call_id))
+    if not parts:
+        assembly.left_out["empty bubble of the model"] += len(response)
+        return
+    usage = next((Usage(one.input_tokens, one.output_tokens) for one in reversed(response) if one.input_tokens), None)
+    named = next((bubble.model for bubble in response if bubble.model), None)
+    assembly.response(parts, usage, time_s(response[0].created_at), named or chosen)
+    for bubble in response:
+        if (tool := bubble.tool) and tool.name:
+            said = next((held for held in (tool.result, tool.error) if held not in (None, "")), None)
+            if said is not None:
+                assembly.result(compact_json(said), tool.tool_call_id, tool.name)

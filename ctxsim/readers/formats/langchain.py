@@ -1,0 +1,280 @@
+"""LangChain messages as its own tools write them down, alone or inside the LLM runs that LangSmith exports.
+
+Documentation: https://python.langchain.com/docs/concepts/messages/ (`messages_to_dict`, `dumpd`, `model_dump`),
+https://docs.smith.langchain.com/reference/data_formats/run_data_format
+
+    [{"type": "human", "data": {"content": "Any mail?"}},
+     {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "search", "args": {"q": "mail"}, "id": "c1"}],
+       "usage_metadata": {"input_tokens": 90, "output_tokens": 12, "total_tokens": 102}}},
+     {"type": "tool", "data": {"content": "2 messages", "tool_call_id": "c1"}}]
+
+    [{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "HumanMessage"],
+      "kwargs": {"content": "Any mail?"}}]
+"""
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import field
+
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, left_out, text_and_media
+from ctxsim.readers.assembly.conversations import message_list
+from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
+from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
+from ctxsim.transcript import Transcript, Usage
+
+NAME = "langchain"
+TITLE = "LangChain messages and LangSmith runs"
+MARKS = ("lc", "run_type", "additional_kwargs")
+VERSIONS = "langchain-core 0.1 to 1.x"
+READS = "Message lists in all three dumped forms with their usage_metadata; of LangSmith runs those of type llm."
+NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold; checkpoints of LangGraph."
+
+
+_CLASSES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+    "ChatMessage": "chat",
+    "RemoveMessage": "remove",
+}
+_ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
+_CALL_BLOCKS = ("tool_use", "tool_call", "function_call", "input_json_delta", "invalid_tool_call")
+_USAGE = "usage_metadata"
+_GIVEN = f"{_USAGE}.input_token_details"
+
+
+class _ToolCall(msgspec.Struct):
+    name: str | None = None
+    # Those that LangChain couldn't parse are a string.
+    args: Any = None
+    id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] = ""
+    role: str = ""
+    name: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+    invalid_tool_calls: list[_ToolCall] | None = None
+    tool_call_id: str | None = None
+    input_tokens: int | None = field(default=None, name=f"{_USAGE}.input_tokens")
+    output_tokens: int | None = field(default=None, name=f"{_USAGE}.output_tokens")
+    read: int | None = field(default=None, name=f"{_GIVEN}.cache_read")
+    written: int | None = field(default=None, name=f"{_GIVEN}.cache_creation")
+    written_5m: int | None = field(default=None, name=f"{_GIVEN}.ephemeral_5m_input_tokens")
+    written_1h: int | None = field(default=None, name=f"{_GIVEN}.ephemeral_1h_input_tokens")
+    reasoning: int | None = field(default=None, name=f"{_USAGE}.output_token_details.reasoning")
+    response_metadata: dict[str, Any] | None = None
+    additional_kwargs: dict[str, Any] | None = None
+
+    @property
+    def model(self) -> str:
+        metadata = self.response_metadata or {}
+        return str(metadata.get("model_name") or metadata.get("model") or "")
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted, if anything was; `input_tokens` is the whole prompt."""
+        # LangChain leaves written tokens out of `cache_creation` where it tells their lifetimes.
+        written = self.written or (self.written_5m or 0) + (self.written_1h or 0) or self.written
+        counted = (self.output_tokens, self.read, written, self.reasoning, None, self.written_1h)
+        return Usage(self.input_tokens, *counted) if self.input_tokens else None
+
+
+class _Run(msgspec.Struct):
+    run_type: str
+    id: str = ""
+    trace_id: str | None = None
+    inputs: Any = None
+    outputs: Any = None
+    start_time: Any = None
+    extra: Any = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    child_runs: list[Any] | None = None
+    error: str | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """A list of LangChain messages, an object that holds one under `messages`, or LangSmith runs."""
+    lists = map(message_list, sample.records)
+    return bool(sample.records) and (_alike(sample.records) or all(map(_alike, lists)))
+
+
+def _alike(values: list[Any]) -> bool:
+    return bool(values) and (all(map(_is_message, values)) or all(map(_is_run, values)))
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per message list, and for LangSmith runs one per conversation of each trace."""
+    notes: list[str] = []
+    records = sample.all(notes)
+    if _is_message(sample.first) or _is_run(sample.first):
+        yield from _transcripts(source.name, source.name, [record.value for record in records], notes)
+        return
+    for record in records:
+        name = source.name if sample.document is not None else f"{source.name}#{record.line}"
+        yield from _transcripts(name, record.where, message_list(record.value), notes)
+        notes = []
+
+
+def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:
+    if any(_is_run(value) for value in values):
+        yield from _runs(name, where, values, notes)
+        return
+    assembly = Assembly(name, NAME)
+    assembly.notes += notes
+    _add_messages(assembly, values, where, assembly.left_out)
+    yield assembly.finished()
+
+
+def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:
+    skipped: Frequencies[str] = Frequencies()
+    traces = _logged_runs(values, where, skipped)
+    notes = [*notes, *left_out(skipped)]
+    if not traces:
+        assembly = Assembly(name, NAME)
+        assembly.notes += [*notes, "no llm run with messages in this export"]
+        yield assembly.transcript()
+    for number, (trace, logged) in enumerate(traces.items()):
+        own = name if len(traces) == 1 else f"{name}#{trace}"
+        yield from transcripts(logged, own, NAME, notes if number == 0 else (), one_run=True)
+
+
+def _kind_and_fields(value: Any) -> tuple[str, Any]:
+    """What kind of message a JSON value is and where its fields are; '' if it is none."""
+    if not isinstance(value, dict):
+        return "", None
+    identity = value.get("id")
+    if value.get("lc") and isinstance(identity, list) and identity and isinstance(value.get("kwargs"), dict):
+        name = str(identity[-1]).removesuffix("Chunk")
+        return _CLASSES.get(name, ""), value["kwargs"]
+    kind = str(value.get("type"))
+    # Pieces of a stream, when they were put together, carry the name of their class.
+    kind = _CLASSES.get(kind.removesuffix("Chunk"), kind)
+    if kind not in _CLASSES.values():
+        return "", None
+    if isinstance(value.get("data"), dict) and "content" in value["data"]:
+        return kind, value["data"]
+    # `model_dump` has the fields beside the kind; these two stand in messages of every kind.
+    return (kind, value) if "content" in value and "additional_kwargs" in value else ("", None)
+
+
+def _is_message(value: Any) -> bool:
+    return _kind_and_fields(value)[0] != ""
+
+
+def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Frequencies[str]) -> None:
+    """Add messages to a transcript; every message of the model is a call. What is no message is counted."""
+    for number, value in enumerate(values):
+        kind, fields = _kind_and_fields(value)
+        if kind in ("", "remove"):
+            skipped["mark that removes a message" if kind else "entry that is no message"] += 1
+            continue
+        message = convert(fields, _Message, f"{where} message {number}")
+        if kind == "chat":
+            kind = _ROLES.get(message.role, "human")
+        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+        match kind:
+            case "system" if not assembly.calls:
+                assembly.system.append(text)
+            case "system":
+                skipped["system message in mid-conversation, kept as user text instead"] += 1
+                assembly.user(text)
+            case "human":
+                assembly.user(Part("user", text, media=media))
+            case "ai":
+                assembly.response(_response_parts(message), message.usage, model=message.model)
+            case _:
+                assembly.result(text, message.tool_call_id or "", message.name or "", media)
+
+
+def _response_parts(message: _Message) -> list[Part]:
+    """Reasoning, text and tool calls of a message of the model."""
+    extra = message.additional_kwargs or {}
+    reasoning = extra.get("reasoning_content")
+    parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
+    blocks = message.content if isinstance(message.content, list) else [message.content] if message.content else []
+    for block in blocks:
+        fields: dict[str, Any] = block if isinstance(block, dict) else {}
+        kind = fields.get("type", "text")
+        if kind in ("thinking", "reasoning", "redacted_thinking"):
+            # Without the text, what is there is encrypted.
+            text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
+            parts.append(Part("reasoning", text))
+        elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
+            text, media = text_and_media([block], IMAGE_TOKENS["openai"])
+            parts += [Part("assistant", text, media=media)] if text or media else []
+    written = chat_messages.written_arguments(extra.get("tool_calls"))
+    for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:
+        arguments = written.get(call.id or "") or compact_json(call.args)
+        parts.append(Part("tool_call", arguments, call.name or "", call.id or ""))
+    return parts
+
+
+def _is_run(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("run_type"), str) and "inputs" in value
+
+
+def _logged_runs(values: list[Any], where: str, skipped: Frequencies[str]) -> dict[str, list[Logged]]:
+    """The requests of each trace in order of time; other runs are counted."""
+    traces: dict[str, list[Logged]] = {}
+    for place, trace, run in _flat(values, where, None):
+        if run.run_type != "llm":
+            skipped[f"{run.run_type} run"] += 1
+            continue
+        logged = _logged(run, place, skipped)
+        if logged:
+            traces.setdefault(trace, []).append(logged)
+    for requests in traces.values():
+        requests.sort(key=lambda logged: logged.time_s or 0)
+    return traces
+
+
+def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[str, str, _Run]]:
+    for number, value in enumerate(values):
+        place = f"{where} run {number}"
+        run = convert(value, _Run, place)
+        own = trace or run.trace_id or run.id
+        yield place, own, run
+        yield from _flat(run.child_runs or [], place, own)
+
+
+def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
+    messages = _message_lists(run.inputs)
+    reply = _reply(run.outputs)
+    if run.error or not messages or reply is None:
+        skipped["llm run that failed" if run.error else "llm run without messages"] += 1
+        return None
+    caught = Caught()
+    _add_messages(caught, messages, where, skipped)
+    tools = under(run.extra, "invocation_params", "tools")
+    caught.tools += map(compact_json, tools if isinstance(tools, list) else [])
+    message = convert(_kind_and_fields(reply)[1], _Message, f"{where} output")
+    usage = message.usage
+    if usage is None and run.prompt_tokens:
+        usage = Usage(run.prompt_tokens, run.completion_tokens)
+    # The time is when the request was sent.
+    return Logged(where, caught, tuple(_response_parts(message)), usage, time_s(run.start_time), message.model)
+
+
+def _message_lists(inputs: Any) -> list[Any]:
+    """Return the messages of a request. Chat models take a batch of message lists, in practice of one."""
+    messages = under(inputs, "messages")
+    while isinstance(messages, list) and messages and isinstance(messages[0], list):
+        messages = messages[0]
+    return messages if isinstance(messages, list) else []
+
+
+def _reply(outputs: Any) -> Any:
+    """Return the message of the first generation, or None."""
+    found = under(outputs, "generations")
+    while isinstance(found, list) and found:
+        found = found[0]
+    message = under(found, "message")
+    return message if _is_message(message) else None

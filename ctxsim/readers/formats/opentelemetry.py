@@ -1,0 +1,210 @@
+"""OpenTelemetry spans of requests to models: GenAI conventions and OpenInference, as OTLP JSON or the SDK's own.
+
+One export a line (the Collector's file exporter), one document, or one span a line. Each span is a whole request, so
+conversations are put together by what a request repeats of earlier ones; agents inside agents are their children.
+
+Documentation: https://opentelemetry.io/docs/specs/semconv/gen-ai/, https://opentelemetry.io/docs/specs/otlp/,
+https://arize-ai.github.io/openinference/spec/semantic_conventions.html,
+https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/stdout/,
+https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-traces/extract-data-from-spans
+
+    {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t1", "spanId": "s1", "name": "chat m", "attributes": [
+      {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+      {"key": "gen_ai.input.messages", "value": {"stringValue":
+        "[{\\"role\\": \\"user\\", \\"parts\\": [{\\"type\\": \\"text\\", \\"content\\": \\"Any mail?\\"}]}]"}},
+      {"key": "gen_ai.output.messages", "value": {"stringValue":
+        "[{\\"role\\": \\"assistant\\", \\"parts\\": [{\\"type\\": \\"text\\", \\"content\\": \\"Two.\\"}]}]"}},
+      {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "40"}}]}]}]}]}
+    {"name": "ChatCompletion", "context": {"trace_id": "t1", "span_id": "s2"}, "parent_id": null, "attributes": {
+      "openinference.span.kind": "LLM", "llm.output_messages.0.message.content": "Two."}}
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from ctxsim.readers.assembly.spans import Attributes, Event, Span, conversations
+from ctxsim.readers.assembly.spans.span import flat
+from ctxsim.readers.source import Sample, Source, has, time_s, under
+from ctxsim.transcript import Transcript
+
+NAME = "opentelemetry"
+TITLE = "OpenTelemetry GenAI and OpenInference spans"
+MARKS = ("resourceSpans", "resourceLogs", "span_kind", "context", "context.span_id", "start_time_unix_nano")
+VERSIONS = (
+    "GenAI conventions up to 1.36 (message events) and from 1.37 (input and output messages), OpenInference, "
+    "Traceloop's attributes before 0.50, and the experimental capture of openai-v2 2.4 in spans and events"
+)
+READS = (
+    "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print them. Of Phoenix: spans of "
+    "its client, frames of spans as Parquet, JSON lines or CSV, pages of its server (tried on what 20.26.1 gave)."
+)
+NOT_READ = (
+    "OTLP as protobuf, metrics, spans of tools and retrievers, requests whose content was not captured; of a frame in "
+    "CSV what is no body of a request or a response."
+)
+
+
+_ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
+"""Columns of Phoenix's frame of spans; attributes are others."""
+
+
+def matches(sample: Sample) -> bool:
+    """Exports of OTLP, spans with a context and attributes, and Phoenix's rows and pages of spans."""
+    if _ROW.issubset(sample.columns):
+        return True
+    first = sample.first[0] if isinstance(sample.first, list) and sample.first else sample.first
+    exported = has(first, resourceSpans=list) or has(first, resourceLogs=list)
+    return exported or _is_sdk_span(first) or _is_row(first) or _is_page(first)
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per conversation, those of agents inside agents after the others."""
+    notes: list[str] = []
+    yield from conversations(source.name, NAME, _spans(sample, notes), notes)
+
+
+def _spans(sample: Sample, notes: list[str]) -> list[Span]:
+    spans: list[Span] = []
+    events: dict[str, list[Event]] = {}
+    for record in sample.all(notes):
+        one = sample.document is not None and isinstance(record.value, list)
+        for found in chain.from_iterable(map(_spans_of, record.value if one else [record.value])):
+            if isinstance(found, Span):
+                spans.append(found)
+            else:
+                events.setdefault(found[0], []).append(found[1])
+    for span in spans:
+        span.events += events.pop(f"{span.trace} {span.id}", [])
+    lonely = sum(map(len, events.values()))
+    notes += [f"{lonely} log record(s) of no span in this file left out"] if lonely else []
+    return spans
+
+
+def _is_sdk_span(value: Any) -> bool:
+    """Whether it is a span as the SDK prints it, and Phoenix hands it out."""
+    return has(value, context=dict, attributes=dict) and "span_id" in value["context"]
+
+
+def _is_row(value: Any) -> bool:
+    """Whether it is a row of Phoenix's frames of spans: what is nested elsewhere stands in columns."""
+    return isinstance(value, dict) and value.keys() >= _ROW
+
+
+def _is_page(value: Any) -> bool:
+    """Whether it is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
+    spans = under(value, "data")
+    names = dict.fromkeys(("span_id", "trace_id", "attributes", "start_time_unix_nano"), object)
+    return isinstance(spans, list) and any(has(span, **names) for span in spans)
+
+
+def _spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
+    """The spans of one JSON value, and its log records as events with the key of their span."""
+    if _is_sdk_span(value):
+        yield _sdk_span(value)
+        return
+    if _is_row(value):
+        yield _sdk_span(_nested_row(value))
+        return
+    if _is_page(value):
+        yield from (_otlp_span(_in_camel_case(span)) for span in _list(value, "data"))
+        return
+    for resource in _list(value, "resourceSpans"):
+        for scope in _list(resource, "scopeSpans") or _list(resource, "instrumentationLibrarySpans"):
+            yield from (_otlp_span(span) for span in _list(scope, "spans"))
+    for resource in _list(value, "resourceLogs"):
+        for scope in _list(resource, "scopeLogs"):
+            for record in _list(scope, "logRecords"):
+                attributes = _attributes(record.get("attributes"))
+                name = str(record.get("eventName") or attributes.get("event.name") or "")
+                body = _value(record.get("body"))
+                yield f"{record.get('traceId')} {record.get('spanId')}", Event(name, attributes, body)
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = under(value, name)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _otlp_span(span: dict[str, Any]) -> Span:
+    lost = [span.get(name) for name in ("droppedAttributesCount", "droppedEventsCount")]
+    return Span(
+        str(span.get("traceId", "")),
+        str(span.get("spanId", "")),
+        str(span.get("parentSpanId") or ""),
+        _nanoseconds(span.get("startTimeUnixNano")),
+        _attributes(span.get("attributes")),
+        [Event(str(event.get("name", "")), _attributes(event.get("attributes"))) for event in _list(span, "events")],
+        sum(count for count in lost if isinstance(count, int)),
+    )
+
+
+def _sdk_span(span: dict[str, Any]) -> Span:
+    context = span["context"]
+    events = [Event(str(event.get("name", "")), flat(event.get("attributes") or {})) for event in _list(span, "events")]
+    attributes = dict(flat(span["attributes"]))
+    if has(span, span_kind=str):
+        # Phoenix takes it out of the attributes.
+        attributes.setdefault("openinference.span.kind", span["span_kind"])
+    return Span(
+        str(context.get("trace_id", "")),
+        str(context["span_id"]),
+        str(span.get("parent_id") or ""),
+        time_s(span.get("start_time")),
+        attributes,
+        events,
+    )
+
+
+def _nested_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    span: dict[str, Any] = {"context": {}, "attributes": {}}
+    for name, value in row.items():
+        where, _, inner = name.partition(".")
+        if where in span and inner:
+            span[where][inner] = value
+        elif value is not None:
+            span[name] = value.isoformat() if isinstance(value, datetime) else value
+    return span
+
+
+def _in_camel_case(value: Any) -> Any:
+    """What Phoenix hands out in snake case and with nulls, as OTLP spells it."""
+    if isinstance(value, list):
+        return [_in_camel_case(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {_camel(name): _in_camel_case(entry) for name, entry in value.items() if entry is not None}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def _nanoseconds(value: Any) -> float | None:
+    try:
+        return int(value) / 1e9 if value else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _attributes(values: Any) -> Attributes:
+    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in _list({"": values}, "")}
+
+
+def _value(value: Any) -> Any:
+    """A value of OTLP, `{"stringValue": …}` and the like, as JSON has it; 64-bit integers stand there as text."""
+    if not isinstance(value, dict) or not value:
+        return None
+    kind, held = next(iter(value.items()))
+    if kind == "arrayValue":
+        return [_value(entry) for entry in _list(held, "values")]
+    if kind == "kvlistValue":
+        return dict(_attributes(_list(held, "values")))
+    if kind == "intValue":
+        try:
+            return int(held)
+        except (TypeError, ValueError):
+            return None
+    return held
