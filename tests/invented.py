@@ -33,15 +33,16 @@ def _write(path: Path, lines: Iterable[Json]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _time(step: int) -> str:
-    return f"2026-01-05T09:{step:02}:00.000Z"
+def _time(seed: int, step: int) -> str:
+    """No two sessions begin in the same millisecond."""
+    return f"2026-01-05T09:{step:02}:00.{seed:03}Z"
 
 
 def codex(seed: int) -> list[Json]:
     """A Codex rollout; each request is 1,000 tokens of hidden head and 300 more per step."""
 
     def line(kind: str, payload: Json, step: int = 0) -> Json:
-        return {"timestamp": _time(step), "type": kind, "payload": payload}
+        return {"timestamp": _time(seed, step), "type": kind, "payload": payload}
 
     def said(role: str, kind: str, text: str, step: int) -> Json:
         return line("response_item", {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}, step)
@@ -76,7 +77,7 @@ def claude_code(seed: int) -> list[Json]:
         parent = f"{seed}-{number - 1}" if number else None
         lines.append({
             "type": kind, "uuid": f"{seed}-{number}", "parentUuid": parent, "sessionId": f"session-{seed}",
-            "timestamp": _time(step), "isSidechain": False, "version": "2.0.0", "message": message,
+            "timestamp": _time(seed, step), "isSidechain": False, "version": "2.0.0", "message": message,
         })  # fmt: skip
 
     def answer(step: int, block: Json) -> None:

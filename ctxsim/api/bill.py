@@ -12,7 +12,7 @@ import msgspec
 from ctxsim import readers
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
-from ctxsim.answers.bill.facts import Facts, Session
+from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.sums import BYS, By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.sums import Bill as Lines
 from ctxsim.api.rules import parse_rules
@@ -178,7 +178,7 @@ def _sessions(
     for source in sources:
         found: tuple[Session, ...] = ()
         try:
-            found = facts.of(source).sessions
+            found = facts.of(source)
         except NotATranscript as error:
             (errors if source.named else left_out).append(str(error))
         except InputError as error:
@@ -189,11 +189,11 @@ def _sessions(
             tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
 
 
-def _extract(source: Source) -> Facts:
+def _extract(source: Source) -> tuple[Session, ...]:
     # Of a folder that was seen before nothing is read.
     from ctxsim.answers.bill.extract import facts_of
 
-    return facts_of(list(readers.read_source(source)))
+    return tuple(map(facts_of, readers.read_source(source)))
 
 
 def forget() -> Path | None:

@@ -1,7 +1,9 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
+from statistics import median_high
 
 import msgspec
 
@@ -16,7 +18,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.priors import head_prior, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
+from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
 
 GOOD_COUNT = 0.01
 """Median error up to which a whole head and a public tokenizer need no fit."""
@@ -132,7 +134,8 @@ def _size(
     own, public = tokenizer_of(transcript.model or provider.model)
     factor = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
     found = requests(transcript, provider, counter)
-    if head_is_whole(transcript) and public and found and _median_miss(found) <= GOOD_COUNT:
+    misses = (abs(_counted(one) - one.recorded) / one.recorded for one in found)
+    if head_is_whole(transcript) and public and found and median_high(misses) <= GOOD_COUNT:
         size = Size("counted", calls=len(found))
     elif (fitted := fit_size(found, like.factor if like else factor.tokens if factor else 1.0)) is not None:
         size = fitted
@@ -149,24 +152,17 @@ def _size(
     return size if head == "fitted" else msgspec.structs.replace(size, how="given", head=head, steps=())
 
 
-def _median_miss(found: list[Request]) -> float:
-    misses = sorted(abs(_counted(one) - one.recorded) / one.recorded for one in found)
-    return misses[len(misses) // 2]
-
-
 def _sized(transcript: Transcript, size: Size) -> Transcript:
     """Return the transcript with its hidden head, and with what joined unlogged beside what joined with it."""
     if not size.head and not size.steps:
         return transcript
-
-    def hidden(head: Head) -> Head:
-        return msgspec.structs.replace(head, hidden=size.head)
 
     items = list(transcript.items)
     for step in size.steps:
         place = _beside(transcript, step.call)
         media = (*items[place].media, Media(UNLOGGED, step.tokens))
         items[place] = msgspec.structs.replace(items[place], media=media)
+    hidden = partial(msgspec.structs.replace, hidden=size.head)
     calls = tuple(
         msgspec.structs.replace(call, head=hidden(call.head)) if call.head else call for call in transcript.calls
     )

@@ -50,10 +50,8 @@ def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> in
 
 def _written(call: Item) -> str | None:
     """The whole new text of a file, where a call has it."""
-    if call.tool.lower() != "write":
-        return None
     try:
-        arguments = json.loads(call.text)
+        arguments = json.loads(call.text) if call.tool.lower() == "write" else None
     except ValueError:
         return None
     content = arguments.get("content") if isinstance(arguments, dict) else None

@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from ctxsim.recorded.least_squares import Array
 from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
 from ctxsim.transcript import Transcript
-
-Array = npt.NDArray[np.float64]
 
 RESAMPLES = 1_000
 USUAL = 4
@@ -51,8 +49,8 @@ def characters(series: Series) -> Array:
 def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Iterator[Series]:
     """Yield the series of a segment of transcript `number`; `sizes`: characters, tokens and features by call."""
     groups: dict[int, list[int]] = {}
-    for one in growth(segment):
-        groups.setdefault(one.base, [one.base]).append(one.call)
+    for call, _, base in growth(segment):
+        groups.setdefault(base, [base]).append(call)
     for base, calls in groups.items():
         usage = [segment.calls[call - 1].usage for call in calls]
         recorded = [one.input_tokens for one in usage if one]
@@ -60,14 +58,10 @@ def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Itera
         requests = [Request(call, c // USUAL, 0, r) for call, c, r in zip(calls, chars, recorded, strict=True)]
         size = fit_size(requests)
         steps = size.steps if size else ()
-        yield Series(
-            transcript=number,
-            model=segment.calls[base - 1].model or segment.model or "unknown",
-            chars=tuple(chars),
-            features=tuple(tuple(map(int, sizes[call - 1][2:])) for call in calls),
-            recorded=tuple(recorded),
-            joined=tuple(sum(step.tokens for step in steps if step.call <= call) for call in calls),
-        )
+        model = segment.calls[base - 1].model or segment.model or "unknown"
+        features = tuple(tuple(map(int, sizes[call - 1][2:])) for call in calls)
+        joined = tuple(sum(step.tokens for step in steps if step.call <= call) for call in calls)
+        yield Series(number, model, tuple(chars), features, tuple(recorded), joined)
 
 
 def holds_its_texts(series: Series) -> bool:

@@ -65,11 +65,7 @@ def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
     if any(usage.cache_read_tokens for usage in usages):
         return provider
     total = sum(usage.cost_usd or 0.0 for usage in paid)
-    plain = (Split(0, 0, usage.input_tokens) for usage in paid)
-    billed = (
-        cost_of(provider.prices, split, usage.output_tokens or 0) for split, usage in zip(plain, paid, strict=True)
-    )
-    if abs(sum(cost.total for cost in billed) - total) > CLOSE * total:
+    if abs(sum(cost_by(provider.prices, usage, False) for usage in paid) - total) > CLOSE * total:
         return provider
     origin = f"{provider.origin}; the recorded cost shows no cache"
     return msgspec.structs.replace(provider, cache="none", origin=origin)
@@ -90,12 +86,9 @@ def _fitted(paid: Sequence[Usage]) -> list[Prices]:
     """Rates of what was read, of the other input and of output, by non-negative least squares of the recorded costs."""
     if len(paid) < ENOUGH_CALLS:
         return []
-    read = [usage.cache_read_tokens or 0 for usage in paid]
-    rows = [
-        (usage.input_tokens - tokens, tokens, usage.output_tokens or 0)
-        for usage, tokens in zip(paid, read, strict=True)
-    ]
-    rates = non_negative(np.array(rows, dtype=float), np.array([usage.cost_usd or 0.0 for usage in paid]))
+    columns = [(one.input_tokens, one.cache_read_tokens or 0, one.output_tokens or 0, one.cost_usd) for one in paid]
+    given, read, output, cost = np.array(columns, dtype=float).T
+    rates = non_negative(np.column_stack([given - read, read, output]), cost)
     new, old, output = (round(float(rate) * 1e6, 4) for rate in rates)
     source = f"fitted to {len(paid)} recorded costs"
     return [Prices(input=new, output=output, cache_read=old, cache_write=new, source=source)]

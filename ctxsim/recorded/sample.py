@@ -5,7 +5,6 @@ from pathlib import PurePath
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import Tokenizer
@@ -13,9 +12,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
+from ctxsim.recorded.least_squares import Array
 from ctxsim.transcript import Item, Transcript
-
-Array = npt.NDArray[np.float64]
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -55,22 +53,23 @@ class Sample(msgspec.Struct, frozen=True):
 def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) -> Sample:
     """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`."""
     sample = Sample([], [], [], 0)
-    number = -1
     projects: dict[str, int] = {}
     of: list[int] = []
     for number, transcript in enumerate(transcripts):
         of.append(projects.setdefault(transcript.project or str(PurePath(transcript.name).parent), len(projects)))
         counter = Counter(tokenizer)
         counter.learn_transcript(transcript)
-        sample.texts.extend(_texts(transcript, number, counter, by))
+        for item, text in texts_of(transcript):
+            group = _group(item, text, transcript, by)
+            sample.texts.append(Text(number, len(text), counter.text(text), group, features(text)))
         measure = _measuring(counter)
         for segment in segments(transcript):
             sums = np.cumsum([np.zeros(2 + len(FEATURES)), *map(measure, segment.items)], axis=0)
-            for call in segment.calls:
-                chars, tokens, *rest = sums[call.start]
+            sizes = [sums[call.start] for call in segment.calls]
+            for chars, tokens, *rest in sizes:
                 sample.prompts.append(Prompt(number, int(chars), float(tokens), tuple(map(int, rest))))
-            sample.series.extend(series_of(segment, number, [sums[call.start] for call in segment.calls]))
-    return msgspec.structs.replace(sample, transcripts=number + 1, projects=tuple(of))
+            sample.series.extend(series_of(segment, number, sizes))
+    return msgspec.structs.replace(sample, transcripts=len(of), projects=tuple(of))
 
 
 def texts_of(transcript: Transcript) -> Iterator[tuple[Item, str]]:
@@ -78,11 +77,6 @@ def texts_of(transcript: Transcript) -> Iterator[tuple[Item, str]]:
     for item in transcript.items:
         if item.kind != "reasoning":
             yield from ((item, text) for text in item.texts if text)
-
-
-def _texts(transcript: Transcript, number: int, counter: Counter, by: str) -> Iterator[Text]:
-    for item, text in texts_of(transcript):
-        yield Text(number, len(text), counter.text(text), _group(item, text, transcript, by), features(text))
 
 
 def _group(item: Item, text: str, transcript: Transcript, by: str) -> str:

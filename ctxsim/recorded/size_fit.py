@@ -15,9 +15,9 @@ from itertools import accumulate, groupby, pairwise
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.recorded.least_squares import Array
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import HEAD
 from ctxsim.simulator.ledger.request import Request as Sent
@@ -26,8 +26,6 @@ from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
-
-Array = npt.NDArray[np.float64]
 
 LEAST_FACTOR, MOST_FACTOR = 0.6, 3.5
 """A factor outside says that texts are missing, not how they are counted: 2.4 is the largest that was seen."""
@@ -115,43 +113,27 @@ def _histories(
         yield [*kept, *items[gone : asked[-1][1].start]], head, asked
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """A call whose whole request compares with its recorded tokens."""
-
-    call: int
-    recorded: int
-    base: None = None
-
-
-class Grown(msgspec.Struct, frozen=True):
-    """A call that compares by what it has more than an earlier one, `base`: so many recorded tokens."""
-
-    call: int
-    recorded: int
-    base: int
-
-
-def comparisons(segment: Transcript) -> Iterator[Whole | Grown]:
-    """Yield the calls of a segment that compare with recorded usage: whole requests where the head is whole, else their
-    growth, which cancels a head that nobody recorded.
+def comparisons(segment: Transcript) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the calls of a segment that compare with recorded usage: number, recorded tokens, and None where its whole
+    request compares. Where the head isn't whole, it is `growth`, which cancels a head that nobody recorded.
 
     To be given one of `segments(transcript)`: a history past a compaction was never sent, and nothing compares with it.
     """
     if head_is_whole(segment):
-        yield from (Whole(number, tokens) for number, tokens, _ in recorded_calls(segment))
+        yield from ((number, tokens, None) for number, tokens, _ in recorded_calls(segment))
     else:
         yield from growth(segment)
 
 
-def growth(segment: Transcript) -> Iterator[Grown]:
+def growth(segment: Transcript) -> Iterator[tuple[int, int, int]]:
     """Yield what calls of a segment have more than the first comparable call to the same model, where that is enough
-    recorded tokens to say something.
+    recorded tokens to say something: number, tokens, and the number of that first call.
     """
     bases: dict[str, tuple[int, int]] = {}
     for number, tokens, model in recorded_calls(segment):
         base, before = bases.setdefault(model, (number, tokens))
         if tokens - before >= LEAST_GROWTH:
-            yield Grown(number, tokens - before, base)
+            yield number, tokens - before, base
 
 
 def recorded_calls(segment: Transcript) -> Iterator[tuple[int, int, str]]:
@@ -186,15 +168,9 @@ def fit_size(found: Sequence[Request], factor: float = 1.0) -> Size | None:
     # As it will be billed: whole tokens.
     billed = _modelled(text, steps, np.array([tokens[0], chosen, *tokens[1:]])) + framing
     errors = sorted((np.abs(billed - recorded) / recorded).tolist())
-    return Size(
-        how="fitted",
-        head=tokens[0],
-        factor=chosen,
-        steps=tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True))),
-        calls=len(found),
-        median_error=round(nearest_rank(errors, 50), 4),
-        p95_error=round(nearest_rank(errors, 95), 4),
-    )
+    joined = tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True)))
+    middle, most = (round(nearest_rank(errors, percent), 4) for percent in (50, 95))
+    return Size("fitted", tokens[0], chosen, joined, len(found), middle, most)
 
 
 def _columns(count: int, steps: Sequence[int]) -> list[Array]:
@@ -202,7 +178,7 @@ def _columns(count: int, steps: Sequence[int]) -> list[Array]:
 
 
 def _modelled(text: Array, steps: Sequence[int], solved: Array) -> Array:
-    joined = sum((size * column for size, column in zip(solved[2:], _columns(len(text), steps), strict=True)), 0.0)
+    joined = sum(map(np.multiply, solved[2:], _columns(len(text), steps)), 0.0)
     return np.asarray(solved[0] + solved[1] * text + joined)
 
 

@@ -57,7 +57,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             last = step == wanted.calls_per_turn - 1
             tool = rng.choice(tuple(TOOLS))
             said, arguments = _response(rng, fact, wanted.output_tokens)
-            made.respond(said, tool if wanted.tools else "", arguments, f"call_{len(made.calls)}")
+            made.respond(said, tool, *[arguments][: wanted.tools], call_id=f"call_{len(made.calls)}")
             if not wanted.tools:
                 continue
             chars = min(wanted.cap_chars, max(20, round(rng.lognormvariate(math.log(wanted.median_chars), sigma))))

@@ -43,14 +43,10 @@ def make_jobs(rng: random.Random) -> list[Job]:
     jobs = []
     for firm, city in zip(picked(rng, FIRMS, 8), picked(rng, CITIES, 8), strict=True):
         job_id = digits(rng, 10)
-        low = rng.randrange(62, 90) * 1000 + rng.randrange(1, 9) * 100
-        jobs.append(
-            Job(
-                job_id, rng.choice(TITLES), firm, city, f"https://jobs.{host(firm)}/view/{job_id}",
-                f"{person(rng)[1]}@jobs.{host(firm)}", f"REQ-{digits(rng, 6)}", str(low),
-                str(low + rng.randrange(9, 25) * 1000),
-            )
-        )  # fmt: skip
+        low, site = rng.randrange(62, 90) * 1000 + rng.randrange(1, 9) * 100, f"jobs.{host(firm)}"
+        title, contact, requisition = rng.choice(TITLES), f"{person(rng)[1]}@{site}", f"REQ-{digits(rng, 6)}"
+        salary = str(low), str(low + rng.randrange(9, 25) * 1000)
+        jobs.append(Job(job_id, title, firm, city, f"https://{site}/view/{job_id}", contact, requisition, *salary))
     return jobs
 
 
@@ -145,18 +141,12 @@ def search_hits(rng: random.Random, mails: list[Mail]) -> Callable[[str], str]:
     """Return a page of search hits as a function of the text of its last snippet."""
     hits = [
         {
-            "thread_id": mail.thread_id,
-            "from": mail.address,
-            "history_id": mail.history_id,
-            "id": mail.message_id,
-            "name": mail.sender,
-            "subject": mail.subject,
-            "labels": ["INBOX", "UNREAD", f"Label_{digits(rng, 6)}"],
-            "size": int(digits(rng, 5)),
-            "snippet": " ".join(sentence(rng) for _ in range(9)),
+            "thread_id": mail.thread_id, "from": mail.address, "history_id": mail.history_id, "id": mail.message_id,
+            "name": mail.sender, "subject": mail.subject, "labels": ["INBOX", "UNREAD", f"Label_{digits(rng, 6)}"],
+            "size": int(digits(rng, 5)), "snippet": " ".join(sentence(rng) for _ in range(9)),
         }
         for mail in mails
-    ]
+    ]  # fmt: skip
 
     def page(prose: str) -> str:
         last = {**hits[-1], "snippet": prose}
@@ -179,13 +169,11 @@ def html_mail(rng: random.Random, mail: Mail, inline_image_bytes: int) -> Callab
         return f'<tr><td style="{_CELL}">{content}</td></tr>'
 
     rows = [row(f"Hello,<br><br>{sentence(rng)} {sentence(rng)} {tracked('Read more')}") for _ in range(26)]
-    rows.insert(
-        4,
-        row(
-            f'Please quote <b>{mail.reference}</b> and choose a time at <a href="{mail.booking_url}">this page</a>, '
-            f'or fill in <a href="{mail.form_url}">the form</a> before the 28th.'
-        ),
+    asks = (
+        f'Please quote <b>{mail.reference}</b> and choose a time at <a href="{mail.booking_url}">this page</a>, '
+        f'or fill in <a href="{mail.form_url}">the form</a> before the 28th.'
     )
+    rows.insert(4, row(asks))
     image = base64_blob(rng, inline_image_bytes)
     start = (
         f"<html><head><style>.b{{margin:0;padding:0;background:#f6f8fa}}.c{{width:600px}}</style></head>\n"

@@ -11,16 +11,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.synthesis.job_pages import (
-    Job,
-    Mail,
-    html_mail,
-    job_page,
-    job_search_page,
-    make_jobs,
-    make_mails,
-    search_hits,
-)  # fmt: skip
+from ctxsim.synthesis import job_pages
+from ctxsim.synthesis.job_pages import Job, Mail
 from ctxsim.synthesis.scenario import Session, schema
 from ctxsim.synthesis.words import digits, fit, hexadecimal, prose
 from ctxsim.transcript import Head, Transcript
@@ -46,8 +38,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     wanted = msgspec.convert(parameters, Parameters)
     if len(wanted.input_tokens) != 7:
         raise msgspec.ValidationError(f"input_tokens needs 7 numbers, not {len(wanted.input_tokens)}")
-    mails = make_mails(rng)
-    jobs = make_jobs(rng)
+    mails, jobs = job_pages.make_mails(rng), job_pages.make_jobs(rng)
     task = (
         "I am looking for a new job. Look through my mail for recruiters who wrote this month, read what they say, "
         "find matching postings, and tell me which two I should answer first and how."
@@ -62,15 +53,14 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     made = Session()
     made.user(task)
     total = wanted.input_tokens[0]
-    for number, (said, tool, arguments) in enumerate(responses):
+    for number, (said, tool, arguments) in enumerate(responses[:-1]):
         start = len(made.items)
-        made.respond(said, tool, json.dumps(arguments), f"call_{number + 1}")
-        if number == 6:
-            break
+        made.respond(said, tool, json.dumps(arguments), call_id=f"call_{number + 1}")
         total += sum(map(counter.item, made.items[start:]))
         text = fit(pages[number], words, wanted.input_tokens[number + 1] - total, counter.text)
         total += counter.text(text)
         made.result(text)
+    made.respond(responses[-1][0])
     return made.transcript(name, Head(system, tools))
 
 
@@ -90,8 +80,9 @@ def _pages(rng: random.Random, mails: list[Mail], jobs: list[Job]) -> list[Calla
         return json.dumps({"ok": True, "label_id": f"Label_{label}", "history_id": stamp, "note": notes})
 
     return [
-        search_hits(rng, mails), html_mail(rng, mails[0], inline_image_bytes=2600), short, job_search_page(rng, jobs),
-        job_page(rng, jobs[1]), html_mail(rng, mails[1], inline_image_bytes=2000),
+        job_pages.search_hits(rng, mails), job_pages.html_mail(rng, mails[0], inline_image_bytes=2600), short,
+        job_pages.job_search_page(rng, jobs), job_pages.job_page(rng, jobs[1]),
+        job_pages.html_mail(rng, mails[1], inline_image_bytes=2000),
     ]  # fmt: skip
 
 
@@ -100,9 +91,8 @@ def _responses(mails: list[Mail], jobs: list[Job]) -> list[tuple[str, str, dict[
 
     Calls 2 to 6 use a few facts; call 7 is the first to use the many it needs.
     """
-    first, second, third = mails[0], mails[1], mails[2]
-    best, other, third_job = jobs[0], jobs[2], jobs[3]
-
+    first, second, third, *_ = mails
+    best, close, other, third_job, *_ = jobs
     answer = f"""Answer these two first.
 
 1. {best.title} at {best.firm}, posting {best.job_id} ({best.url}), {best.salary_low} to {best.salary_high} EUR a year.
@@ -119,7 +109,7 @@ is at {first.form_url}. {third.sender} ({third.address}, thread {third.thread_id
         (f"{first.firm} wrote in detail. I mark it.", "label_message",
          {"message_id": first.message_id, "label": "jobs"}),
         ("", "linkedin_jobs", {"keywords": "platform engineer", "location": first.city}),
-        (f"Posting {jobs[1].job_id} is close to what you want.", "linkedin_job_page", {"job_id": jobs[1].job_id}),
+        (f"Posting {close.job_id} is close to what you want.", "linkedin_job_page", {"job_id": close.job_id}),
         ("One more mail may match it.", "gmail_read", {"message_id": second.message_id}),
         (answer, "", {}),
     ]  # fmt: skip

@@ -48,7 +48,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             for use in uses:
                 due.setdefault(use, []).append(code)
         arguments = json.dumps({"step": f"page {number % 7}", "with": due.get(number, [])})
-        made.respond(sentence(rng), "lookup", arguments, f"call_{number}")
+        made.respond(sentence(rng), "lookup", arguments, call_id=f"call_{number}")
         kind, depth, age = cells[number - 1] if number <= len(cells) else (rng.choice(KINDS), "", 0)
         value = f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}"
         place = made.result(_page(rng, kind, depth, value if depth else "", wanted.result_chars))

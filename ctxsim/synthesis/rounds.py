@@ -133,7 +133,7 @@ class _Telling(Session):
     def step(self, line: str = "", said: str = "") -> int:
         """A call with its result, in which a line stands somewhere; returns the result's place."""
         text = f"{sentence(self._rng)} {said}".strip()
-        self.respond(text, "look", json.dumps({"page": self._rng.randrange(9)}), f"call_{len(self.calls) + 1}")
+        self.respond(text, "look", json.dumps({"page": self._rng.randrange(9)}), call_id=f"call_{len(self.calls) + 1}")
         return self.result(self._page(line))
 
     def _page(self, line: str) -> str:

@@ -15,7 +15,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.transcript import Call, Head, Item, Needle, Transcript
+from ctxsim.transcript import Call, Head, Item, Media, Needle, Transcript
 
 
 class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,21 +137,30 @@ class Session:
         """Add a text of the user, and return its place."""
         return self._add(Item("user", len(self.items), self.message, text))
 
-    def respond(self, text: str, tool: str = "", arguments: str = "", call_id: str = "") -> None:
-        """Add a call with its response: a text where there is one, and a tool call where a tool is named."""
+    def respond(self, text: str, tool: str = "", *arguments: str, call_id: str = "", thoughts: str = "") -> None:
+        """Add a call with its response: reasoning and a text where there are any, and a tool call for each of
+        `arguments`, called by its place unless `call_id` says how.
+        """
         start, message = len(self.items), self.message
+        if thoughts:
+            self._add(Item("reasoning", start, message, thoughts))
         if text:
-            self._add(Item("assistant", start, message, text))
-        if tool:
-            self._add(Item("tool_call", len(self.items), message, arguments, tool, None, call_id))
+            self._add(Item("assistant", len(self.items), message, text))
+        for asked in arguments:
+            place = len(self.items)
+            self._add(Item("tool_call", place, message, asked, tool, None, call_id or f"call_{place}"))
         self.calls.append(Call(start, len(self.items)))
 
-    def result(self, text: str) -> int:
-        """Add the result that answers the newest tool call, and return its place."""
-        called = self.items[-1]
-        return self._add(
-            Item("tool_result", len(self.items), self.message, text, called.tool, called.place, called.call_id)
+    def result(self, *texts: str, media: tuple[Media, ...] = ()) -> int:
+        """Add the results that answer the newest tool calls, each with `media`, and return the last one's place."""
+        message, called = (
+            self.message,
+            [item for item in self.items[self.calls[-1].start :] if item.kind == "tool_call"],
         )
+        for one, text in zip(called, texts, strict=True):
+            place = len(self.items)
+            self._add(Item("tool_result", place, message, text, one.tool, one.place, one.call_id, media))
+        return len(self.items) - 1
 
     def _add(self, item: Item) -> int:
         """Add an item, and return its place. Raises CtxsimError where the scenario asks for too much."""

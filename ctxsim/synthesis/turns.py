@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.synthesis.scenario import Session
 from ctxsim.synthesis.tool_output import TOOLS
 from ctxsim.synthesis.words import digits, hexadecimal, sentence
-from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
+from ctxsim.transcript import Head, Media, Transcript
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
@@ -60,42 +61,24 @@ PIECES: dict[str, Callable[[random.Random], str]] = {
 def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
     """Return the transcript. Raises msgspec.ValidationError for parameters that don't fit."""
     wanted = msgspec.convert(parameters, Parameters)
-    items: list[Item] = []
-    calls: list[Call] = []
-    message = 0
+    made = Session()
 
-    def add(kind: Kind, text: str, tool: str = "", answers: int | None = None, image: int = 0) -> None:
-        call_id = f"call_{len(items) if answers is None else answers}" if tool else ""
-        media = (Media("image", image),) if image else ()
-        items.append(Item(kind, len(items), message, text, tool, answers, call_id, media))
+    def text(content: str, tokens: int) -> str:
+        return _text(rng, content, tokens, counter)
 
     for number, turn in enumerate(wanted.turns * wanted.repeat):
         code = f"{rng.choice(('NV', 'QT', 'RS'))}-{hexadecimal(rng, 6)}"
-        message += 1
-        add("user", f"Task {number + 1}, filed as {code}. {_text(rng, 'prose', turn.user, counter)}")
+        made.user(f"Task {number + 1}, filed as {code}. {text('prose', turn.user)}")
         for step in range(turn.calls):
-            message += 1
-            start = len(items)
-            if turn.thinks:
-                add("reasoning", _text(rng, "prose", turn.thinks, counter))
-            if turn.says:
-                add("assistant", _text(rng, "prose", turn.says, counter))
-            for _ in turn.results:
-                asked = {"step": f"{code}/{step}", "note": _text(rng, "prose", turn.arguments, counter)}
-                add("tool_call", json.dumps(asked), "lookup")
-            if len(items) == start:
-                add("assistant", "Done.")
-            calls.append(Call(start, len(items)))
-            message += 1
-            asked_at = [item.place for item in items[start:] if item.kind == "tool_call"]
-            for place, size in zip(asked_at, turn.results, strict=True):
-                add("tool_result", _text(rng, turn.content, size, counter), "lookup", place, turn.image_tokens)
+            thoughts = text("prose", turn.thinks)
+            said = text("prose", turn.says) or ("" if turn.thinks or turn.results else "Done.")
+            asked = [{"step": f"{code}/{step}", "note": text("prose", turn.arguments)} for _ in turn.results]
+            made.respond(said, "lookup", *map(json.dumps, asked), thoughts=thoughts)
+            media = (Media("image", turn.image_tokens),) if turn.image_tokens else ()
+            made.result(*(text(turn.content, size) for size in turn.results), media=media)
         if turn.results:
-            message += 1
-            add("assistant", f"Task {number + 1} is done.")
-            calls.append(Call(len(items) - 1, len(items)))
-    head = Head(_text(rng, "prose", wanted.head_tokens, counter))
-    return Transcript(name, head, tuple(items), tuple(calls), format="synthetic")
+            made.respond(f"Task {number + 1} is done.")
+    return made.transcript(name, Head(text("prose", wanted.head_tokens)))
 
 
 def _text(rng: random.Random, content: str, tokens: int, counter: Counter) -> str:

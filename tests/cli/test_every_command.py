@@ -43,7 +43,7 @@ ANSWERS = {
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
     "report a --only pictures --out charts": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "transcripts find": r"claude|no sessions|agent",
-    "bill logs --index none --by part": r"^Claude Code, Codex, openai-chat: 4 sessions, [\s\S]* results of shell ",
+    "bill logs --index none --by part": r"^Claude Code, Codex, openai-chat: 6 sessions, [\s\S]* results of shell ",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "compactions score note.md logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: median error\s+of",

@@ -17,9 +17,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.size_fit import (
-    Grown,
     Request,
-    Whole,
     comparisons,
     factor_of,
     fit_size,
@@ -113,25 +111,25 @@ def logged(recorded: list[int | None], models: str = "", **changes: object) -> T
 def test_growth_since_the_first_call_with_usage_compares() -> None:
     # 499 tokens more say nothing yet, 500 do; what is less than at the base neither.
     transcript = logged([None, 10_000, 10_499, 10_500, 9_000, 14_000])
-    assert list(comparisons(transcript)) == [Grown(4, 500, 2), Grown(6, 4_000, 2)]
+    assert list(comparisons(transcript)) == [(4, 500, 2), (6, 4_000, 2)]
 
 
 def test_a_whole_head_compares_whole_requests() -> None:
     transcript = logged([100, None, 140], head=Head("system", ("tool",)))
-    assert list(comparisons(transcript)) == [Whole(1, 100), Whole(3, 140)]
+    assert list(comparisons(transcript)) == [(1, 100, None), (3, 140, None)]
     assert not list(growth(transcript))
 
 
 def test_each_model_grows_from_its_own_first_call() -> None:
     transcript = logged([1_000, 9_000, 2_000, 9_700], "abab")
-    assert list(comparisons(transcript)) == [Grown(3, 1_000, 1), Grown(4, 700, 2)]
+    assert list(comparisons(transcript)) == [(3, 1_000, 1), (4, 700, 2)]
 
 
 def test_after_a_compaction_growth_begins_anew() -> None:
     transcript = logged([1_000, 9_000, 3_000, 4_000])
     at = transcript.calls[1].end
     cut = segments(msgspec.structs.replace(transcript, compactions=(Compaction(3, at, "", ("summary",)),)))
-    assert [list(comparisons(one)) for one in cut] == [[Grown(2, 8_000, 1)], [Grown(2, 1_000, 1)]]
+    assert [list(comparisons(one)) for one in cut] == [[(2, 8_000, 1)], [(2, 1_000, 1)]]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Refused calls rule out; then what loses too much; of the front of amount against
 dearer the one that loses least. keep-all is a candidate: where nothing saves, the answer is not to compact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, get_args
@@ -59,18 +59,18 @@ class Advice(msgspec.Struct, frozen=True):
     goal: str
     amount: str
     take: Figures
-    losing_less: Figures | None
-    cheaper: Figures | None
-    nothing: Figures | None
-    alike: tuple[str, ...]
-    wins: dict[str, float]
-    open: tuple[Figures, ...]
-    more: int | None
-    ahead: int | None
-    sampled: bool
-    generated: bool
-    off_recorded: float | None
-    caveats: tuple[str, ...]
+    losing_less: Figures | None = None
+    cheaper: Figures | None = None
+    nothing: Figures | None = None
+    alike: tuple[str, ...] = ()
+    wins: dict[str, float] = {}
+    open: tuple[Figures, ...] = ()
+    more: int | None = None
+    ahead: int | None = None
+    sampled: bool = False
+    generated: bool = False
+    off_recorded: float | None = None
+    caveats: tuple[str, ...] = ()
     again: Again | None = None
     """How the answer stands if what it loses is fetched again; None where that isn't known."""
 
@@ -100,23 +100,17 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         return labels[choice(_at_rate(found, labels, seen, amount, rate), MAY_LOSE[goal])]
 
     return Advice(
-        goal=goal,
-        amount=amount,
-        take=found.all[take],
+        goal, amount, found.all[take],
         losing_less=_losing_less(found, front, amount, take),
         cheaper=_cheaper(found, front, amount, take),
         nothing=found.all[found.nothing] if found.nothing else None,
         alike=_alike(found, [label for label in passing if label not in (take, found.nothing)], amount, take),
-        wins=wins,
-        open=() if settled else tuple(found.all[label] for label in others),
-        more=None if settled else _more(found.sessions, wins),
-        ahead=found.sessions if found.has_next else None,
-        sampled=found.sample is not None,
-        generated=run.info.scenario is not None,
-        off_recorded=off_recorded(run),
-        caveats=(*run.caveats, *_of_thinking(run, take)),
+        wins=wins, open=() if settled else tuple(found.all[label] for label in others),
+        more=None if settled else _more(found.sessions, wins), ahead=found.sessions if found.has_next else None,
+        sampled=found.sample is not None, generated=run.info.scenario is not None,
+        off_recorded=off_recorded(run), caveats=(*run.caveats, *_of_thinking(run, take)),
         again=again(found, take, amount, chosen) if amount in ("usd", "tokens") else None,
-    )
+    )  # fmt: skip
 
 
 def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
@@ -126,13 +120,17 @@ def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
         return np.array([found.seen(label, of) for label in labels])
 
     def ahead(of: str) -> Array:
-        if not found.has_next and found.sample is None:
-            return shares(of)[None]
-        return np.nan_to_num(np.column_stack([found.draws(label, of) for label in labels]), nan=1.0)
+        drawn = found.has_next or found.sample is not None
+        return _columns(found.draws, labels, of) if drawn else shares(of)[None]
 
     nothing = labels.index(found.nothing) if found.nothing in labels else None
     refused = np.array([found.refusals(label) for label in labels])
     return Seen(1 - shares(amount), shares("kept"), refused, 1 - ahead(amount), ahead("kept"), nothing)
+
+
+def _columns(of: Callable[[str, str], Array], labels: Sequence[str], share: str) -> Array:
+    """A share of each label in all draws; where nothing was drawn to divide by, nothing is saved and all kept."""
+    return np.nan_to_num(np.column_stack([of(label, share) for label in labels]), nan=1.0)
 
 
 def _at_rate(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, rate: float) -> Seen:
@@ -153,10 +151,8 @@ def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_los
     if not found.has_next:
         return {}
 
-    def columns(of: str) -> Array:
-        return np.nan_to_num(np.column_stack([found.ways(label, of) for label in labels]), nan=1.0)
-
-    taken = np.bincount(choices(seen, 1 - columns(amount), columns("kept"), may_lose), minlength=len(labels))
+    ways, kept = (_columns(found.ways, labels, of) for of in (amount, "kept"))
+    taken = np.bincount(choices(seen, 1 - ways, kept, may_lose), minlength=len(labels))
     shares = {label: float(count / taken.sum()) for label, count in zip(labels, taken, strict=True) if count}
     return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 
@@ -179,22 +175,17 @@ def candidates(found: Pooled) -> list[str]:
 
 def _front(found: Pooled, labels: Sequence[str], amount: str) -> list[str]:
     """Those that no other one beats: no worse in amount and in what is kept, and better in one; of equals the first."""
-    points = {label: (found.seen(label, amount), -found.seen(label, "kept")) for label in labels}
-    order = sorted(labels, key=lambda label: points[label])
     front: list[str] = []
-    for label in order:
-        if not front or points[label][1] < points[front[-1]][1]:
+    for label in sorted(labels, key=lambda label: (found.seen(label, amount), -found.seen(label, "kept"))):
+        if not front or found.seen(label, "kept") > found.seen(front[-1], "kept"):
             front.append(label)
     return front
 
 
 def _losing_less(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
     """The next one on the front that keeps noticeably more, other than doing nothing."""
-    more = [
-        label
-        for label in front
-        if label != found.nothing and found.seen(label, "kept") >= found.seen(take, "kept") + 0.01
-    ]
+    least = found.seen(take, "kept") + 0.01
+    more = [label for label in front if label != found.nothing and found.seen(label, "kept") >= least]
     return found.all[min(more, key=lambda label: found.seen(label, amount))] if more else None
 
 
@@ -223,26 +214,27 @@ def off_recorded(run: Run) -> float | None:
     None where nothing was recorded.
     """
     rows = run.of(run.labels[0])
-    off = []
-    if int(rows.calls_recorded.sum()):
-        off.append(float(rows.tokens_full_recorded.sum() / rows.tokens_recorded_sum.sum() - 1))
-        paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
-        if len(paid) and paid.cost_recorded_usd.sum():
-            off.append(float(paid.cost_full_recorded_usd.sum() / paid.cost_recorded_usd.sum() - 1))
-    return max(off, key=abs, default=None)
+    if not rows.calls_recorded.any():
+        return None
+    paid = rows[rows.cost_full_recorded_usd.notna()]
+    pairs = [
+        (rows.tokens_full_recorded.sum(), rows.tokens_recorded_sum.sum()),
+        (paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()),
+    ]
+    return max((float(ours / recorded - 1) for ours, recorded in pairs if recorded), key=abs, default=None)
 
 
 def _of_thinking(run: Run, take: str) -> list[str]:
     """What becomes of thinking under a policy, as lines of the verdict; none where history isn't edited."""
     rows = run.of(take)
-    refused, dropped = (rows[name].fillna(0) for name in ("invalid_thinking", "tokens_thinking_dropped"))
-    if refused.sum():
+    refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
+    if refused:
         return [
-            f"Refused for thinking that follows an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. "
+            f"Refused for thinking that follows an edit: {refused:,} of {int(rows.calls.sum()):,} calls. "
             "With --provider thinking=drop they are accepted, and that thinking is lost."
         ]
-    if dropped.sum():
-        return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
+    if dropped:
+        return [f"Thinking that follows edits is dropped: {dropped:,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
         return [f"{EDITS}. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
     return []

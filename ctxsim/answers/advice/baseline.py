@@ -46,10 +46,11 @@ class AsSetRun(Run):
 
     @cached_property
     def labels(self) -> list[str]:
-        others = [label for label in self._whole.labels if is_as_set(label) and label != self.baseline]
         # What another agent can set changes nothing here.
-        own = [label for label in others if self._agent in ("", *(one.agent for one in added(label, self.baseline)))]
-        return [self.baseline, *own]
+        return [self.baseline] + [
+            label for label in self._whole.labels if is_as_set(label) and label != self.baseline
+            and self._agent in ("", *(one.agent for one in added(label, self.baseline)))
+        ]  # fmt: skip
 
     @cached_property
     def transcripts(self) -> int:
@@ -118,8 +119,5 @@ def _only(own: AsSetRun, goal: str) -> Advice:
     """The advice where nothing was tried beside the row as set."""
     figures = figures_of(own).all[own.baseline]
     amount = rule.AMOUNT[goal] if rule.AMOUNT[goal] != "usd" or figures_of(own).by_dollars else "tokens"
-    return Advice(
-        goal=goal, amount=amount, take=figures, losing_less=None, cheaper=None, nothing=figures, alike=(), wins={},
-        open=(), more=None, ahead=None, sampled=False, generated=False, off_recorded=rule.off_recorded(own),
-        caveats=own.caveats,
-    )  # fmt: skip
+    off = rule.off_recorded(own)
+    return Advice(goal, amount, figures, nothing=figures, off_recorded=off, caveats=own.caveats)

@@ -69,9 +69,7 @@ def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
     found = [(label, label) for label in before.labels if label in after.labels]
     rest = [[label for label in run.labels if label not in dict(found) and label not in run.info.bounds]
             for run in (before, after)]  # fmt: skip
-    bare: dict[str, str] = {}
-    for label in rest[1]:
-        bare.setdefault(without_estimator(label), label)
+    bare = {without_estimator(label): label for label in reversed(rest[1])}
     found += [(label, bare[key]) for label in rest[0] if (key := without_estimator(label)) in bare]
     if not [one for one, _ in found if one not in before.info.bounds] and len(rest[0]) == len(rest[1]) == 1:
         found.append((rest[0][0], rest[1][0]))
@@ -85,11 +83,9 @@ def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
 def unpaired(before: Run, after: Run, pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return which candidates of each run are in no pair, a line for each run that has some."""
     found = []
-    for run, name, side in ((before, "A", 0), (after, "B", 1)):
-        paired = {pair[side] for pair in pairs}
-        alone = [label for label in (*run.labels, *run.partial) if label not in paired | {*run.info.bounds}]
-        if alone:
-            found.append(f"only in {name}: {', '.join(map(run.shown, alone))}")
+    for run, name, paired in zip((before, after), "AB", zip(*pairs, strict=True), strict=True):
+        alone = [label for label in (*run.labels, *run.partial) if label not in (*paired, *run.info.bounds)]
+        found += [f"only in {name}: {', '.join(map(run.shown, alone))}"] if alone else []
     return found
 
 

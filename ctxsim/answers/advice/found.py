@@ -113,17 +113,16 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     if amount == "usd" and not figures.by_dollars:
         amount = "tokens"
     labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
-    saved = {one: 1 - figures.seen(label, amount) for one, label in labels.items()}
-    best = {one.key: one for one in sorted(saved, key=lambda one: saved[one]) if saved[one] > 0}
-    if not best:
+    saved = {one: share for one, label in labels.items() if (share := 1 - figures.seen(label, amount)) > 0}
+    if not saved:
         return []
+    best = {one.key: one for one in sorted(saved, key=lambda one: saved[one])}
     bearable = max(figures.seen(label, "kept") for label in own.labels) - MAY_LOSE[goal] - DOUBT
     fewest = min(map(figures.refusals, own.labels))
     ranked = [
-        one
-        for one in sorted(saved, key=lambda one: -saved[one])
-        if saved[one] > 0 and figures.seen(labels[one], "kept") >= bearable and figures.refusals(labels[one]) <= fewest
-    ]
+        one for one in sorted(saved, key=lambda one: -saved[one])
+        if figures.seen(labels[one], "kept") >= bearable and figures.refusals(labels[one]) <= fewest
+    ]  # fmt: skip
     main = max(best.values(), key=lambda one: saved[one]).key
     others = [one for key, one in best.items() if key != main]
     bases = [one for one in ranked if one.key == main][:BASES]
@@ -153,32 +152,21 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
-        agent=agent,
-        title=who(own.recorders) or title_of(agent),
-        models=_models(own),
-        sessions=take.sessions,
-        transcripts=take.transcripts,
-        goal=goal,
-        amount=found.amount,
-        now=found.nothing or take,
-        take=take,
-        share=share if settings else None,
-        wins=found.wins.get(found.take.policy) if found.wins else None,
-        ahead=found.ahead,
+        agent=agent, title=who(own.recorders) or title_of(agent), models=_models(own),
+        sessions=take.sessions, transcripts=take.transcripts, goal=goal, amount=found.amount,
+        now=found.nothing or take, take=take, share=share if settings else None,
+        wins=found.wins.get(found.take.policy) if found.wins else None, ahead=found.ahead,
         open=tuple(one for one in rivals if one.settings != settings),
-        settings=settings,
-        lines=lines(settings),
-        seen=tuple(_seen(one, own.recorders) for one in settings),
+        settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
         # Those of all sessions first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
         caveats=(*found.caveats, *hindrances(given_in(own.baseline), chain.from_iterable(tried))),
-        prediction=predict(
-            own, take.policy if settings else own.baseline, agent, {one.key: one.value for one in settings}
-        ),
+        prediction=predict(own, take.policy if settings else own.baseline, agent,
+                           {one.key: one.value for one in settings}),
         sampled=found.sampled,
-    )
+    )  # fmt: skip
 
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
@@ -216,8 +204,8 @@ def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
     """What the newest version that recorded did with a setting."""
-    newest = max((each for each in recorders if dotted(each.version)), key=lambda each: numbers_of(each.version),
-                 default=None)  # fmt: skip
+    versions = [(numbers_of(each.version), each) for each in recorders if dotted(each.version)]
+    newest = max(versions, key=lambda pair: pair[0], default=(None, None))[1]
     setting = setting_of(one.agent, one.key)
     version, model = (newest.version, newest.model) if newest else ("", "")
     if setting is None:

@@ -15,32 +15,23 @@ def contradictions(recorders: Sequence[Recorder]) -> list[str]:
     by_limit: dict[int | None, list[Recorder]] = {}
     for one in recorders:
         by_limit.setdefault(one.fires_at, []).append(one)
-    return [line for limit, ones in by_limit.items() if (line := _line(limit, ones))]
+    return [f"Not as set: {line}." for limit, ones in by_limit.items() if (line := _line(limit, ones))]
 
 
 def _line(limit: int | None, ones: Sequence[Recorder]) -> str:
     seen = [one.compacted_at for one in ones if one.compacted_at is not None]
     if limit is None:
-        if not seen:
-            return ""
-        return (
-            f"Not as set: no compaction expected before a refusal, but it came at {_k(median(seen))} tokens in "
-            f"{many(len(seen), 'transcript(s)')}."
-        )
+        came = f"it came at {_k(median(seen))} tokens in {many(len(seen), 'transcript(s)')}" if seen else ""
+        return came and f"no compaction expected before a refusal, but {came}"
     off = [at for at in seen if abs(at - limit) > OFF * limit]
     never = [one for one in ones if one.compacted_at is None and (one.peak or 0) > (1 + OFF) * limit]
     of = len(seen) + len(never)
     if 2 * (len(off) + len(never)) <= of:
         return ""
+    came = f"{len(never)} of {of} transcripts grew larger without one"
     if len(off) >= len(never):
-        return (
-            f"Not as set: compaction expected at {_k(limit)} tokens, but it came at {_k(median(off))} in {len(off)} "
-            f"of {of} transcripts."
-        )
-    return (
-        f"Not as set: compaction expected at {_k(limit)} tokens, but {len(never)} of {of} transcripts grew larger "
-        "without one."
-    )
+        came = f"it came at {_k(median(off))} in {len(off)} of {of} transcripts"
+    return f"compaction expected at {_k(limit)} tokens, but {came}"
 
 
 def _k(tokens: float) -> str:

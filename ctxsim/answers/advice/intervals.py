@@ -21,16 +21,13 @@ Interval = tuple[float, float, float]
 """Mean, low, high."""
 
 
-def bootstrap_mean(
-    values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str] | None = None
-) -> Interval | None:
-    """Return the mean and its 95 % percentile-bootstrap interval, resampled by root session.
+def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str]) -> Interval | None:
+    """Return the mean and its 95 % percentile-bootstrap interval, resampled by root session (`roots`, one for each).
 
-    `roots` names each value's session; without it every value is its own. None for fewer than two sessions: one says
-    nothing about others.
+    None for fewer than two sessions: one says nothing about others.
     """
     data = np.asarray(values, dtype=float)
-    session = np.unique(np.asarray(roots), return_inverse=True)[1] if roots is not None else np.arange(len(data))
+    session = np.unique(np.asarray(roots), return_inverse=True)[1]
     sums, counts = np.bincount(session, weights=data), np.bincount(session)
     if len(sums) < 2:
         return None
@@ -69,10 +66,8 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     counts = np.bincount(session)
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS
-    means = np.concatenate(
-        [(drawn @ sums) / (drawn @ counts)[:, None] for drawn in (resampled(count, FINE_RESAMPLES) if few else ())]
-        or [sums.sum(axis=0, keepdims=True) / counts.sum()]
-    )
+    drawn = resampled(count, FINE_RESAMPLES) if few else [np.ones((1, count))]
+    means = np.concatenate([(some @ sums) / (some @ counts)[:, None] for some in drawn])
     ranges = {}
     for n, label in enumerate(parts):
         low, high = np.percentile(means - means[:, [n]], [100 * tail, 100 - 100 * tail], axis=0)

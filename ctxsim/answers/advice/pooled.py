@@ -20,6 +20,7 @@ from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
 from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
+from ctxsim.answers.forecast.once import rows_once
 from ctxsim.results import Run
 from ctxsim.results.run_info import Sample
 
@@ -48,21 +49,20 @@ class Pooled:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.labels = run.labels
-        first = run.of(self.labels[0])
+        first = rows_once(run, self.labels[0])
         self.transcripts = len(first)
         self.sample = run.info.sample or None
         self._taken = sampled.probabilities(self.sample, first.transcript) if self.sample else None
         # What was drawn are transcripts.
-        unit = first.transcript if self.sample else first.root
-        self._session: npt.NDArray[np.int64] = np.unique(unit.to_numpy(), return_inverse=True)[1]
+        by_session = first.groupby("transcript" if self.sample else "root", sort=True)
+        self._session: npt.NDArray[np.int64] = by_session.ngroup().to_numpy()
         self._weight = np.ones(self.transcripts) if self._taken is None else 1 / self._taken
         self.stands_for = float(self._weight.sum())
         """How many transcripts those that ran stand for: as many as there are, or an estimate of the folder's."""
-        self.sessions = int(self._session.max()) + 1
-        began = first.groupby(unit, sort=True).started.min()
-        project = first.groupby(unit, sort=True).project.first().fillna("")
-        self._started = [None if np.isnan(one) else float(one) for one in began.to_numpy(dtype=float)]
-        self._project = project.tolist()
+        self.sessions = int(by_session.ngroups)
+        began = by_session.started.min().to_numpy(dtype=float)
+        self._started = [None if np.isnan(one) else float(one) for one in began]
+        self._project = by_session.project.first().fillna("").tolist()
         self.has_next = run.info.scenario is None and self.sample is None and self.sessions > 1
         """Whether there are sessions enough, and real ones, to tell the next from."""
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
@@ -73,44 +73,32 @@ class Pooled:
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
         self.nothing = run.nothing
-        keep_all = run.of(self.nothing) if self.nothing else None
-        bill = keep_all.cost_usd.to_numpy() if keep_all is not None else None
-        peaks = keep_all.tokens_peak.to_numpy() if keep_all is not None else None
+        keep_all = rows_once(run, self.nothing) if self.nothing else None
         for label in self.labels:
-            part = run.of(label)
-            # Who ended early is beside keep-all's bill of its own calls.
-            self.sums[label] = self._sums(part, None if label in run.ended_early else bill, peaks)
+            part = rows_once(run, label)
+            # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
+            beside = part if keep_all is None else keep_all
+            alone = keep_all is None or label in run.ended_early
+            bill = part.cost_usd / part.cost_vs_keep_all if alone else beside.cost_usd
+            self.sums[label] = self._sums(part, bill.to_numpy(), beside.tokens_peak.to_numpy())
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
-        self.unknown_peaks = peaks is None
         if self.sample is not None:
             self._to_known_totals(self.sample)
 
     def _to_known_totals(self, sample: Sample) -> None:
         """Bring amounts to what is known of keep-all's: ratio estimates, of tokens, of dollars and of calls."""
-        known = {"tokens_all": float(sample.tokens), "usd_all": sample.usd or 0.0, "calls": float(sample.calls)}
-        goes_by = {
-            "tokens": "tokens_all",
-            "tokens_again": "tokens_all",
-            "usd": "usd_all",
-            "usd_again": "usd_all",
-            "usd_least": "usd_all",
-            "refused": "calls",
+        known = {
+            "tokens_all": (float(sample.tokens), ("tokens", "tokens_again")),
+            "usd_all": (sample.usd or 0.0, ("usd", "usd_again", "usd_least")),
+            "calls": (float(sample.calls), ("refused",)),
         }
         for sums in self.sums.values():
-            for name in MEASURES:
-                of = goes_by.get(name, name)
-                estimated = sums[:, _AT[of]].sum() if of in known and name != of else 0.0
-                if estimated > 0:
-                    sums[:, _AT[name]] *= known[of] / estimated
-            for name, total in known.items():
+            for name, (total, others) in known.items():
                 estimated = sums[:, _AT[name]].sum()
-                sums[:, _AT[name]] *= total / estimated if estimated > 0 else 1.0
+                if estimated > 0:
+                    sums[:, [_AT[one] for one in (name, *others)]] *= total / estimated
 
     def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
-        if bill is None:
-            # The rows know each transcript's ratio to keep-all.
-            bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
-        having = part.survival.notna().to_numpy()
         # At the rate that was asked for; of bounds what would be fetched isn't known.
         tokens_again, usd_again = (part[name].to_numpy(dtype=float) for name in ("tokens_refetch", "cost_refetch_usd"))
         usd = part.cost_usd.to_numpy() + self.rate * np.nan_to_num(usd_again)
@@ -119,7 +107,7 @@ class Pooled:
             "tokens_all": part.tokens_full_sum,
             "tokens_again": tokens_again,
             "peak": part.tokens_peak,
-            "peak_all": part.tokens_peak if peaks is None else peaks,
+            "peak_all": peaks,
             "usd": np.where(self._priced, usd, 0.0),
             "usd_all": np.where(self._priced, bill, 0.0),
             "usd_again": np.where(self._priced, usd_again, 0.0),
@@ -127,7 +115,7 @@ class Pooled:
             "kept": part.survival.fillna(0.0),
             "kept_low": part.survival_low.fillna(part.survival).fillna(0.0),
             "kept_high": part.survival_high.fillna(part.survival).fillna(0.0),
-            "having": having,
+            "having": part.survival.notna(),
             "refused": refused(part),
             "calls": part.calls,
         }
@@ -251,8 +239,8 @@ class Pooled:
         if other is not None:
             parts = parts - self.sums[other][:, _AT[share]]
         middle = float(parts.sum() / of.sum())
-        taken = np.empty(self.sessions)
-        taken[self._session] = self._taken
+        # Of a sample each transcript is a session.
+        taken = self._taken[np.argsort(self._session)]
         reach = sampled.reach(parts - middle * of, float(of.sum()), taken)
         return None if reach is None else (middle - reach, middle + reach)
 
@@ -268,33 +256,24 @@ class Pooled:
         peak, failing = self._tops[label]
         tokens = self.share(label, "tokens")
         assert tokens is not None
-        having = self.total(label, "having")
-        bracket = [self.total(label, name) / having if having else None for name in ("kept_low", "kept_high")]
-        summarised = bracket[0] != bracket[1]
+        tokens_again = self.again(label, "tokens")
+        low, high, having = (self.total(label, name) for name in ("kept_low", "kept_high", "having"))
+        summarised = low != high
         return Figures(
-            policy=label,
-            bound=label in self.run.info.bounds,
-            transcripts=self.transcripts,
-            priced=self.priced,
-            sessions=self.sessions,
-            calls=int(self.total(label, "calls")),
+            policy=label, bound=label in self.run.info.bounds, transcripts=self.transcripts, priced=self.priced,
+            sessions=self.sessions, calls=int(self.total(label, "calls")), at_rate=self.rate,
             usd=self.total(label, "usd") if self.priced else None,
             usd_share=self.share(label, "usd") if self.priced else None,
             usd_least=self.total(label, "usd_least") if self.priced else None,
             usd_again=self.again(label, "usd") if self.priced else None,
-            tokens_again=None if (tokens_again := self.again(label, "tokens")) is None else int(tokens_again),
-            at_rate=self.rate,
-            tokens=int(self.total(label, "tokens")),
-            tokens_share=tokens,
-            peak=peak,
-            peak_mean=round(self.total(label, "peak") / self.stands_for),
-            peak_share=None if self.unknown_peaks else self.share(label, "peak"),
-            kept=self.share(label, "kept"),
-            kept_low=bracket[0] if summarised else None,
-            kept_high=bracket[1] if summarised else None,
-            refused=int(self.total(label, "refused")),
-            failing=failing,
-        )
+            tokens=int(self.total(label, "tokens")), tokens_share=tokens,
+            tokens_again=None if tokens_again is None else int(tokens_again),
+            peak=peak, peak_mean=round(self.total(label, "peak") / self.stands_for),
+            peak_share=None if self.nothing is None else self.share(label, "peak"),
+            kept=self.share(label, "kept"), kept_low=low / having if summarised else None,
+            kept_high=high / having if summarised else None,
+            refused=int(self.total(label, "refused")), failing=failing,
+        )  # fmt: skip
 
     @cached_property
     def all(self) -> dict[str, Figures]:

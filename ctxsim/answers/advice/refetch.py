@@ -57,17 +57,12 @@ def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str])
     spent, base = found.total(take, amount), found.total(found.nothing, amount)
     saves = take != found.nothing and 0 < spent < base
     rates = [rate / 100 for rate in range(round(100 * SEEN[0]), round(100 * SEEN[1]) + 1)]
-    instead = chosen(rates[-1])
-    turned = None
+    instead, turned = chosen(rates[-1]), None
     if instead != take:
         turned = rates[bisect_left(rates, True, key=lambda rate: chosen(rate) != take)]
     even_at = even_rate(found, take, found.nothing, amount) if saves else None
     # What is still to be added at rate 1.
     rest = [(1 - found.rate) * (found.again(label, amount) or 0.0) for label in (take, found.nothing)]
     at = rest if even_at is None else [0.0, 0.0]
-    return Again(
-        even_at=even_at,
-        turns=(base + at[1]) / (spent + at[0]) if saves else None,
-        instead=found.all[instead] if turned is not None else None,
-        instead_at=turned,
-    )
+    turns = (base + at[1]) / (spent + at[0]) if saves else None
+    return Again(even_at, turns, None if turned is None else found.all[instead], turned)

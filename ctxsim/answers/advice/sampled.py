@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
+from ctxsim.answers.forecast.draws import Array
 from ctxsim.results.run_info import Sample
-
-Array = npt.NDArray[np.float64]
 
 
 def probabilities(sample: Sample, transcripts: Sequence[str]) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import product
+from math import prod
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Grid(msgspec.Struct, frozen=True):
     @property
     def full(self) -> bool:
         """Whether every value goes with every other."""
-        return len(self.labels) == len(list(product(*self.values)))
+        return len(self.labels) == prod(map(len, self.values))
 
 
 def family(label: str) -> str:

@@ -19,6 +19,8 @@ from ctxsim.policies.agents.given import Given
 
 ALIKE_NAMED = 3
 
+USED = "what later calls used"
+
 
 def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
     """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
@@ -30,8 +32,8 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
         then.append(_ground_as_set(advice))
     else:
         first, then = _take(advice, names), [_ends(advice), _ground(advice, names)]
-    lines = [first, _beside(advice, names), fetched_again(advice, names), *then]
-    return [line for line in (*lines, weak(advice.off_recorded), *advice.caveats) if line]
+    lines = [first, _beside(advice, names), fetched_again(advice, names), *then, weak(advice.off_recorded)]
+    return [line for line in (*lines, *advice.caveats) if line]
 
 
 def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
@@ -63,11 +65,12 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     one = len({one.agent for one in advice.recorders}) == 1
     as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
     if not given:
-        surely = "surely " if advice.ahead or advice.sampled else ""
-        tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
-        least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
-        none = "Change nothing: no other setting was tried."
-        return f"{f'{tried} {least}' if advice.tried else none} {size(take, advice.amount)} {as_set}, {_kept(take)}."
+        why = "no other setting was tried"
+        if advice.tried:
+            surely = "surely " if advice.ahead or advice.sampled else ""
+            why = f"none of the {len(advice.tried)} settings tried {surely}saves {percent(HARDLY)} % without losing "
+            why += f"more than {percent(MAY_LOSE[advice.goal])} %"
+        return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
     return (
         f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
@@ -95,9 +98,7 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
 
 
 def _kept(figures: Figures) -> str:
-    kept = (
-        f"keeps {kept_percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
-    )
+    kept = f"keeps {kept_percent(figures.kept.value)} % of {USED}" if figures.kept else "nothing was lost"
     return f"{kept}, {_refusals(figures)}"
 
 
@@ -114,15 +115,15 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
         return _open(advice, names)
     least = percent(1 - MAY_LOSE[advice.goal])
     if nothing:
-        kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
+        kept = "" if take.kept is None else f" that keeps {least} % of {USED}"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         surely = "surely " if advice.ahead or advice.sampled else ""
         return f"Change nothing: no policy{kept} {surely}saves {percent(HARDLY)} % {what} without more refusals."
     if take.kept is None:
         return f"No policy is sure enough to take. The best of those with the fewest refusals is {figures}"
     if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
-        used = f"{least} % of what later calls used"
-        return f"No policy to take: the best of those with the fewest refusals keeps less than {used}. It is {figures}"
+        best = f"the best of those with the fewest refusals keeps less than {least} % of {USED}"
+        return f"No policy to take: {best}. It is {figures}"
     return f"Take {figures}"
 
 
@@ -164,19 +165,13 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     if found is None or (not added and found.instead is None):
         return ""
     rate = advice.take.at_rate
-    end = (
-        f"fetching all lost results again adds {_amount(advice, added)}"
-        if not rate
-        else (f"{percent(rate)} % of lost results are fetched again")
-    )
-    parts = [f"{end[0].upper()}{end[1:]}."]
+    again = f"Fetching all lost results again adds {_amount(advice, added)}."
+    parts = [f"{percent(rate)} % of lost results are fetched again." if rate else again]
     if found.turns is not None:
-        even = found.even_at
-        less = (
-            "even then"
-            if even is None
-            else f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves"
-        )
+        less = "even then"
+        if found.even_at is not None:
+            less = f"as long as less than {percent(found.even_at)} % is fetched again; with nothing fetched again, "
+            less += "it saves"
         seen = f"published measurements: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
         parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
@@ -199,10 +194,8 @@ def _amount(advice: Advice, value: float) -> str:
 
 
 def _ends(advice: Advice) -> str:
-    parts = []
-    if (nothing := advice.nothing) is not None:
-        parts.append(f"Doing nothing: {size(nothing, advice.amount)}, {_refusals(nothing)}.")
-    take = advice.take
+    take, nothing = advice.take, advice.nothing
+    parts = [f"Doing nothing: {size(nothing, advice.amount)}, {_refusals(nothing)}."] if nothing else []
     if advice.amount == "usd" and take.usd_least is not None and take.usd and take.usd_least < take.usd:
         parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
     return " ".join(parts)
@@ -236,12 +229,11 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
 
 def _how_sure(advice: Advice, ahead: int) -> list[str]:
     """Return how often the answer wins, and what ranges are of, a sentence each."""
-    share = advice.wins.get(advice.take.policy, 0.0)
-    often = f"This stays the answer in {percent(share)} % of resamples of these sessions."
+    shares = ", ".join(f"{percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open))
+    often = f"This stays the answer in {shares} of resamples of these sessions."
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
-        shares = [f"{percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
-        often = f"They are the answer in {', '.join(shares)} of resamples of these sessions, in this order; "
+        often = f"They are the answer in {shares} of resamples of these sessions, in this order; "
         often += f"{more} more sessions may tell them apart."
     return [often, ranges_of(ahead)]
 
@@ -305,6 +297,10 @@ def ranged(advice: Advice, figures: Figures, size: str) -> str:
     return size if ends[0] == ends[1] else f"{ends[0][0]} to {ends[1][0]} {ends[1][2]}"
 
 
+def _change(share: float) -> str:
+    return f"{100 * (share - 1):+.0f} %"
+
+
 def percent(value: float) -> str:
     """Return a share as a whole number of per cent."""
     return f"{round(100 * value) + 0}"
@@ -322,17 +318,13 @@ def kept_percent(value: float) -> str:
     return f"{floor(1000 * value) / 10:.1f}" if lifted else percent(value)
 
 
-def _change(share: float) -> str:
-    return f"{100 * (share - 1):+.0f} %"
-
-
 def _keeps(figures: Figures) -> str:
     if figures.kept is None:
         return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
         bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, worst to best summaries)"
-    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of what later calls used"
+    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of {USED}"
 
 
 def _refusals(figures: Figures) -> str:

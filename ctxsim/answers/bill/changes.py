@@ -46,14 +46,12 @@ class Request(msgspec.Struct, gc=False):
 
     def anew(self, cached: bool) -> None:
         """Let nothing of it be read: it is written, or where no cache writes are paid, plain."""
+        tokens = self.input
         if cached:
-            self.long = self.long if self.write else 0
-            share = self.long / self.write if self.write else 0.0
-            self.write = self.input
-            self.long = round(self.write * share)
-            self.read = self.plain = 0
+            self.long = round(tokens * (self.long / self.write)) if self.write else 0
+            self.read, self.write, self.plain = 0, tokens, 0
         else:
-            self.plain, self.read = self.input, 0
+            self.read, self.plain = 0, tokens
 
 
 Requests = list[Request]
@@ -192,14 +190,14 @@ def other_model(
 def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: float) -> None:
     for one, request in zip(session.responses, requests, strict=False):
         if one.missed and one.cause == 1 and (one.pause_s or 0.0) <= lives_s:
-            moved = min(one.missed, request.write or request.plain)
             effect.times += 1
+            moved = min(one.missed, request.write or request.plain)
+            request.read += moved
             if request.write:
                 request.long -= round(request.long * moved / request.write)
                 request.write -= moved
             else:
                 request.plain -= moved
-            request.read += moved
 
 
 def no_long_pause(session: Session, requests: Requests, effect: Effect) -> Requests:

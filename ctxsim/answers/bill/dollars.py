@@ -8,30 +8,12 @@ from zlib import crc32
 
 import msgspec
 
-from ctxsim.answers.bill.facts import Response, Session
+from ctxsim.answers.bill.changes import Request
+from ctxsim.answers.bill.facts import Rates, Response, Session
 from ctxsim.answers.bill.index import Index
 
 ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
 """What the list of prices lacks. Read by its path: its package takes longer to import than an index to answer."""
-
-Rate = float | tuple[tuple[int, float], ...]
-
-
-class Rates(msgspec.Struct, frozen=True, array_like=True):
-    """USD per million tokens of one model at one time, as `simulator.provider.prices` has them, `hours` told apart."""
-
-    read: Rate
-    write: Rate
-    long: Rate
-    plain: Rate
-    output: Rate
-
-    def at(self, tokens: int) -> tuple[float, float, float, float, float]:
-        """USD per token of each class, for a request of so many tokens."""
-        read, write, long, plain, output = (
-            _step(rate, tokens) / 1e6 for rate in (self.read, self.write, self.long, self.plain, self.output)
-        )
-        return read, write, long, plain, output
 
 
 class Paid(msgspec.Struct, frozen=True, gc=False):
@@ -52,12 +34,6 @@ class Paid(msgspec.Struct, frozen=True, gc=False):
 NOTHING = Paid(0.0, 0.0, 0.0, 0.0, "")
 
 
-def _step(rate: Rate, tokens: int) -> float:
-    if isinstance(rate, float | int):
-        return rate
-    return next((price for start, price in reversed(rate) if tokens > start), rate[0][1])
-
-
 class PriceList:
     """Prices by model and day, looked up once and kept in an index: a list of another version is asked again."""
 
@@ -65,31 +41,22 @@ class PriceList:
         now = f"genai-prices {version('genai-prices')}, additions {crc32(ADDITIONS.read_bytes()):08x}"
         if index.priced_by != now:
             index.priced_by, index.rates = now, {}
-        self._index = index
-        self._known: dict[str, Rates | None] = {}
+        self._rates = index.rates
         self.changed = False
 
     def of(self, model: str, time_s: float | None) -> Rates | None:
         """Return what a model's tokens cost at a time; None where no price is known."""
         if not model:
             return None
+        day = f"{model}|{'' if time_s is None else int(time_s // 86400)}d"
         # Some prices differ by the hour: half an hour is the grain of all that are known.
-        key = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
-        if key not in self._known:
-            day = f"{model}|{'' if time_s is None else int(time_s // 86400)}d"
-            self._known[key] = self._stored(day, key, model, time_s)
-        return self._known[key]
-
-    def _stored(self, day: str, key: str, model: str, time_s: float | None) -> Rates | None:
-        rates = self._index.rates
-        for name in (day, key):
-            if name in rates:
-                found = rates[name]
-                return None if found is None else msgspec.convert(found, Rates)
-        made, by_hour = _listed(model, time_s)
-        rates[key if by_hour else day] = None if made is None else msgspec.structs.astuple(made)
-        self.changed = True
-        return made
+        hour = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
+        key = day if day in self._rates else hour
+        if key not in self._rates:
+            found, by_hour = _listed(model, time_s)
+            key = hour if by_hour else day
+            self._rates[key], self.changed = found, True
+        return self._rates[key]
 
 
 def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
@@ -109,8 +76,8 @@ def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
     return Rates(read, write, long, chosen.input, chosen.output), bool(prices.hours)
 
 
-def listed(one: Response, rates: Rates | None) -> Paid:
-    """Return what a response's recorded classes cost at some rates."""
+def listed(one: Request | Response, rates: Rates | None) -> Paid:
+    """Return what the classes of a response, or of a changed request, cost at some rates."""
     if rates is None:
         return NOTHING
     read, write, long, plain, output = rates.at(one.input)

@@ -7,21 +7,21 @@ Where less is logged than was sent, the rest is *unknown*.
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.bill import facts
-from ctxsim.answers.bill.facts import Facts, Large, Response, Session, server_of
+from ctxsim.answers.bill.facts import Large, Response, Session, server_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
-from ctxsim.simulator.references import References, prepare
+from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
 Array = npt.NDArray[np.float64]
@@ -42,12 +42,8 @@ SLACK_S = 30.0
 OF_KIND = {"assistant": facts.ASSISTANT, "reasoning": facts.THINKING, "tool_call": facts.ASKED}
 
 
-def facts_of(transcripts: Sequence[Transcript]) -> Facts:
-    """Return the facts of a file's transcripts, in order."""
-    return Facts(tuple(_session(one) for one in transcripts))
-
-
-def _session(transcript: Transcript) -> Session:
+def facts_of(transcript: Transcript) -> Session:
+    """Return the facts of a transcript."""
     names: dict[str, int] = {}
     responses: list[Response] = []
     large: list[Large] = []
@@ -75,31 +71,20 @@ def _tools(items: Sequence[Item]) -> Iterator[str]:
     return (item.tool for item in items if item.kind == "tool_call")
 
 
-class _Split(msgspec.Struct, frozen=True):
-    read: int
-    write: int
-    plain: int
-
-
-def _split(usage: Usage) -> _Split:
+def _plain_response(call: Call, usage: Usage) -> Response:
+    """A response with what its log states of it alone."""
     read = min(usage.cache_read_tokens or 0, usage.input_tokens)
     write = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
-    return _Split(read, write, usage.input_tokens - read - write)
-
-
-def _plain_response(call: Call, usage: Usage, split: _Split) -> Response:
+    long = min(usage.cache_write_long_tokens or 0, write)
     begun = usage.output_tokens is None
     output = usage.output_begun_tokens if begun else usage.output_tokens
-    long = min(usage.cache_write_long_tokens or 0, split.write)
-    return Response(
-        call.time_s, call.model, split.read, split.write, long, split.plain, output or 0, begun, usage.cost_usd
-    )
+    plain = usage.input_tokens - read - write
+    return Response(call.time_s, call.model, read, write, long, plain, output or 0, begun, usage.cost_usd)
 
 
 def _beside(usage: Usage, call: Call, part: int) -> Response:
-    split = _split(usage)
-    made = _plain_response(call, usage, split)
-    return msgspec.structs.replace(made, parts=(part, split.read, split.write, split.plain))
+    made = _plain_response(call, usage)
+    return msgspec.structs.replace(made, parts=(part, made.read, made.write, made.plain))
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -125,15 +110,18 @@ class _Filled:
         self.entries = sorted(
             [*self._head(), *(one for item in segment.items for one in self._item(item))], key=lambda one: one.place
         )
-        self.used = prepare(segment)
-        self.factor = 1.0
-        self.places = np.array([one.place for one in self.entries])
-        self.parts: Ints = np.array([one.part for one in self.entries], dtype=np.int64)
+        self.used = _used(segment)
+        self.chars_per_token = float(USUAL)
+        self._laid_out()
         self._fitted()
 
-    @property
-    def chars_per_token(self) -> float:
-        return USUAL / self.factor
+    def _laid_out(self) -> None:
+        """What the entries hold, as arrays."""
+        columns = ((one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries)
+        found = np.array(list(columns), dtype=float).reshape(-1, 5).T
+        self.places, parts, self.chars, self.tokens, reasoning = found
+        self.parts: Ints = parts.astype(np.int64)
+        self.reasoning = reasoning.astype(bool)
 
     def _part(self, name: str) -> int:
         return self.names.setdefault(name, len(self.names))
@@ -163,9 +151,7 @@ class _Filled:
 
     def _fitted(self) -> None:
         """Fit head, tokens per character and what joined unlogged, on the calls before anything was cleared."""
-        chars = np.array([one.chars for one in self.entries], dtype=float)
-        tokens = np.array([one.tokens for one in self.entries], dtype=float)
-        whole, last = [], 0
+        whole, last, factor = [], 0, 1.0
         for number, call, usage in self.calls:
             if call.model != self.model:
                 continue
@@ -173,22 +159,21 @@ class _Filled:
                 break
             last = usage.input_tokens
             sent = self._sent(call)
-            text, media = float(chars[sent].sum()), float(tokens[sent].sum())
+            text, media = float(self.chars[sent].sum()), float(self.tokens[sent].sum())
             whole.append(Request(number, round(text / USUAL), round(media), usage.input_tokens))
         known = tokens_per_counted(self.model)
         size = fit_size(whole, known.tokens if known else 1.0)
         if size:
-            self.factor = max(size.factor, 0.01)
+            factor = max(size.factor, 0.01)
             joined = [
                 _Entry(self.segment.calls[step.call].start - 0.5, self._part(facts.JOINED), 0, step.tokens)
                 for step in size.steps
             ]
             hidden = [_Entry(-3, self._part(facts.FITTED), 0, size.head)] if size.head else []
             self.entries = sorted([*hidden, *self.entries, *joined], key=lambda one: one.place)
-        chars = np.array([one.chars for one in self.entries], dtype=float)
-        self.sizes: Array = chars * self.factor / USUAL + np.array([one.tokens for one in self.entries], dtype=float)
-        self.places = np.array([one.place for one in self.entries])
-        self.parts = np.array([one.part for one in self.entries], dtype=np.int64)
+            self._laid_out()
+        self.chars_per_token = USUAL / factor
+        self.sizes: Array = self.chars * factor / USUAL + self.tokens
 
     def _sent(self, call: Call) -> npt.NDArray[np.bool_]:
         """Which entries a call's request holds, by the vendor's rule on reasoning."""
@@ -196,35 +181,39 @@ class _Filled:
         if self.reasons and self.resend != "all":
             turn = max((place for place in self.users if place < call.start), default=-1)
             before = turn if self.resend == "current_turn" else call.start
-            reasoning = np.array([one.reasoning for one in self.entries], dtype=bool)
-            sent &= ~(reasoning & (self.places < before))
+            sent &= ~(self.reasoning & (self.places < before))
         return np.asarray(sent)
 
     def responses(self, last: Response | None) -> Iterator[Response]:
         """Yield the responses of the segment; `last` is the one before it."""
-        needs, crossing = _used(self.segment, self.used)
+        needs, crossing = self._uses()
         before: Call | None = None
-        first = True
         for number, call, usage in self.calls:
-            split = _split(usage)
-            made = _plain_response(call, usage, split)
-            parts, head, fresh = self._request(call, before, usage.input_tokens, split)
+            made = _plain_response(call, usage)
+            parts, head, fresh = self._request(call, before, made)
             answer = self.segment.items[call.start : call.end]
-            turn = bool(before) and any(
-                item.kind == "user" for item in self.segment.items[before.end if before else 0 : call.start]
-            )
-            missed, cause, pause_s = _missed(made, last, self.later and first)
+            joined = self.segment.items[before.end : call.start] if before else ()
+            turn = any(item.kind == "user" for item in joined)
+            missed, cause, pause_s = _missed(made, last, self.later and before is None)
             last = msgspec.structs.replace(
                 made, parts=parts, head=head, fresh=fresh, chars=sum(len(text) for one in answer for text in one.texts),
-                pause_s=pause_s, missed=missed, cause=cause, turn=turn, compacted=self.compacted and first,
+                pause_s=pause_s, missed=missed, cause=cause, turn=turn, compacted=self.compacted and before is None,
                 needs=needs[number], crossing=crossing[number],
             )  # fmt: skip
             yield last
-            before, first = call, False
+            before = call
 
-    def _request(self, call: Call, before: Call | None, total: int, split: _Split) -> tuple[tuple[int, ...], int, int]:
+    def _uses(self) -> tuple[list[int], list[int]]:
+        """By call: how often it used older results; how often it and later ones used what was there before it."""
+        starts = [call.start for call in self.segment.calls]
+        numbers, places = np.array(self.used, dtype=np.int64).reshape(-1, 2).T
+        needs = np.bincount(numbers, minlength=len(starts))
+        steps = np.bincount(np.searchsorted(starts, places, side="right"), minlength=len(starts) + 1)
+        return needs.tolist(), np.cumsum(steps[:-1] - np.concatenate([[0], needs[:-1]])).tolist() if starts else []
+
+    def _request(self, call: Call, before: Call | None, made: Response) -> tuple[tuple[int, ...], int, int]:
         """The parts of a request by class, its head's tokens, and those that joined since the call before."""
-        sent = self._sent(call)
+        sent, total = self._sent(call), made.input
         sizes, parts, places = self.sizes[sent], self.parts[sent], self.places[sent]
         at_head = places < 0
         head = min(float(sizes[at_head].sum()), total)
@@ -239,29 +228,22 @@ class _Filled:
             sizes, parts = np.append(sizes, unknown), np.append(parts, self._part(facts.UNKNOWN))
         upto = np.concatenate([[0.0], np.cumsum(sizes)])
         upto[-1] = total
-        classes = []
-        for begin, end in ((0, split.read), (split.read, split.read + split.write), (split.read + split.write, total)):
+        classes: list[Ints] = []
+        for begin, end in pairwise((0, made.read, made.read + made.write, total)):
             inside = np.diff(np.clip(upto, begin, end))
             whole = np.round(np.cumsum(np.bincount(parts, inside, len(self.names))))
             classes.append(np.diff(whole, prepend=0.0).astype(int))
-        found = [
-            (part, *(int(one[part]) for one in classes))
-            for part in np.unique(parts)
-            if any(one[part] for one in classes)
-        ]
-        return tuple(int(value) for group in found for value in group), round(head), round(fresh)
+        by_part = np.column_stack([np.arange(len(self.names)), *classes])
+        found = by_part[by_part[:, 1:].any(axis=1)]
+        return tuple(found.ravel().tolist()), round(head), round(fresh)
 
     def large(self, offset: int) -> Iterator[Large]:
         """Yield the large results: `offset` responses come before the segment."""
         if not self.calls:
             return
         starts = [call.start for _, call, _ in self.calls]
-        uses = Frequencies(
-            need.sources[-1]
-            for number, _, _ in self.calls
-            for need in self.used.needs(number + 1)
-            if need.detector == "strict" and need.age
-        )
+        numbers = {number for number, _, _ in self.calls}
+        uses = Frequencies(place for number, place in self.used if number in numbers)
         for place, entries in groupby(zip(self.entries, self.sizes, strict=True), key=lambda one: one[0].place):
             found = [(entry, float(size)) for entry, size in entries]
             tokens = sum(size for entry, size in found if entry.chars)
@@ -271,20 +253,17 @@ class _Filled:
                 yield Large(offset + first, offset + len(starts), round(tokens), found[0][0].part, uses[item.place])
 
 
-def _used(segment: Transcript, found: References) -> tuple[list[int], list[int]]:
-    """By call: how often it used results that are a call old or older; how often it and later ones used what was there
-    before it. Strict references alone (docs/references.md).
+def _used(segment: Transcript) -> list[tuple[int, int]]:
+    """By which call, from 0, the result at which place was used, a call old or older: strict references alone
+    (docs/references.md).
     """
-    starts = [call.start for call in segment.calls]
-    needs, steps = [0] * len(starts), [0] * (len(starts) + 1)
-    for number in range(len(starts)):
-        for need in found.needs(number + 1):
-            if need.detector != "strict" or not need.age:
-                continue
-            needs[number] += 1
-            steps[int(np.searchsorted(starts, need.sources[-1], side="right"))] += 1
-            steps[number + 1] -= 1
-    return needs, np.cumsum(steps)[:-1].tolist() if starts else []
+    found = prepare(segment)
+    return [
+        (number, need.sources[-1])
+        for number in range(len(segment.calls))
+        for need in found.needs(number + 1)
+        if need.detector == "strict" and need.age
+    ]
 
 
 def _missed(this: Response, last: Response | None, compacted: bool) -> tuple[int, int, float | None]:

@@ -64,6 +64,33 @@ class Large(msgspec.Struct, frozen=True, array_like=True, gc=False):
     needs: int
 
 
+Rate = float | tuple[tuple[int, float], ...]
+"""USD per million tokens; or steps: from so many input tokens on, a price."""
+
+
+class Rates(msgspec.Struct, frozen=True, array_like=True):
+    """The rates of one model at one time, those of `simulator.provider.prices` with its hours told apart."""
+
+    read: Rate
+    write: Rate
+    long: Rate
+    plain: Rate
+    output: Rate
+
+    def at(self, tokens: int) -> tuple[float, float, float, float, float]:
+        """USD per token of each class, for a request of so many tokens."""
+        read, write, long, plain, output = (
+            _step(rate, tokens) / 1e6 for rate in (self.read, self.write, self.long, self.plain, self.output)
+        )
+        return read, write, long, plain, output
+
+
+def _step(rate: Rate, tokens: int) -> float:
+    if isinstance(rate, float | int):
+        return rate
+    return next((price for start, price in reversed(rate) if tokens > start), rate[0][1])
+
+
 class Session(msgspec.Struct, frozen=True, array_like=True):
     """A recorded conversation: whose, its responses in order, those outside it, and the names of its parts.
 
@@ -91,12 +118,6 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
     def root(self) -> str:
         """The session that it belongs to: a sub-agent's is its parent's."""
         return self.parent or self.name
-
-
-class Facts(msgspec.Struct, frozen=True, array_like=True):
-    """Of one file: its sessions."""
-
-    sessions: tuple[Session, ...] = ()
 
 
 def server_of(tool: str) -> str:

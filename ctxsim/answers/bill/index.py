@@ -1,31 +1,28 @@
 """Facts of files that were seen before, in the user's cache folder: numbers and names, never a text of a recording.
 
-A file is known by its path, size and time; one of another path or time by the hash of its content. What an index of
-another version holds is forgotten.
+A file is known by its path, size and time. What an index of another version holds is forgotten.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from ctxsim.answers.bill.facts import Facts, Session
+from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 2
+VERSION = 3
 """Of the facts and of how they are told from a recording: whoever changes either counts it up."""
 
-Extract = Callable[[Source], Facts]
+Extract = Callable[[Source], tuple[Session, ...]]
 
 
 class Known(msgspec.Struct, array_like=True):
     """A file as it was when its facts were told."""
 
     state: tuple[tuple[int, int], ...]
-    digest: str
-    facts: Facts
+    sessions: tuple[Session, ...]
 
 
 class Index(msgspec.Struct, array_like=True):
@@ -34,7 +31,7 @@ class Index(msgspec.Struct, array_like=True):
     version: int = VERSION
     files: dict[str, Known] = {}
     priced_by: str = ""
-    rates: dict[str, tuple[object, ...] | None] = {}
+    rates: dict[str, Rates | None] = {}
 
 
 def place() -> Path:
@@ -78,19 +75,16 @@ class Indexed:
     def __init__(self, index: Index, extract: Extract) -> None:
         self.index, self._extract = index, extract
         self.changed = False
-        self._by_digest = {one.digest: (key, one) for key, one in index.files.items() if one.digest}
 
-    def of(self, source: Source) -> Facts:
-        """Return the facts of a source. Raises InputError for what can't be read."""
+    def of(self, source: Source) -> tuple[Session, ...]:
+        """Return the sessions of a source. Raises InputError for what can't be read."""
         key, state = _key(source), _state(source)
-        known = self.index.files.get(key) if state else None
-        if known and known.state == state:
-            return known.facts
-        digest = _digest(source) if state else ""
-        moved = self._by_digest.get(digest) if digest else None
-        found = _moved(moved[1].facts, moved[0], key) if moved else self._extract(source)
+        known = self.index.files.get(key)
+        if known and state and known.state == state:
+            return known.sessions
+        found = self._extract(source)
         if state:
-            self.index.files[key] = Known(state, digest, found)
+            self.index.files[key] = Known(state, found)
             self.changed = True
         return found
 
@@ -116,24 +110,3 @@ def _sizes(files: Iterable[Path]) -> Iterator[tuple[int, int]]:
         except OSError:
             continue
         yield found.st_size, found.st_mtime_ns
-
-
-def _digest(source: Source) -> str:
-    """The hash of a file's content; '' for a folder, a member, or what can't be read."""
-    if source.path is None or source.member is not None or not source.path.is_file():
-        return ""
-    try:
-        with source.path.open("rb") as stream:
-            return hashlib.file_digest(stream, "blake2b").hexdigest()
-    except OSError:
-        return ""
-
-
-def _moved(facts: Facts, before: str, now: str) -> Facts:
-    """The same under another path: sessions are called by it."""
-    old, new = before.split("!", 1)[0], now.split("!", 1)[0]
-
-    def renamed(one: Session) -> Session:
-        return msgspec.structs.replace(one, name=one.name.replace(old, new), parent=one.parent.replace(old, new))
-
-    return Facts(tuple(map(renamed, facts.sessions)))

@@ -1,6 +1,7 @@
 """Which changes there are for some sessions: those that their agents have a key or a command for."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
@@ -87,24 +88,23 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
     newest = max((one.version for one in own), key=_number, default="")
     known = values_for(agent, newest)
     summary = _summary(own)
+    per_token = median(one.chars_per_token for one in own)
     if agent == "codex":
-        key = "model_auto_compact_token_limit"
-        limits = [(size, size) for size in LIMITS]
+        key, room = "model_auto_compact_token_limit", 0
+        cuts = [("", "tool_output_token_limit", CUTS, 1.0)]
     else:
-        key = "autoCompactWindow"
-        limits = [(size, size - int(known.get("reserve", 0)) - int(known.get("buffer", 0))) for size in WINDOWS]
+        key, room = "autoCompactWindow", int(known.get("reserve", 0)) + int(known.get("buffer", 0))
+        cuts = [("Bash", "bashOutputMaxChars", CHARS, per_token),
+                ("Read", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", CUTS, 1.0)]  # fmt: skip
     yield [
-        _setting(Given(agent, key, size), 5, partial(changes.compacted_at, limit, summary), format)
-        for size, limit in limits
+        _setting(Given(agent, key, size), 5, partial(changes.compacted_at, size - room, summary), format)
+        for size in (LIMITS if agent == "codex" else WINDOWS)
     ]
-    if agent == "codex":
-        cuts = [("", "tool_output_token_limit", size, size) for size in CUTS]
-    else:
-        per_token = median(one.chars_per_token for one in own)
-        cuts = [("Read", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, size) for size in CUTS]
-        bash = [("Bash", "bashOutputMaxChars", size, round(size / per_token)) for size in CHARS]
-        yield [_cut(agent, format, *one) for one in bash]
-    yield [_cut(agent, format, *one) for one in cuts]
+    for tool, limit, values, unit in cuts:
+        yield [
+            _setting(Given(agent, limit, size), 3, partial(changes.results_cut, round(size / unit), tool), format)
+            for size in values
+        ]
     if agent == "claude-code":
         yield [
             Offer("one-hour cache", 7, changes.hour_long_cache, _written(Given(agent, "ENABLE_PROMPT_CACHING_1H", 1)),
@@ -113,10 +113,6 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
                   _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), format,
                   told="{times:,} pauses lose the cache"),
         ]  # fmt: skip
-
-
-def _cut(agent: str, format: str, tool: str, key: str, size: int, tokens: int) -> Offer:
-    return _setting(Given(agent, key, size), 3, partial(changes.results_cut, tokens, tool), format)
 
 
 def _setting(given: Given, order: int, change: Change, format: str) -> Offer:
@@ -172,9 +168,9 @@ def _window(model: str) -> int | None:
 
 
 def _dearest(bill: Bill) -> str:
-    usd: dict[str, float] = {}
+    usd: defaultdict[str, float] = defaultdict(float)
     for line in bill.lines:
-        usd[line.response.model] = usd.get(line.response.model, 0.0) + line.paid.usd
+        usd[line.response.model] += line.paid.usd
     return max(usd, key=lambda model: usd[model], default="")
 
 

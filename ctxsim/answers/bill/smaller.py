@@ -7,20 +7,19 @@ drawn again with their sub-agents, as often as there are.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
-from ctxsim.answers.bill.dollars import PriceList
+from ctxsim.answers.bill.changes import Effect, Requests, as_recorded
+from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
+from ctxsim.answers.forecast.draws import Array
 from ctxsim.policies.agents.given import Given
-
-Array = npt.NDArray[np.float64]
 
 LEAST = 0.02
 """Of a bill: nothing that saves less is worth a line."""
@@ -108,40 +107,25 @@ class _Paid:
         self.sessions = [
             (one, [id(response) in within for response in one.responses]) for one in bill.sessions if one.responses
         ]
-        roots = [one.root for one, _ in self.sessions]
-        numbers = {root: n for n, root in enumerate(dict.fromkeys(roots))}
-        self.root = np.array([numbers[root] for root in roots], dtype=int)
+        numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one, _ in self.sessions))}
+        self.root = np.array([numbers[one.root] for one, _ in self.sessions], dtype=int)
         self.usd = sum(line.paid.usd for line in bill.lines)
-        self.recorded = self._recorded(bill)
+        recorded: defaultdict[str, float] = defaultdict(float)
+        for line in bill.lines:
+            recorded[line.session.name] += line.paid.usd
+        self.recorded = np.array([recorded[one.name] for one, _ in self.sessions])
         self.before = np.array([self._cost(one, as_recorded(one), within) for one, within in self.sessions])
         span = bill.span_s()
         days = (span[1] - span[0]) / DAY_S if span else 0.0
         self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
 
-    def _recorded(self, bill: Bill) -> Array:
-        by: dict[str, float] = {}
-        for line in bill.lines:
-            by[line.session.name] = by.get(line.session.name, 0.0) + line.paid.usd
-        return np.array([by.get(one.name, 0.0) for one, _ in self.sessions])
-
     def _cost(self, session: Session, requests: Requests, within: Sequence[bool]) -> float:
-        usd = 0.0
+        usd, last = 0.0, len(within) - 1
         for n, request in enumerate(requests):
-            if n < len(within) and not within[n]:
-                continue
-            time_s = session.responses[min(n, len(within) - 1)].time_s
-            usd += self._one(request, time_s)
+            if n > last or within[n]:
+                rates = self.prices.of(request.model, session.responses[min(n, last)].time_s)
+                usd += listed(request, rates).usd
         return usd
-
-    def _one(self, request: Request, time_s: float | None) -> float:
-        rates = self.prices.of(request.model, time_s)
-        if rates is None:
-            return 0.0
-        read, write, long, plain, output = rates.at(request.input)
-        return (
-            request.read * read + (request.write - request.long) * write + request.long * long + request.plain * plain
-            + request.output * output
-        )  # fmt: skip
 
     def saving(self, chosen: Sequence[Offer]) -> Saving:
         """Return what some changes save together, in their order."""
@@ -156,15 +140,13 @@ class _Paid:
         # Where a log states dollars, the change is as large a share of them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale
-        by_root = np.bincount(self.root, saved).astype(float) if len(saved) else np.zeros(1)
-        low, high = _interval(by_root)
-        usd = float(saved.sum())
-        kept = 1 - effect.lost / effect.chances if chosen[0].keeps and effect.chances else None
+        low, high = _interval(np.bincount(self.root, saved, 1).astype(float))
+        usd, first = float(saved.sum()), chosen[0]
+        kept = max(0.0, 1 - effect.lost / effect.chances) if first.keeps and effect.chances else None
+        name, share = " + ".join(offer.name for offer in chosen), usd / self.usd if self.usd else 0.0
         return Saving(
-            " + ".join(offer.name for offer in chosen), usd, low, high, usd / self.usd if self.usd else 0.0,
-            self.months, chosen[0].loses(effect), chosen[0].how, None if kept is None else max(0.0, kept), effect.times,
-            chosen[0].given,
-        )  # fmt: skip
+            name, usd, low, high, share, self.months, first.loses(effect), first.how, kept, effect.times, first.given
+        )
 
 
 def _interval(values: Array) -> tuple[float, float]:

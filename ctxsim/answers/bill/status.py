@@ -45,6 +45,9 @@ MOST_SESSIONS = 20
 BESIDE_BYTES = 2_000_000
 """Of the project's other sessions, so much is read in one go; the next line goes on from there."""
 
+INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""What a request's tokens are told in."""
+
 SHARES = (0.05, 0.5, 0.95)
 """Of an interval, and its middle. `python -m evidence.sessions` says how many spans ended within it."""
 
@@ -92,8 +95,7 @@ def _number(value: Any) -> float:
 def _used(window: State) -> float:
     """Tokens in the window: of the last request, with its answer."""
     usage = _of(window, "current_usage")
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    return sum(_number(usage.get(name)) for name in names)
+    return sum(_number(usage.get(name)) for name in (*INPUT, "output_tokens"))
 
 
 def _proactive(said: State) -> bool:
@@ -122,9 +124,8 @@ def _limit(size: float, files: list[Path], environment: State, proactive: bool =
         window = min(max(said, SMALLEST), LARGEST)
     if not proactive and not window:
         return 0.0
-    room = min(size, window or size) - min(
-        RESERVE, _count(variables.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "")) or RESERVE
-    )
+    output = _count(variables.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "")) or RESERVE
+    room = min(size, window or size) - min(RESERVE, output)
     share = _count(variables.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", ""))
     return min(room - BUFFER, room * share / 100 if 1 <= share <= 100 else room)
 
@@ -175,10 +176,11 @@ def _calls(growths: list[int], left: float) -> Iterator[int]:
 
 def _read(log: Path, known: State, most: int | None) -> State:
     """What a log holds: the part that is known, and `most` bytes of whole lines behind it, None for all."""
-    found = {"at": 0, "tokens": 0, "id": "", "growths": [], **known}
+    new: State = {"at": 0, "tokens": 0, "id": "", "growths": []}
+    found = new | known
     with log.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size < found["at"]:
-            found = {"at": 0, "tokens": 0, "id": "", "growths": []}
+            found = new
         stream.seek(found["at"])
         data = stream.read(-1 if most is None else most)
     # A line that is still being written is read the next time.
@@ -196,12 +198,11 @@ def _hear(found: State, text: bytes) -> None:
         said = json.loads(text)
     except ValueError:
         return
-    message = _of(said, "message") if isinstance(said, dict) and said.get("type") == "assistant" else {}
-    if said.get("isSidechain") if isinstance(said, dict) else True:
+    if not isinstance(said, dict) or said.get("type") != "assistant" or said.get("isSidechain"):
         return
+    message = _of(said, "message")
     usage, name = _of(message, "usage"), message.get("id")
-    tokens = round(sum(_number(usage.get(key)) for key in ("input_tokens", "cache_creation_input_tokens",
-                                                            "cache_read_input_tokens")))  # fmt: skip
+    tokens = round(sum(_number(usage.get(key)) for key in INPUT))
     if not tokens or (name and name == found["id"]):
         return
     if found["tokens"] and tokens >= found["tokens"]:
@@ -212,32 +213,23 @@ def _hear(found: State, text: bytes) -> None:
 def _beside(log: Path, known: dict[str, State]) -> None:
     """Go on reading the project's other sessions, the newest first, a little at a time."""
     room = BESIDE_BYTES
-    others = sorted(
-        ((one.stat().st_mtime, one.stat().st_size, one.path) for one in os.scandir(log.parent)
-         if one.name.endswith(".jsonl") and one.name != log.name), reverse=True,
-    )  # fmt: skip
-    names = {log.name, *(os.path.basename(path) for _, _, path in others[:MOST_SESSIONS])}  # noqa: PTH119
-    for name in set(known) - names:
+    logs = (one for one in os.scandir(log.parent) if one.name.endswith(".jsonl") and one.name != log.name)
+    others = sorted(((one.stat().st_mtime, one.stat().st_size, one.name) for one in logs), reverse=True)[:MOST_SESSIONS]
+    for name in set(known) - {log.name, *(name for _, _, name in others)}:
         del known[name]
-    for _, size, path in others[:MOST_SESSIONS]:
-        name = os.path.basename(path)  # noqa: PTH119
-        if room <= 0:
-            return
-        if size > known.get(name, {}).get("at", 0):
-            before = known.get(name, {}).get("at", 0)
-            known[name] = _read(Path(path), known.get(name, {}), room)
+    for _, size, name in others:
+        before = known.get(name, {}).get("at", 0)
+        if room > 0 and size > before:
+            known[name] = _read(log.with_name(name), known.get(name, {}), room)
             room -= known[name]["at"] - before
 
 
 def _place(cache: Path, log: Path) -> Path:
-    # Names of folders are the user's: their hash will do.
-    return cache / "ctxsim" / "status" / f"{_hash(str(log.parent))}.json"
-
-
-def _hash(text: str) -> str:
     from zlib import crc32
 
-    return f"{crc32(text.encode('utf-8', 'surrogateescape')):08x}{len(text)}"
+    # Names of folders are the user's: their hash will do.
+    folder = str(log.parent)
+    return cache / "ctxsim" / "status" / f"{crc32(os.fsencode(folder)):08x}{len(folder)}.json"
 
 
 def _remembered(cache: Path, log: Path | None) -> dict[str, State]:

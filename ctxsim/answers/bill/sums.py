@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from ctxsim.answers.bill import facts
-from ctxsim.answers.bill.dollars import Paid, PriceList, Rates, paid
-from ctxsim.answers.bill.facts import CAUSES, Response, Session
+from ctxsim.answers.bill.dollars import Paid, PriceList, paid
+from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
+from ctxsim.answers.forecast.once import Once
 from ctxsim.answers.forecast.sessions import Sessions, enough
 
 By = Literal["day", "week", "project", "session", "model", "agent", "part"]
@@ -130,7 +131,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     found = _of_roots(sessions)
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY_S if times and days is not None else None
-    seen: set[tuple[object, ...]] = set()
+    once = Once()
     lines: list[Line] = []
     earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
@@ -141,12 +142,9 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
         for response, cost in paid(session, prices):
             early = since is not None and response.time_s is not None and response.time_s < since
             late += early
-            if response.time_s is not None:
-                mark = msgspec.structs.astuple(response)[:9]
-                if mark in seen:
-                    repeated += not early
-                    continue
-                seen.add(mark)
+            if response.time_s is not None and once.again(*msgspec.structs.astuple(response)[:9]):
+                repeated += not early
+                continue
             line = Line(session, response, cost, prices.of(response.model, response.time_s))
             (earlier if early else lines).append(line)
         if len(lines) > before or (silent and repeated == again):
@@ -246,28 +244,20 @@ def sessions_of(bill: Bill) -> Sessions:
 
     Those before its days count too. Where fewer than half of the sessions have prices there are no dollars.
     """
-    usd: dict[str, float] = {}
-    tokens: dict[str, float] = {}
-    calls: dict[str, float] = {}
-    began: dict[str, float | None] = {}
-    first: dict[str, tuple[str, str, str]] = {}
-    unpriced: set[str] = set()
+    lines: dict[str, list[Line]] = {}
     for line in (*bill.earlier, *bill.lines):
-        root, one = line.session.root, line.response
-        usd[root] = usd.get(root, 0.0) + line.paid.usd
-        tokens[root] = tokens.get(root, 0.0) + one.read + one.write + one.plain
-        calls[root] = calls.get(root, 0.0) + 1
-        if line.paid.how not in ("recorded", "listed"):
-            unpriced.add(root)
-        before = began.get(root)
-        began[root] = one.time_s if before is None else min(before, one.time_s if one.time_s is not None else before)
-        first.setdefault(root, (project_of(line), one.model, line.session.version))
+        lines.setdefault(line.session.root, []).append(line)
+    times = {
+        root: [one.response.time_s for one in own if one.response.time_s is not None] for root, own in lines.items()
+    }
+    began = {root: min(known, default=None) for root, known in times.items()}
     order = sorted(began, key=lambda root: began[root] or 0.0)
-    projects, models, versions = (tuple(first[root][n] for root in order) for n in range(3))
-    priced = len(order) - len(unpriced)
-    amounts = {"usd": usd} if enough(priced, len(order)) else {}
-    amounts |= {"tokens": tokens, "calls": calls}
-    return Sessions(
-        tuple(order), tuple(began[root] for root in order), projects, models, versions,
-        {name: np.array([values[root] for root in order]) for name, values in amounts.items()}, priced,
-    )  # fmt: skip
+    each = [lines[root] for root in order]
+    priced = sum(all(line.paid.how for line in own) for own in each)
+    amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if enough(priced, len(order)) else {}
+    amounts["tokens"] = [float(sum(line.response.input for line in own)) for own in each]
+    amounts["calls"] = [float(len(own)) for own in each]
+    first = [(project_of(own[0]), own[0].response.model, own[0].session.version) for own in each]
+    projects, models, versions = zip(*first, strict=True) if first else ((), (), ())
+    arrays = {name: np.array(values) for name, values in amounts.items()}
+    return Sessions(tuple(order), tuple(map(began.__getitem__, order)), projects, models, versions, arrays, priced)

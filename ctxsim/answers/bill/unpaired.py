@@ -129,32 +129,24 @@ def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> D
     plain = np.array([case.figures[figure] for case in (*before, *after)])
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)
-    strata = _strata(before, after)
+    # Where sets share no stratum, all are one.
+    shared = sorted({case.stratum for case in before} & {case.stratum for case in after})
+    strata = np.array([shared.index(case.stratum) if case.stratum in shared else -1 for case in (*before, *after)])
     rng = np.random.default_rng(SEED)
     ranks = _ranks(values, strata)
     dealt = _dealt(ranks, side, strata, rng)
     seen = abs(float(ranks[side].sum()))
     chance = (1 + int((np.abs(dealt) >= seen - 1e-9).sum())) / (DRAWS + 1)
-    effect = _effect(values, side, strata)
+    places = np.flatnonzero(~side), np.flatnonzero(side)
     drawn = []
     for _ in range(RESAMPLES):
-        chosen = np.concatenate([rng.choice(np.flatnonzero(side == which), int((side == which).sum()))
-                                 for which in (False, True)])  # fmt: skip
+        chosen = np.concatenate([rng.choice(own, len(own)) for own in places])
         drawn.append(_effect(values[chosen], side[chosen], strata[chosen]))
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    medians = [float(np.median(plain[side == which])) for which in (False, True)]
-    told = [100 * math.expm1(value) if ratio else float(value) for value in (effect, low, high)]
-    return Difference(
-        figure, medians[0], medians[1], told[0], told[1], told[2], chance, ratio, (len(before), len(after)),
-        _power(values, side, strata, rng) if ratio else None,
-    )  # fmt: skip
-
-
-def _strata(before: Sequence[Case], after: Sequence[Case]) -> Ints:
-    """The number of each case's stratum; where sets share none, all are one stratum."""
-    shared = {case.stratum for case in before} & {case.stratum for case in after}
-    numbers = {name: n for n, name in enumerate(sorted(shared), 1)}
-    return np.array([numbers.get(case.stratum, 0) for case in (*before, *after)])
+    ends = (_effect(values, side, strata), *np.percentile(drawn, [2.5, 97.5]))
+    effect, low, high = (100 * math.expm1(value) if ratio else float(value) for value in ends)
+    first, second = (float(np.median(plain[own])) for own in places)
+    power = _power(values, side, strata, rng) if ratio else None
+    return Difference(figure, first, second, effect, low, high, chance, ratio, (len(before), len(after)), power)
 
 
 def _ranks(values: Array, strata: Ints) -> Array:
@@ -194,18 +186,16 @@ def _effect(values: Array, side: Sides, strata: Ints) -> float:
 
 def _power(values: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> float:
     """How often a change of SHARE would be found in sets like these: dealt anew, the second one moved by it."""
+    _, stratum = np.unique(strata, return_inverse=True)
+    sizes, second = np.bincount(stratum), np.bincount(stratum, side)
     found = 0
     for _ in range(TRIES):
         order = np.lexsort((rng.random(len(side)), strata))
         moved = np.empty_like(side)
         moved[np.argsort(strata, kind="stable")] = side[order]
         ranks = _ranks(values + math.log1p(SHARE) * moved, strata)
-        # Its variance where all orders are as likely (Lehmann 1975).
-        variance = 0.0
-        for one in np.unique(strata):
-            at = strata == one
-            size, second = int(at.sum()), int(moved[at].sum())
-            if size > 1:
-                variance += second * (size - second) / (size * (size - 1)) * float((ranks[at] ** 2).sum())
+        # Its variance where all orders are as likely (Lehmann 1975); a session alone has rank 0.
+        squares = np.bincount(stratum, ranks**2) / np.maximum(1, sizes - 1)
+        variance = float((second * (sizes - second) / sizes * squares).sum())
         found += abs(float(ranks[moved].sum())) > NormalDist().inv_cdf(1 - CHANCE / 2) * variance**0.5 > 0
     return found / TRIES

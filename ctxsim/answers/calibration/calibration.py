@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, votes
 from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
@@ -23,13 +22,14 @@ from ctxsim.recorded.chars_fit import (
     slope_interval,
     unseen_errors,
 )
-from ctxsim.recorded.least_squares import non_negative
+from ctxsim.recorded.least_squares import Array, non_negative
 from ctxsim.recorded.sample import Prompt, Sample, Text
 from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
 
-Array = npt.NDArray[np.float64]
+AS_RECORDED = "requests as recorded, with the head fitted to each series of calls"
+"""What a calibration against usage holds for."""
 
 
 def class_weights(texts: Sequence[Text]) -> Array:
@@ -103,13 +103,11 @@ def _parted(sample: Sample, fold: int) -> tuple[Sample, Sample]:
     unit = sample.projects if by_project(sample) else range(sample.transcripts)
 
     def part(held: bool) -> Sample:
-        return Sample(
-            [one for one in sample.texts if (unit[one.transcript] % FOLDS == fold) is held],
-            [one for one in sample.prompts if (unit[one.transcript] % FOLDS == fold) is held],
-            [one for one in sample.series if (unit[one.transcript] % FOLDS == fold) is held],
-            sample.transcripts,
-            sample.projects,
-        )
+        parts = {
+            name: [one for one in getattr(sample, name) if (unit[one.transcript] % FOLDS == fold) is held]
+            for name in ("texts", "prompts", "series")
+        }
+        return msgspec.structs.replace(sample, **parts)
 
     return part(False), part(True)
 
@@ -137,11 +135,9 @@ def _errors(held: Sample, fits: tuple[float, float, Array], against_usage: bool)
                 for one in held.series]  # fmt: skip
         return tuple([float(abs(error)) for series in told for error in series[n]] for n in range(3))
     found = [one for one in held.prompts if one.tokens > 0]
-    return (
-        [abs(one.chars * quarter / one.tokens - 1) for one in found],
-        [abs(one.chars * per_char / one.tokens - 1) for one in found],
-        [abs(float(weights @ np.array(one.features)) / one.tokens - 1) for one in found],
-    )
+    chars, tokens = (np.array([getattr(one, name) for one in found], dtype=float) for name in ("chars", "tokens"))
+    by_class = [float(weights @ np.array(one.features)) for one in found]
+    return tuple(np.abs(one / tokens - 1).tolist() for one in (chars * quarter, chars * per_char, np.array(by_class)))
 
 
 def _divisor(sample: Sample, risk: float | None, against_usage: bool) -> float:
@@ -168,33 +164,21 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
     overall = recorded_ratio(whole) if against_usage else counted
     held = cross_validate(sample, risk, against_usage)
     divisor = _divisor(sample, risk, against_usage) if risk is not None else overall.chars_per_token
-    _, weights = _fitted(sample, against_usage)
-    if not against_usage:
-        weights = class_weights(sample.texts)
+    weights = _fitted(sample, True)[1] if against_usage else class_weights(sample.texts)
     return Calibration(
-        version=VERSION,
-        tokenizer="recorded usage" if against_usage else tokenizer,
-        overall=overall,
-        divisor=divisor,
-        risk=risk,
-        by=by,
+        version=VERSION, tokenizer="recorded usage" if against_usage else tokenizer,
+        overall=overall, divisor=divisor, risk=risk, by=by,
         groups=_groups(sample, by, overall.chars_per_token / counted.chars_per_token, against_usage),
         class_weights={name: round(float(weight), 5) for name, weight in zip(FEATURES, weights, strict=True)},
         errors=_told(held, against_usage),
         provenance={
-            "transcripts": sample.transcripts,
-            "texts": len(sample.texts),
-            "requests": len(sample.prompts),
-            "recorded requests": sum(len(series.chars) for series in whole),
-            "resamples": RESAMPLES,
-            "folds": FOLDS,
+            "transcripts": sample.transcripts, "texts": len(sample.texts), "requests": len(sample.prompts),
+            "recorded requests": sum(len(series.chars) for series in whole), "resamples": RESAMPLES, "folds": FOLDS,
             "projects": len(set(sample.projects)) if by_project(sample) else 0,
         },
         heads=heads(whole, 1 / overall.chars_per_token, left_out) if against_usage else None,
-        holds_for="requests as recorded, with the head fitted to each series of calls"
-        if against_usage
-        else f"texts as {tokenizer} counts them",
-    )
+        holds_for=AS_RECORDED if against_usage else f"texts as {tokenizer} counts them",
+    )  # fmt: skip
 
 
 def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
@@ -202,30 +186,19 @@ def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
     chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
     interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs])
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
-    return Ratio(
-        chars_per_token=round(chars / tokens, 4) if tokens else math.inf,
-        low=low,
-        high=high,
-        texts=len(pairs),
-        transcripts=len({p[0] for p in pairs}),
-        chars=int(chars),
-        tokens=round(tokens),
-    )
+    ratio = round(chars / tokens, 4) if tokens else math.inf
+    return Ratio(ratio, low, high, len(pairs), len({p[0] for p in pairs}), int(chars), round(tokens))
 
 
 def recorded_ratio(found: Sequence[Series]) -> Ratio:
     """Return characters per recorded token, the heads taken off, with an interval over transcripts."""
     per_char, interval = slope(found), slope_interval(found)
     beyond = recorded_prompts(found, per_char)
+    high, low = (round(chars_per_token(end), 4) for end in interval) if interval else (None, None)
     return Ratio(
-        chars_per_token=round(chars_per_token(per_char), 4),
-        low=round(chars_per_token(interval[1]), 4) if interval else None,
-        high=round(chars_per_token(interval[0]), 4) if interval else None,
-        texts=len(beyond),
-        transcripts=len({series.transcript for series in found}),
-        chars=sum(one.chars for one in beyond),
-        tokens=round(sum(one.tokens for one in beyond)),
-    )
+        round(chars_per_token(per_char), 4), low, high, len(beyond), len({series.transcript for series in found}),
+        chars=sum(one.chars for one in beyond), tokens=round(sum(one.tokens for one in beyond)),
+    )  # fmt: skip
 
 
 def heads(found: Sequence[Series], per_char: float, left_out: int) -> Heads:
@@ -240,7 +213,6 @@ def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[
 
     Usage isn't recorded for a tool or a kind of content: against it the counted ratios are `scale`d to the overall one.
     """
-    found: dict[str, Ratio] = {}
     if against_usage and by == "model":
         models = sorted({series.model for series in sample.series})
         found = {name: recorded_ratio([one for one in sample.series if one.model == name]) for name in models}
@@ -248,30 +220,22 @@ def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[
         pairs: dict[str, list[tuple[int, float, float]]] = {}
         for text in sample.texts:
             pairs.setdefault(text.group, []).append((text.transcript, text.chars, text.tokens))
-        for name, group in pairs.items():
-            if sum(pair[2] for pair in group):
-                found[name] = _scaled(ratio_of(group), scale)
+        found = {name: _scaled(ratio_of(group), scale) for name, group in pairs.items()}
     return dict(sorted(found.items(), key=lambda pair: -pair[1].tokens))
 
 
 def _scaled(ratio: Ratio, scale: float) -> Ratio:
-    if scale == 1:
-        return ratio
     values = (ratio.chars_per_token, ratio.low, ratio.high)
     chosen, low, high = (None if value is None else round(value * scale, 4) for value in values)
     return msgspec.structs.replace(ratio, chars_per_token=chosen, low=low, high=high)
 
 
 def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
-    found = {
-        "chars/4, held-out MAPE": held.chars4 if held else None,
-        "one ratio, held-out MAPE": held.ratio if held else None,
-        "character classes, held-out MAPE": held.classes if held else None,
-    }
-    checks: list[tuple[str, Unsafe | None]] = [("recorded", held.recorded)] if held and held.recorded else []
-    if not against_usage:
-        checks.insert(0, ("counted", held.counted if held else None))
-    for name, share in checks:
-        found[f"requests near the window underestimated, as {name}, held out"] = share.requests if share else None
-        found[f"transcripts with such a request, as {name}, held out"] = share.transcripts if share else None
+    fits = {"chars/4": "chars4", "one ratio": "ratio", "character classes": "classes"}
+    found = {f"{title}, held-out MAPE": getattr(held, name, None) for title, name in fits.items()}
+    for name in ("counted", "recorded"):
+        share: Unsafe | None = getattr(held, name, None)
+        if share if name == "recorded" else not against_usage:
+            found[f"requests near the window underestimated, as {name}, held out"] = share and share.requests
+            found[f"transcripts with such a request, as {name}, held out"] = share and share.transcripts
     return found

@@ -61,13 +61,12 @@ class Unsafe(msgspec.Struct, frozen=True):
 
 def unsafe(votes: Sequence[tuple[int, bool]]) -> Unsafe | None:
     """Return how often it is, of (transcript, under-estimated); None without any."""
-    groups: dict[int, list[bool]] = {}
-    for transcript, vote in votes:
-        groups.setdefault(transcript, []).append(vote)
-    if not groups:
+    if not votes:
         return None
-    shares = [sum(group) / len(group) for group in groups.values()]
-    return Unsafe(round(float(np.mean(shares)), 4), round(float(np.mean([share > 0 for share in shares])), 4))
+    transcripts, under = zip(*votes, strict=True)
+    _, number, counts = np.unique(transcripts, return_inverse=True, return_counts=True)
+    shares = np.bincount(number, under) / counts
+    return Unsafe(round(float(shares.mean()), 4), round(float((shares > 0).mean()), 4))
 
 
 def votes(prompts: Sequence[Prompt], divisor: float) -> list[tuple[int, bool]]:

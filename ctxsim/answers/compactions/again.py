@@ -4,7 +4,7 @@ And whether what calls used after a compaction came again before: of what it los
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.references import OUTPUT_KINDS, reissues
 from ctxsim.simulator.references.canonical import canonical, content
 from ctxsim.simulator.references.identifiers import atoms
-from ctxsim.transcript import Item, Transcript
+from ctxsim.transcript import Transcript
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -41,16 +41,8 @@ def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
             if of < 0:
                 continue
             result = results.get(item.place)
-            found.append(
-                Asked(
-                    place=item.place,
-                    call=number,
-                    of=of,
-                    exact=item.place in exact,
-                    tokens_call=counter.item(item),
-                    tokens_result=counter.item(result) if result else 0,
-                )
-            )
+            tokens = counter.item(item), counter.item(result) if result else 0
+            found.append(Asked(item.place, number, of, item.place in exact, *tokens))
     return found
 
 
@@ -59,29 +51,23 @@ def _same_file(transcript: Transcript) -> dict[int, int]:
     found: dict[int, int] = {}
     newest: dict[tuple[str, str], int] = {}
     for call in transcript.calls:
-        looks = dict(_looks(transcript.items[call.start : call.end]))
+        asked = [item for item in transcript.items[call.start : call.end] if item.kind == "tool_call"]
+        looks = {item.place: (item.tool, path) for item in asked if (path := looked_at(item.text))}
         found.update((place, newest[key]) for place, key in looks.items() if key in newest)
         newest.update((key, place) for place, key in looks.items())
     return found
 
 
-def _looks(items: tuple[Item, ...]) -> Iterator[tuple[int, tuple[str, str]]]:
-    """The tool calls whose only text argument is a path: where in the file to look may be said in numbers."""
-    for item in items:
-        path = looked_at(item.text) if item.kind == "tool_call" else None
-        if path:
-            yield item.place, (item.tool, path)
-
-
 def looked_at(arguments: str) -> str | None:
-    """Return the path that is the only text in some arguments; None for any others."""
+    """Return the path that is the only text in some arguments: where in the file to look may be said in numbers. None
+    for any others.
+    """
     try:
         values = json.loads(arguments)
     except (ValueError, RecursionError):
         return None
-    texts = [value for value in values.values() if isinstance(value, str)] if isinstance(values, dict) else []
-    others = [value for value in values.values() if isinstance(value, dict)] if isinstance(values, dict) else []
-    path = texts[0] if len(texts) == 1 and not others else ""
+    texts = [value for value in values.values() if isinstance(value, str | dict)] if isinstance(values, dict) else []
+    path = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else ""
     return path if ("/" in path or "\\" in path) and not any(map(str.isspace, path)) else None
 
 

@@ -62,25 +62,17 @@ class Session(msgspec.Struct, frozen=True):
             before, after = ends.get(compaction.call), begins.get(compaction.call)
             if before is None:
                 continue
-            left = after.transcript.items[: after.transcript.carried] if after else self._left(compaction)
-            found.append(
-                Cut(
-                    transcript=self.transcript,
-                    number=number,
-                    compaction=compaction,
-                    last=compaction.call + (len(after.transcript.calls) if after else 0) - 1,
-                    before=before.transcript.items,
-                    after=left,
-                    provider=(after or before).provider,
-                    unlogged_tokens=max(0, after.size.head - before.size.head) if after else 0,
-                )
-            )
+            last, unlogged, provider = compaction.call - 1, 0, before.provider
+            if after:
+                left = after.transcript.items[: after.transcript.carried]
+                last, provider = last + len(after.transcript.calls), after.provider
+                unlogged = max(0, after.size.head - before.size.head)
+            else:
+                summary = (Item("user", place, 0, text) for place, text in enumerate(compaction.summary))
+                left = (*summary, *(self.transcript.items[place] for place in compaction.kept))
+            items = before.transcript.items
+            found.append(Cut(self.transcript, number, compaction, last, items, left, provider, unlogged))
         return found
-
-    def _left(self, compaction: Compaction) -> tuple[Item, ...]:
-        """What stands for the history after a compaction that no call follows."""
-        summary = (Item("user", place, 0, text) for place, text in enumerate(compaction.summary))
-        return (*summary, *(self.transcript.items[place] for place in compaction.kept))
 
 
 def session_of(transcript: Transcript) -> Session:
@@ -106,7 +98,6 @@ class Control(msgspec.Struct, frozen=True):
     call: int
     at: int
     items: tuple[Item, ...]
-    segment: AsSent
 
 
 def controls(session: Session, cut: Cut) -> list[Control]:
@@ -115,16 +106,11 @@ def controls(session: Session, cut: Cut) -> list[Control]:
     The draw depends on the transcript's name and the compaction's number alone.
     """
     possible = [
-        (first + local, one)
+        (first + local, one.transcript.items[: one.transcript.calls[local].start])
         for first, one in session.segments
         for local in range(len(one.transcript.calls) - SOON + 1)
         if first + local > BEHIND and (first == 1 or local >= SOON)
     ]
     drawn = random.Random(f"{cut.transcript.name} {cut.number}").sample(possible, min(CONTROLS, len(possible)))
-    return [_control(session, call, one) for call, one in sorted(drawn, key=lambda pair: pair[0])]
-
-
-def _control(session: Session, call: int, one: AsSent) -> Control:
-    first = next(first for first, other in session.segments if other is one)
-    start = one.transcript.calls[call - first].start
-    return Control(call, session.transcript.calls[call - 1].start, one.transcript.items[:start], one)
+    drawn.sort(key=lambda pair: pair[0])
+    return [Control(call, session.transcript.calls[call - 1].start, items) for call, items in drawn]

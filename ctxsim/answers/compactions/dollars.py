@@ -1,7 +1,9 @@
 """What a recorded compaction cost, and after how many calls it has paid for itself. Dollars are modelled."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ctxsim.answers.compactions.again import Asked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
 
@@ -30,9 +32,10 @@ def paid(provider: Provider, before: int, after: int, summary: int, rewritten: i
     return Paid(round(asked, 6), round(broken, 6), round((asked + broken) / saved, 2) if saved > 0 else None)
 
 
-def asked_again_usd(provider: Provider, prompt: int, calls: int, results: int) -> float | None:
+def asked_again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
     """Return the dollars of tool calls as output tokens and of their results as new input; None without prices."""
     if provider.prices is None:
         return None
+    calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)
     _, write = provider.read_and_write_usd(prompt)
     return round(calls * rate_at(provider.prices.output, prompt) / 1e6 + results * write, 6)

@@ -17,7 +17,8 @@ FEWEST = 10
 PRIOR = (0.2, 0.85)
 """What share of the lost and used came again, elsewhere: by the narrow definition, and by the wide one."""
 
-Counts = Sequence[int] | npt.NDArray[np.float64]
+Array = npt.NDArray[np.float64]
+Counts = Sequence[int] | Array
 
 
 def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) -> Rate | None:
@@ -25,39 +26,41 @@ def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) 
     session. None for fewer than two sessions that have any.
     """
     had, all_of = _by_session(hits, of, roots)
+    had, all_of = had[all_of > 0], all_of[all_of > 0]
     if len(had) < 2:
         return None
-    at = had.sum() / all_of.sum()
-    without = (had.sum() - had) / (all_of.sum() - all_of)
-    reach = _reach(without - at, all_of, level)
+    at, without = _with_and_without(had, all_of)
     if not 0 < at < 1:
         return at, at, at
-    odds, step = log(at / (1 - at)), reach / (at * (1 - at))
+    odds, step = log(at / (1 - at)), _reach(without - at, all_of, level) / (at * (1 - at))
     low, high = (1 / (1 + exp(-end)) for end in (odds - step, odds + step))
     return at, low, high
 
 
 def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots: Sequence[str]) -> Rate | None:
     """Return by how much one share is above another that the same sessions have, and its interval. None as `share`."""
-    ones, others = _by_session(hits, of, roots, every=True), _by_session(control, of_control, roots, every=True)
-    if len(ones[0]) < 2 or any(np.count_nonzero(all_of) < 2 for _, all_of in (ones, others)):
+    both = _by_session(hits, of, roots), _by_session(control, of_control, roots)
+    if any(np.count_nonzero(all_of) < 2 for _, all_of in both):
         return None
-    at = ones[0].sum() / ones[1].sum() - others[0].sum() / others[1].sum()
-    without = [(had.sum() - had) / (all_of.sum() - all_of) for had, all_of in (ones, others)]
+    (share, without), (other, without_other) = (_with_and_without(*one) for one in both)
+    at = share - other
     # What large sessions do to both shares takes itself away: all sessions say as much.
-    reach = _reach(without[0] - without[1] - at, np.ones(len(ones[0])), LEVEL)
+    reach = _reach(without - without_other - at, np.ones(len(without)), LEVEL)
     return at, at - reach, at + reach
 
 
-def _by_session(
-    hits: Counts, of: Counts, roots: Sequence[str], every: bool = False
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _by_session(hits: Counts, of: Counts, roots: Sequence[str]) -> tuple[Array, Array]:
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     had, all_of = (np.bincount(session, weights=np.asarray(one, float)).astype(float) for one in (hits, of))
-    return (had, all_of) if every else (had[all_of > 0], all_of[all_of > 0])
+    return had, all_of
 
 
-def _reach(errors: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64], level: float) -> float:
+def _with_and_without(had: Array, all_of: Array) -> tuple[float, Array]:
+    """The share over all sessions, and over all but each one."""
+    return had.sum() / all_of.sum(), (had.sum() - had) / (all_of.sum() - all_of)
+
+
+def _reach(errors: Array, sizes: Array, level: float) -> float:
     """How far an interval reaches: the jackknife over sessions, by Student's t for as many sessions of one size as
     would say as much (Kish), since a few large ones say less than their number. t by its expansion at the normal.
     """

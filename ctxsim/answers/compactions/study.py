@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.answers.compactions.again import Asked, asked_again, came_again, repeated_after
+from ctxsim.answers.compactions.again import asked_again, came_again, repeated_after
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
@@ -16,7 +17,6 @@ from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, lef
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.references.needs import Key
@@ -86,47 +86,29 @@ class _Compaction:
         cut, transcript = self.cut, self.cut.transcript
         again = repeated_after(self.asked, cut.compaction.at, cut.first, min(cut.first + SOON - 1, cut.last))
         before, after, rewritten = _sizes(cut)
-        window = transcript.calls[cut.first - 2].window or cut.provider.window
+        last = transcript.calls[cut.first - 2]
+        window = last.window or cut.provider.window
         summary = self.counter.text(cut.summary) if cut.readable else None
         cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
         left = self.identifiers & identifiers(cut.after) if cut.readable else None
+        used_again = [key for key in self.later.again if key[0] == "strict"]
         return CompactionRow(
-            transcript=transcript.name,
-            root=transcript.parent or transcript.name,
-            compaction=cut.number,
-            agent=transcript.format,
-            model=transcript.calls[cut.first - 2].model or transcript.model,
-            started_by=cut.compaction.started_by,
-            call=cut.first,
-            calls_after=cut.last - cut.first + 1,
-            window=window,
-            share=round(before / window, 4) if before else None,
-            tokens_before=before,
-            tokens_after=after,
-            tokens_left=self.tokens,
-            tokens_summary=summary,
-            tokens_unlogged=cut.unlogged_tokens,
-            items_kept=len(cut.compaction.kept),
-            seconds=cut.compaction.seconds,
-            needed_carried=len(self.later.carried),
-            kept_carried=self.kept(self.later.carried),
-            used_again=len(_strict(self.later.again)),
-            used_again_kept=self.kept(_strict(self.later.again)),
-            identifiers_before=len(self.identifiers),
-            identifiers_kept=len(left) if left is not None else None,
-            reread_calls=len(again),
-            reread_exact=sum(one.exact for one in again),
+            transcript=transcript.name, root=transcript.parent or transcript.name, compaction=cut.number,
+            agent=transcript.format, model=last.model or transcript.model, started_by=cut.compaction.started_by,
+            call=cut.first, calls_after=cut.last - cut.first + 1, seconds=cut.compaction.seconds,
+            window=window, share=round(before / window, 4) if before else None,
+            tokens_before=before, tokens_after=after, tokens_left=self.tokens, tokens_summary=summary,
+            tokens_unlogged=cut.unlogged_tokens, tokens_rewritten=rewritten, items_kept=len(cut.compaction.kept),
+            needed_carried=len(self.later.carried), kept_carried=self.kept(self.later.carried),
+            used_again=len(used_again), used_again_kept=self.kept(used_again),
+            identifiers_before=len(self.identifiers), identifiers_kept=None if left is None else len(left),
+            reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
-            reread_usd=_again_usd(cut.provider, after or 0, again),
-            tokens_rewritten=rewritten,
-            cost_summary_usd=cost.summary_usd if cost else None,
-            cost_cache_usd=cost.cache_usd if cost else None,
-            payback_calls=cost.calls if cost else None,
-            **self._used("", self.later),
-            **self._used("_soon", self.soon),
-            **self._control(),
-            **self._came_again(),
-        )
+            reread_usd=asked_again_usd(cut.provider, after or 0, again),
+            cost_summary_usd=cost and cost.summary_usd, cost_cache_usd=cost and cost.cache_usd,
+            payback_calls=cost and cost.calls,
+            **self._used("", self.later), **self._used("_soon", self.soon), **self._control(), **self._came_again(),
+        )  # fmt: skip
 
     def _used(self, until: str, later: Later) -> dict[str, Any]:
         """What calls used of what lay behind it, by detector, and how much of that is kept."""
@@ -136,17 +118,22 @@ class _Compaction:
             found |= {f"needed_{detector}{until}": len(keys), f"kept_{detector}{until}": self.kept(keys)}
         return found
 
+    def _soon(self, one: Control) -> Later:
+        """What the next calls needed at a control."""
+        return later(self.references, one.at, one.call, one.call + SOON - 1)
+
     def _control(self) -> dict[str, Any]:
         """The same measures at the control calls, means."""
-        repeated = [len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one in self.controls]
-        found = [later(self.references, one.at, one.call, one.call + SOON - 1) for one in self.controls]
-        strict, carried = [len(one.of("strict")) for one in found], [len(one.carried) for one in found]
-        return {
-            "controls": len(self.controls),
-            "control_reread_calls": round(fmean(repeated), 4) if repeated else None,
-            "control_needed_strict": round(fmean(strict), 4) if strict else None,
-            "control_needed_carried": round(fmean(carried), 4) if carried else None,
+        found = [(one, self._soon(one)) for one in self.controls]
+        counts = {
+            "reread_calls": [
+                len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one, _ in found
+            ],
+            "needed_strict": [len(needed.of("strict")) for _, needed in found],
+            "needed_carried": [len(needed.carried) for _, needed in found],
         }
+        means = {f"control_{name}": round(fmean(of), 4) if of else None for name, of in counts.items()}
+        return {"controls": len(found), **means}
 
     def _came_again(self) -> dict[str, int]:
         """What came again before it was used; nothing where the log doesn't show what was lost."""
@@ -157,31 +144,22 @@ class _Compaction:
 
     def needs(self) -> list[CompactionNeedRow]:
         """Each thing that calls after it used of what lay behind it."""
-        by_name = zip(("needed", "carried", "again"), msgspec.structs.astuple(self.later), strict=True)
-        return [
-            CompactionNeedRow(
-                transcript=self.cut.transcript.name,
-                compaction=self.cut.number,
-                call=call,
-                found=name,
-                detector=key[0],
-                kind=kind_of_atom(*key),
-                atom=key[1],
-                kept=key in self.held if self.cut.readable else None,
-            )
-            for name, keys in by_name
-            for key, call in keys.items()
-        ]
+        rows = []
+        for name, keys in msgspec.structs.asdict(self.later).items():
+            for key, call in keys.items():
+                kept = key in self.held if self.cut.readable else None
+                place = self.cut.transcript.name, self.cut.number, call
+                rows.append(CompactionNeedRow(*place, name, key[0], kind_of_atom(*key), key[1], kept))
+        return rows
 
     def kinds(self) -> list[CompactionKindRow]:
         """All identifiers before it by kind, and how many of them are left."""
-        left = identifiers(self.cut.after)
-        rows = []
-        for kind in KINDS[:-1]:
-            before = {atom for atom in self.identifiers if kind_of_atom("strict", atom) == kind}
-            kept = len(before & left) if self.cut.readable else None
-            rows.append(CompactionKindRow(self.cut.transcript.name, self.cut.number, kind, len(before), kept))
-        return rows
+        before = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers)
+        left = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers & identifiers(self.cut.after))
+        name, number, readable = self.cut.transcript.name, self.cut.number, self.cut.readable
+        return [
+            CompactionKindRow(name, number, kind, before[kind], left[kind] if readable else None) for kind in KINDS[:-1]
+        ]
 
     def beside(self) -> list[BesideRow]:
         """What policies would have left at the compaction, and at its controls, with as many tokens."""
@@ -189,18 +167,13 @@ class _Compaction:
         place = _Place("compaction", cut.first, cut.before, self.soon)
         rows = [self._beside(place, "recorded", "recorded", cut.after, self.tokens), *self._policies(place)]
         for one in self.controls[::2]:
-            needed = later(self.references, one.at, one.call, one.call + SOON - 1)
-            rows += self._policies(_Place("control", one.call, one.items, needed))
+            rows += self._policies(_Place("control", one.call, one.items, self._soon(one)))
         return rows
 
     def _policies(self, place: _Place) -> list[BesideRow]:
-        provider, head = self.cut.provider, self.cut.transcript.head
-        common = (place.items, head, provider, self.counter)
-        found = {
-            name: fitted(pattern, place.items, self.tokens, head, provider, self.counter)
-            for name, pattern in FITTED.items()
-        }
-        found["summary, default"] = left_by(DEFAULT_SUMMARY, *common)
+        common = (self.cut.transcript.head, self.cut.provider, self.counter)
+        found = {name: fitted(pattern, place.items, self.tokens, *common) for name, pattern in FITTED.items()}
+        found["summary, default"] = left_by(DEFAULT_SUMMARY, place.items, *common)
         rows = [self._beside(place, name, left.policy, left.items, left.tokens) for name, left in found.items()]
         wanted = [atom for _, atom in (*place.needed.needed, *place.needed.carried)]
         known = Item("summary", -1, -1, clairvoyant((), self.tokens, self.counter.text, list(dict.fromkeys(wanted))))
@@ -208,27 +181,19 @@ class _Compaction:
 
     def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
         held = held_by(self.references, left)
-        strict, loose, carried = place.needed.of("strict"), place.needed.of("loose"), place.needed.carried
-        known = identifiers(place.items)
+        needs = {
+            "strict": place.needed.of("strict"),
+            "loose": place.needed.of("loose"),
+            "carried": place.needed.carried,
+        }
+        counts = {f"needed_{kind}": len(keys) for kind, keys in needs.items()}
+        counts |= {f"kept_{kind}": len(held.intersection(keys)) for kind, keys in needs.items()}
+        known, transcript = identifiers(place.items), self.cut.transcript
         return BesideRow(
-            transcript=self.cut.transcript.name,
-            root=self.cut.transcript.parent or self.cut.transcript.name,
-            compaction=self.cut.number,
-            at=place.at,
-            call=place.call,
-            name=name,
-            policy=policy,
-            tokens_allowed=self.tokens,
-            tokens_left=tokens,
-            needed_strict=len(strict),
-            kept_strict=len(held.intersection(strict)),
-            needed_loose=len(loose),
-            kept_loose=len(held.intersection(loose)),
-            needed_carried=len(carried),
-            kept_carried=len(held.intersection(carried)),
-            identifiers_before=len(known),
-            identifiers_kept=len(known & identifiers(left)),
-        )
+            transcript=transcript.name, root=transcript.parent or transcript.name, compaction=self.cut.number,
+            at=place.at, call=place.call, name=name, policy=policy, tokens_allowed=self.tokens, tokens_left=tokens,
+            identifiers_before=len(known), identifiers_kept=len(known & identifiers(left)), **counts,
+        )  # fmt: skip
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -238,10 +203,6 @@ class _Place(msgspec.Struct, frozen=True):
     call: int
     items: tuple[Item, ...]
     needed: Later
-
-
-def _strict(keys: Iterable[Key]) -> list[Key]:
-    return [key for key in keys if key[0] == "strict"]
 
 
 def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
@@ -254,11 +215,6 @@ def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
     if following is None or following.cache_read_tokens is None:
         return before, after, None
     return before, after, max(0, following.input_tokens - following.cache_read_tokens)
-
-
-def _again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
-    calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)
-    return asked_again_usd(provider, prompt, calls, results)
 
 
 class SummaryScore(msgspec.Struct, frozen=True):

@@ -55,11 +55,9 @@ def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int |
                 percent = round(100 * level)
                 low, high = found.amounts[amount].ranges[str(percent)]
                 first, last = map(float, np.quantile(simple, [(1 - level) / 2, (1 + level) / 2]))
-                yield Tried(
-                    seen, ahead, amount, percent, low, high, came, low <= came <= high,
-                    score(low, high, came, level) / (usual * ahead),
-                    first <= came <= last, score(first, last, came, level) / (usual * ahead),
-                )  # fmt: skip
+                ours, plain = (score(*ends, came, level) / (usual * ahead) for ends in ((low, high), (first, last)))
+                held, plain_held = low <= came <= high, first <= came <= last
+                yield Tried(seen, ahead, amount, percent, low, high, came, held, ours, plain_held, plain)
 
 
 def score(low: float, high: float, came: float, level: float) -> float:

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.answers.forecast.draws import LEAST, Array
 from ctxsim.answers.forecast.sessions import Sessions
-
-Array = npt.NDArray[np.float64]
 
 CHANCE = 0.01
 """How seldom sessions without any order may seem to change so much."""

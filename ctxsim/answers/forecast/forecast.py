@@ -92,18 +92,11 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         least = drawn_totals(later, np.minimum(many, int(FARTHEST * len(later))), np.random.default_rng(0))
         draws = {name: np.maximum(np.sort(values), np.sort(least[name])) for name, values in draws.items()}
     return Forecast(
-        policy=policy,
-        ahead=ahead,
-        basis=basis,
-        seen=len(later),
-        known=len(sessions),
-        priced=sessions.priced,
-        change=change,
-        since=sessions.started[change.at] if change else None,
-        come=_amount(many.astype(float)),
+        policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced,
+        change=change, since=sessions.started[change.at] if change else None, come=_amount(many.astype(float)),
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
-    )
+    )  # fmt: skip
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
@@ -111,14 +104,16 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     come under both. A saving also differs as it does between projects (`draws.spread`).
     """
     change = last_change(now)
-    totals = []
-    for one in (now, then):
+    start = change.at if change else 0
+
+    def total(one: Sessions) -> Array:
         rng = np.random.default_rng(0)
-        many = np.maximum(come(one, ahead, rng), 1)
-        totals.append(drawn_totals(one.part(change.at) if change else one, many, rng)["usd"])
-    left = np.divide(totals[1], totals[0], out=np.ones(len(totals[0])), where=totals[0] > 0)
-    counted = len(now) - (change.at if change else 0)
-    return _amount(1 - stretched(left, np.exp(np.random.default_rng(1).normal(0.0, spread(counted), len(left)))))
+        return drawn_totals(one.part(start), np.maximum(come(one, ahead, rng), 1), rng)["usd"]
+
+    before, after = total(now), total(then)
+    left = np.divide(after, before, out=np.ones(len(before)), where=before > 0)
+    unseen = np.exp(np.random.default_rng(1).normal(0.0, spread(len(now) - start), len(left)))
+    return _amount(1 - stretched(left, unseen))
 
 
 def _enough(sessions: Sessions, many: npt.NDArray[np.int64]) -> bool:

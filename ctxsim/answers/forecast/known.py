@@ -9,7 +9,6 @@ A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, exp, floor, log
 from statistics import median
-from typing import NamedTuple
 
 import msgspec
 
@@ -47,20 +46,13 @@ class Told(msgspec.Struct, frozen=True):
     compacted: bool
 
 
-class _Known(NamedTuple):
-    project: str
-    model: str
-    sub_agent: bool
-    size: Size
-
-
 def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterator[Told]:
     """Yield each session that has usage and times, the oldest first, by those before it; the first has none.
 
     With `first_call` the usage of a session's first call is known too, and with it the head.
     """
     timed = [(one.calls[0].time_s, one) for one in transcripts if one.calls and one.calls[0].time_s is not None]
-    before: list[_Known] = []
+    before: list[tuple[Transcript, Size]] = []
     largest: Accepted = {}
     for started, transcript in sorted(timed, key=lambda pair: pair[0]):
         came = list(as_sent(transcript))
@@ -72,25 +64,21 @@ def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterato
             tokens, usd = _sums(as_sent(bare, accepted=largest, like=like))
             tokens_came, usd_came = _sums(came)
             compacts = _compacts(bare, like, largest) if agent_of(transcript.format) else None
-            yield Told(
-                transcript.name, started, tokens, tokens_came, usd, usd_came, compacts,
-                bool(transcript.compactions),
-            )  # fmt: skip
+            compacted = bool(transcript.compactions)
+            yield Told(transcript.name, started, tokens, tokens_came, usd, usd_came, compacts, compacted)
         key, sizes = of_project(transcript.project, transcript.model), [n for _, n, _ in recorded_calls(transcript)]
         most, many = largest.get(key, (0, 0))
         largest[key] = max(most, *sizes), many + 1
-        before.append(_Known(transcript.project, transcript.model, transcript.parent is not None, came[0].size))
+        before.append((transcript, came[0].size))
 
 
-def _like(before: Sequence[_Known], transcript: Transcript) -> Size:
+def _like(before: Sequence[tuple[Transcript, Size]], transcript: Transcript) -> Size:
     """The size by the nearest earlier sessions."""
-    sub_agent = transcript.parent is not None
-    near = [one for one in before if one.sub_agent == sub_agent] or list(before)
-    same = [one for one in near if one.model == transcript.model] or near
-    closest = [one for one in same if one.project == transcript.project]
-    closest = closest if len(closest) >= FEW else same
-    head = round(median(one.size.head for one in closest[-RECENT:]))
-    return Size("prior", head, median(one.size.factor for one in closest[-RECENT:]))
+    near = [pair for pair in before if (pair[0].parent is None) == (transcript.parent is None)] or before
+    same = [pair for pair in near if pair[0].model == transcript.model] or near
+    closest = [pair for pair in same if pair[0].project == transcript.project]
+    recent = [size for _, size in (closest if len(closest) >= FEW else same)[-RECENT:]]
+    return Size("prior", round(median(one.head for one in recent)), median(one.factor for one in recent))
 
 
 def _without_usage(transcript: Transcript, known: int) -> Transcript:
@@ -152,13 +140,11 @@ def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
         ratios = [came / said for said, came in pairs if said and came]
         asked, inside, widths = level, 0, []
         for number, ratio in enumerate(ratios):
-            known = error_range(ratios[:number], min(MOST, asked))
-            if known is None:
-                continue
-            hit = known[0] <= ratio <= known[1]
-            inside += hit
-            widths.append(known[1] / known[0])
-            asked += STEP * (level - hit)
+            if known := error_range(ratios[:number], min(MOST, asked)):
+                hit = known[0] <= ratio <= known[1]
+                inside += hit
+                widths.append(known[1] / known[0])
+                asked += STEP * (level - hit)
         if widths:
             rows.append(Held(amount, len(widths), inside / len(widths), median(widths)))
     return rows
@@ -178,9 +164,5 @@ def compactions(found: Sequence[Told]) -> Compactions | None:
     rows = [one for one in found if one.compacts is not None]
     if not rows:
         return None
-    return Compactions(
-        len(rows),
-        sum(one.compacted for one in rows),
-        sum(bool(one.compacts) for one in rows),
-        sum(bool(one.compacts) and one.compacted for one in rows),
-    )
+    came, said = {n for n, one in enumerate(rows) if one.compacted}, {n for n, one in enumerate(rows) if one.compacts}
+    return Compactions(len(rows), len(came), len(said), len(came & said))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import DAY, DRAWS, next_sessions, recency
+from ctxsim.answers.forecast.draws import DAY, DRAWS, Array, next_sessions, recency
+from ctxsim.answers.forecast.once import rows_once
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
 
 if TYPE_CHECKING:
     import pandas
-
-Array = npt.NDArray[np.float64]
 
 AMOUNTS = ("usd", "tokens", "calls", "compactions", "refused")
 """What is forecast of sessions; without prices there are no dollars."""
@@ -45,10 +43,9 @@ class Sessions(msgspec.Struct, frozen=True):
         """Return the sessions from number `start`, from 0, to before `end`."""
         cut = slice(start, end)
         amounts = {name: values[cut] for name, values in self.amounts.items()}
-        return Sessions(
-            self.names[cut], self.started[cut], self.projects[cut], self.models[cut], self.versions[cut], amounts,
-            self.priced,
-        )  # fmt: skip
+        of_each = ("names", "started", "projects", "models", "versions")
+        parts: dict[str, Any] = {name: getattr(self, name)[cut] for name in of_each}
+        return msgspec.structs.replace(self, amounts=amounts, **parts)
 
 
 def enough(priced: int, sessions: int) -> bool:
@@ -62,7 +59,7 @@ def sessions_of(run: Run, label: str) -> Sessions:
     Compactions are those that were recorded and the policy's own. Where fewer than half of the sessions have prices
     there are no dollars.
     """
-    rows = run.of(label)
+    rows = rows_once(run, label)
     refused = rows.overflows + rows.rate_limited + rows.invalid_pairs + rows.invalid_thinking.fillna(0)
     made = rows.compactions + rows.compactions_recorded.fillna(0)
     rows = rows.assign(refused=refused, made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
@@ -76,19 +73,14 @@ def sessions_of(run: Run, label: str) -> Sessions:
         found = found.sort_values("started", kind="stable")
     priced = int((~found.unpriced).sum())
     names = AMOUNTS if enough(priced, len(found)) else AMOUNTS[1:]
-    return Sessions(
-        names=tuple(found.index),
-        started=tuple(None if np.isnan(one) else float(one) for one in found.started.to_numpy(dtype=float)),
-        projects=tuple(found.project.fillna("")),
-        models=tuple(found.model.fillna("")),
-        versions=tuple(found.version.fillna("")),
-        amounts={name: found[name].to_numpy(dtype=float) for name in names},
-        priced=priced,
-    )
+    started = tuple(None if np.isnan(one) else float(one) for one in found.started.to_numpy(dtype=float))
+    projects, models, versions = (tuple(found[name].fillna("")) for name in ("project", "model", "version"))
+    amounts = {name: found[name].to_numpy(dtype=float) for name in names}
+    return Sessions(tuple(found.index), started, projects, models, versions, amounts, priced)
 
 
-WEEKEND = 5
-"""The first day of the weekend, from Monday, 0."""
+THURSDAY, SATURDAY = 3, 5
+"""Days of the week, from Monday, 0; Saturday is the first of the weekend."""
 
 
 class Next(msgspec.Struct, frozen=True):
@@ -121,18 +113,13 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArr
         raise CtxsimError("days can't be forecast: some sessions have no time; give a number of sessions, as --next 20")
     first, last = int(min(known) // DAY), int(max(known) // DAY)
     counts = np.bincount([int(one // DAY) - first for one in known], minlength=last - first + 1)
-    later = range(last + 1, last + 1 + ahead.many)
+    # Day 0, 1 January 1970, was a Thursday.
+    weekends = (np.arange(first, last + 1 + ahead.many) + THURSDAY) % 7 >= SATURDAY
     total = np.zeros(DRAWS)
     for weekend in (False, True):
-        past = np.array([n for n in range(len(counts)) if _weekend(first + n) == weekend], dtype=np.int64)
-        of = sum(_weekend(day) == weekend for day in later)
-        if not of or not len(past):
-            continue
-        weights = recency([float(n) for n in past])
-        drawn = next_sessions(np.arange(len(past)), weights, of, rng)
-        total += drawn @ counts[past]
+        past = np.flatnonzero(weekends[: len(counts)] == weekend)
+        of = int((weekends[len(counts) :] == weekend).sum())
+        if of and len(past):
+            drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)
+            total += drawn @ counts[past]
     return np.rint(total).astype(np.int64)
-
-
-def _weekend(day: int) -> bool:
-    return datetime.fromtimestamp(day * DAY, UTC).weekday() >= WEEKEND

@@ -127,56 +127,41 @@ def _requests(segment: Transcript, counter: Counter, estimators: Sequence[Estima
     """Each request of a segment under keep-all, as each estimator sees it."""
     provider = Provider(window=1 << 60)
     rows = [replay(segment, open_policy("keep-all", estimator), provider, counter) for estimator in estimators]
-    return [
-        Point(
-            segment.name,
-            "request",
-            calls[0].tokens_sent,
-            calls[0].tokens_recorded,
-            tuple(call.tokens_estimated for call in calls),
-        )
-        for calls in zip(*rows, strict=True)
-    ]
+    found = []
+    for first, *others in zip(*rows, strict=True):
+        estimates = tuple(call.tokens_estimated for call in (first, *others))
+        found.append(Point(segment.name, "request", first.tokens_sent, first.tokens_recorded, estimates))
+    return found
 
 
 def _against_usage(segment: Transcript, run: list[Point]) -> Iterator[Point]:
-    for one in comparisons(segment):
-        point = run[one.call - 1]
-        if one.base is None:
+    for call, recorded, earlier in comparisons(segment):
+        point = run[call - 1]
+        if earlier is None:
             yield point
         else:
-            base = run[one.base - 1]
+            base = run[earlier - 1]
             estimates = tuple(now - then for now, then in zip(point.estimates, base.estimates, strict=True))
-            yield Point(point.transcript, "growth", point.tokens - base.tokens, one.recorded, estimates)
+            yield Point(point.transcript, "growth", point.tokens - base.tokens, recorded, estimates)
 
 
 def accuracy(
     points: Sequence[Point], number: int, label: str, tokenizer: str, scope: str, kind: str
 ) -> Accuracy | None:
     """Return the accuracy of estimator `number` on some points; against recorded usage where `scope` is `usage`."""
-    pairs = []
-    for point in points:
-        truth = point.recorded if scope == "usage" else point.tokens
-        if truth:
-            pairs.append((point.estimates[number], truth))
+    told = ((point.estimates[number], point.recorded if scope == "usage" else point.tokens) for point in points)
+    pairs = [(estimate, truth) for estimate, truth in told if truth]
     if not pairs:
         return None
     errors = [(estimate - truth) / truth for estimate, truth in pairs]
     absolute = sorted(map(abs, errors))
     return Accuracy(
-        estimator=label,
-        tokenizer="recorded usage" if scope == "usage" else tokenizer,
-        scope=scope,
-        kind=kind,
-        n=len(errors),
-        bias=round(sum(errors) / len(errors), 4),
-        mape=round(sum(absolute) / len(absolute), 4),
-        p50=round(nearest_rank(absolute, 50), 4),
-        p95=round(nearest_rank(absolute, 95), 4),
-        p99=round(nearest_rank(absolute, 99), 4),
-        worst_under=round(min(errors), 4),
+        label, "recorded usage" if scope == "usage" else tokenizer, scope, kind, len(errors),
+        bias=round(sum(errors) / len(errors), 4), mape=round(sum(absolute) / len(absolute), 4),
+        p50=round(nearest_rank(absolute, 50), 4), p95=round(nearest_rank(absolute, 95), 4),
+        p99=round(nearest_rank(absolute, 99), 4), worst_under=round(min(errors), 4),
         pooled=round(sum(e for e, _ in pairs) / sum(t for _, t in pairs) - 1, 4),
-    )
+    )  # fmt: skip
 
 
 def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -> list[Accuracy]:
@@ -186,11 +171,7 @@ def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -
     """
     kinds = sorted({point.kind for point in observed.texts})
     groups = [("text", kind, [p for p in observed.texts if p.kind == kind]) for kind in kinds]
-    groups += [
-        ("text", "all", observed.texts),
-        ("request", "all", observed.requests),
-        ("usage", "all", observed.usage),
-    ]
+    groups += [("text", "all", observed.texts), ("request", "all", observed.requests), ("usage", "all", observed.usage)]
     rows = [
         accuracy(points, number, estimator_label(estimator), tokenizer, scope, kind)
         for number, estimator in enumerate(estimators)
@@ -202,9 +183,7 @@ def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -
 
 def consequence(observed: Observed, number: int, label: str, tokenizer: str, threshold: int | None) -> Consequence:
     """Return what estimator `number` does at a threshold in tokens, or at 70 % of each segment's largest request."""
-    late: list[int] = []
-    early: list[int] = []
-    displacements: list[int] = []
+    displacements: list[tuple[int, int]] = []
     sides: Frequencies[str] = Frequencies()
     only_estimate = only_truth = overflows = 0
     for run in observed.runs:
@@ -213,28 +192,19 @@ def consequence(observed: Observed, number: int, label: str, tokenizer: str, thr
         fired, due, over = first_over(estimates, limit), first_over(tokens, limit), first_over(tokens, limit * WINDOW)
         overflows += over is not None and (fired is None or fired > over)
         sides.update(map(misled, estimates, tokens, repeat(limit)))
-        moved = displacement(fired, due, tokens)
-        if moved is None:
+        if moved := displacement(fired, due, tokens):
+            displacements.append(moved)
+        else:
             only_estimate += fired is not None
             only_truth += due is not None
-            continue
-        displacements.append(moved[0])
-        if moved[0]:
-            (late if moved[0] > 0 else early).append(moved[1])
+    late = [tokens for calls, tokens in displacements if calls > 0]
+    early = [tokens for calls, tokens in displacements if calls < 0]
     return Consequence(
-        estimator=label,
-        tokenizer=tokenizer,
-        transcripts=len(observed.runs),
-        both_trigger=len(displacements),
-        only_estimate=only_estimate,
-        only_truth=only_truth,
-        late=len(late),
-        early=len(early),
-        median_displacement_calls=median(displacements) if displacements else None,
+        estimator=label, tokenizer=tokenizer, transcripts=len(observed.runs), both_trigger=len(displacements),
+        only_estimate=only_estimate, only_truth=only_truth, late=len(late), early=len(early),
+        median_displacement_calls=median(calls for calls, _ in displacements) if displacements else None,
         median_tokens_late=median(late) if late else None,
         median_tokens_early=-median(early) if early else None,
-        extra_overflows=overflows,
-        false_safe_calls=sides["false-safe"],
-        false_alarm_calls=sides["false-alarm"],
+        extra_overflows=overflows, false_safe_calls=sides["false-safe"], false_alarm_calls=sides["false-alarm"],
         calls=len(observed.requests),
-    )
+    )  # fmt: skip

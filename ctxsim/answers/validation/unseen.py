@@ -66,24 +66,18 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
     cut, unlogged = with_unlogged_clearings(transcript, provider, counter)
     own, public = tokenizer_of(transcript.model)
     prior = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
+    factor = prior.tokens if prior else 1.0
     summaries = {text for one in cut.compactions for text in one.summary}
     for number, segment in enumerate(segments(cut, unlogged)):
         if found := requests(segment, provider, counter):
+            summarised = bool(segment.carried) and segment.items[0].text in summaries
+            attaches = transcript.format.startswith("claude-code")
             yield Stretch(
-                transcript=transcript.name,
-                number=number,
-                project=transcript.project,
-                format=transcript.format,
-                model=transcript.model,
-                sub_agent=transcript.parent is not None,
-                prior=prior.tokens if prior else 1.0,
-                summarised=bool(segment.carried) and segment.items[0].text in summaries,
-                whole=head_is_whole(segment) and public,
-                requests=tuple(found),
-                again=attached_again(segment.items, counter, prior.tokens if prior else 1.0)
-                if transcript.format.startswith("claude-code")
-                else 0,
-            )
+                transcript.name, number, transcript.project, transcript.format, transcript.model,
+                sub_agent=transcript.parent is not None, prior=factor, summarised=summarised,
+                whole=head_is_whole(segment) and public, requests=tuple(found),
+                again=attached_again(segment.items, counter, factor) if attaches else 0,
+            )  # fmt: skip
 
 
 def of_later_calls(found: Stretch) -> Iterator[Predicted]:
@@ -97,19 +91,18 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
     request, the agent attaches the files again that it touched last, and what else joins is the median of the other
     sessions of that format.
     """
-    behind = {(one.transcript, one.number): one for one in found if one.number and one.summarised and not one.whole}
     every = {(one.transcript, one.number): one for one in found}
     known = []
-    for (name, number), one in behind.items():
-        if (first := every.get((name, 0))) and (last := every.get((name, number - 1))):
+    for one in every.values():
+        first, last = every.get((one.transcript, 0)), every.get((one.transcript, one.number - 1))
+        if first and last and one.summarised and not one.whole:
             factor = factor_of(last.requests, one.prior)
-            known.append((one, factor, _head(first.requests[0], factor) + last.again))
-    again = [one.requests[0].recorded - _size(one.requests[0], head, factor) for one, factor, head in known]
-    for one, factor, head in known:
+            head = _head(first.requests[0], factor) + last.again
+            again = one.requests[0].recorded - _size(one.requests[0], head, factor)
+            known.append((one, factor, head, again))
+    for one, factor, head, _ in known:
         others = [
-            tokens
-            for (other, _, _), tokens in zip(known, again, strict=True)
-            if other.transcript != one.transcript and other.format == one.format
+            again for other, *_, again in known if other.transcript != one.transcript and other.format == one.format
         ]
         for request in one.requests if others else ():
             tokens = _size(request, head, factor) + median(others)
@@ -121,18 +114,17 @@ def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
     the same format and model; those of a format where no other project has the model.
     """
     sessions = [one for one in found if one.number == 0 and not one.whole]
-    factors = [factor_of(one.requests, one.prior) for one in sessions]
-    heads = [_head(one.requests[0], factor) for one, factor in zip(sessions, factors, strict=True)]
+    factors = [(one, factor_of(one.requests, one.prior)) for one in sessions]
+    known = [(one, factor, _head(one.requests[0], factor)) for one, factor in factors]
     for one in sessions:
         others = [
-            (other.model == one.model, factor, head)
-            for other, factor, head in zip(sessions, factors, heads, strict=True)
-            if (other.format, other.sub_agent) == (one.format, one.sub_agent) and other.project != one.project
-        ]
+            other for other in known
+            if (other[0].format, other[0].sub_agent) == (one.format, one.sub_agent) and other[0].project != one.project
+        ]  # fmt: skip
         if not others:
             continue
-        near = [pair for pair in others if pair[0]] or others
-        head, factor = median(head for _, _, head in near), median(factor for _, factor, _ in near)
+        near = [other for other in others if other[0].model == one.model] or others
+        factor, head = median(factor for _, factor, _ in near), median(head for *_, head in near)
         tokens = sum(_size(request, head, factor) for request in one.requests)
         yield _predicted("another project", one, 0, tokens, sum(request.recorded for request in one.requests))
 
@@ -163,8 +155,7 @@ def unseen(found: Sequence[Predicted]) -> list[Unseen]:
     """Return how far each way is off that was possible, in their order."""
     rows = []
     for way in get_args(Way):
-        errors = [one.error for one in found if one.way == way]
-        if errors:
+        if errors := [one.error for one in found if one.way == way]:
             sizes = sorted(map(abs, errors))
             middle, most = (round(nearest_rank(sizes, rank), 4) for rank in (50, 95))
             rows.append(Unseen(way, len(errors), middle, most, round(sum(errors) / len(errors), 4)))

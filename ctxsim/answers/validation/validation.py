@@ -64,25 +64,15 @@ def compare(transcript: Transcript, misses: Misses = "expected") -> list[Compare
             request, usage = plain.get(number), sent.recorded.usage
             if request is None or usage is None:
                 continue
+            trivial = kept[number - 2].tokens_sent if number > 1 else 0
             found.append(
                 Compared(
-                    transcript=segment.name,
-                    format=segment.format,
-                    model=sent.recorded.model or segment.model,
-                    call=number,
-                    text=request.text,
-                    framing=request.framing,
-                    recorded=request.recorded,
-                    modelled=sent.tokens_sent,
-                    read_predicted=sent.bill.split.read,
-                    read_trivial=kept[number - 2].tokens_sent if number > 1 else 0,
-                    read_recorded=usage.cache_read_tokens,
-                    cause=sent.cache_break,
-                    whole=head_is_whole(segment),
-                    cost_recorded_usd=usage.cost_usd,
-                    cost_modelled_usd=sent.cost_usd,
+                    segment.name, segment.format, sent.recorded.model or segment.model, number,
+                    request.text, request.framing, request.recorded, sent.tokens_sent,
+                    sent.bill.split.read, trivial, usage.cache_read_tokens, sent.cache_break,
+                    head_is_whole(segment), usage.cost_usd, sent.cost_usd,
                 )
-            )
+            )  # fmt: skip
     return found
 
 

@@ -32,12 +32,8 @@ def broken_estimators() -> dict[str, str]:
 
 def judged_estimators() -> list[str]:
     """Return a label for every setting that a family is judged at; none of one that needs a parameter of yours."""
-    return [
-        f"{name}:{setting}" if setting else name
-        for name, cls in registered_estimators().items()
-        if not labels.required(cls)
-        for setting in cls.judged_at
-    ]
+    classes = (pair for pair in registered_estimators().items() if not labels.required(pair[1]))
+    return [f"{name}:{setting}" if setting else name for name, cls in classes for setting in cls.judged_at]
 
 
 def open_estimator(label: str = DEFAULT) -> Estimator:

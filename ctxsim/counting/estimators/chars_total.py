@@ -26,10 +26,8 @@ class CharsTotal(Divides, Estimator):
 
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
         chars = [sum(len(text) for item in message for text in item.texts) for message in messages]
-        chars.append(len(system))
-        if self.by == "all":
-            chars = [sum(chars)]
-        return sum(divided(size, self.ratio, self.rounding) for size in chars)
+        parts = [sum(chars) + len(system)] if self.by == "all" else [*chars, len(system)]
+        return sum(divided(size, self.ratio, self.rounding) for size in parts)
 
     def head(self, head: Head) -> int:
         return self.text(head.system) + head.hidden

@@ -26,17 +26,9 @@ def features(text: str) -> tuple[int, ...]:
     long_letters = sum(size - 12 for size in runs if size > 12)
     han = 0 if text.isascii() else len(_HAN.findall(text))
     other = 0 if text.isascii() else sum(not character.isascii() for character in text) - han
-    return (
-        len(runs),
-        letters - long_letters,
-        long_letters,
-        len(_DIGIT.findall(text)),
-        len(_PUNCTUATION.findall(text)),
-        sum(len(run) - 1 for run in _SPACE.findall(text)),
-        text.count("\n"),
-        han,
-        other,
-    )
+    digits, punctuation = len(_DIGIT.findall(text)), len(_PUNCTUATION.findall(text))
+    spaces, lines = sum(len(run) - 1 for run in _SPACE.findall(text)), text.count("\n")
+    return len(runs), letters - long_letters, long_letters, digits, punctuation, spaces, lines, han, other
 
 
 def weighted(text: str, weights: tuple[float, ...]) -> int:

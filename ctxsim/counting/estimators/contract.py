@@ -1,8 +1,8 @@
 """The estimator contract, checked on anybody's estimator: what must hold for policies to decide by it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import methodcaller
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Any
 
 import msgspec
 
@@ -20,11 +20,8 @@ MORE = 1_000
 """Tokens by which the larger of two requests is larger."""
 
 
-class Question(NamedTuple):
-    """Something to ask an estimator, and how to call it in a sentence."""
-
-    what: str
-    ask: Callable[[Estimator], int]
+Question = tuple[str, str, tuple[Any, ...]]
+"""How to call a question in a sentence, the method that answers it, and the arguments."""
 
 
 def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript]) -> Iterator[str]:
@@ -35,23 +32,23 @@ def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript
     class has a docstring to say what else it is; a request doesn't shrink when only `size` grows.
     """
     try:
-        yield from _answers([Question(f"text {text[:20]!r}", methodcaller("text", text)) for text in TEXTS], create)
+        yield from _answers([(f"text {text[:20]!r}", "text", (text,)) for text in TEXTS], create)
         for transcript in transcripts:
-            heads = [Question(f"{transcript.name}, the head", methodcaller("head", transcript.head))]
-            items = [Question(_place(transcript, item), methodcaller("item", item)) for item in transcript.items]
-            yield from _answers([*heads, *items], create)
+            items = [_of_item(transcript, item) for item in transcript.items]
+            yield from _answers([(f"{transcript.name}, the head", "head", (transcript.head,)), *items], create)
             yield from _sums(create(), transcript)
             yield from _requests(create, transcript)
     except ContractError as error:
         yield str(error)
 
 
-def _place(transcript: Transcript, item: Item) -> str:
-    return f"{transcript.name}, item {item.place} ({item.kind})"
+def _of_item(transcript: Transcript, item: Item) -> Question:
+    return f"{transcript.name}, item {item.place} ({item.kind})", "item", (item,)
 
 
 def _asked(question: Question, estimator: Estimator) -> int:
-    return answered(question.what, lambda: question.ask(estimator))
+    what, method, arguments = question
+    return answered(what, lambda: getattr(estimator, method)(*arguments))
 
 
 def _answers(questions: Sequence[Question], create: Callable[[], Estimator]) -> Iterator[str]:
@@ -60,7 +57,7 @@ def _answers(questions: Sequence[Question], create: Callable[[], Estimator]) -> 
     first = [_asked(question, one) for question in questions]
     second = [_asked(question, one) for question in questions]
     backwards = [_asked(question, other) for question in reversed(questions)][::-1]
-    for (what, _), a, b, c in zip(questions, first, second, backwards, strict=True):
+    for (what, *_), a, b, c in zip(questions, first, second, backwards, strict=True):
         if not a == b == c:
             told = f"{a}, then {b}, and {c} from a fresh object"
             yield f"{what}: {told}; is it deterministic, and does it remember what was asked before?"
@@ -74,27 +71,26 @@ def _sums(estimator: Estimator, transcript: Transcript) -> Iterator[str]:
     if said and not said.startswith(f"{cls.__name__}("):
         return
     for item in transcript.items:
-        what = _place(transcript, item)
-        answer = _asked(Question(what, methodcaller("item", item)), estimator)
-        summed = Estimator.item(estimator, item)
+        question = _of_item(transcript, item)
+        answer, summed = _asked(question, estimator), Estimator.item(estimator, item)
         if answer != summed:
-            yield f"{what}: {answer}, but its texts add up to {summed}; say in the class's docstring what else counts"
+            told = f"{answer}, but its texts add up to {summed}"
+            yield f"{question[0]}: {told}; say in the class's docstring what else counts"
             return
 
 
 def _requests(create: Callable[[], Estimator], transcript: Transcript) -> Iterator[str]:
     """Every call's request, before any usage and after one; each also with a larger size."""
     estimator = create()
-    sizes = [0]
-    for item in transcript.items:
-        sizes.append(sizes[-1] + _asked(Question(_place(transcript, item), methodcaller("item", item)), estimator))
+    each = (_asked(_of_item(transcript, item), estimator) for item in transcript.items)
+    sizes = list(accumulate(each, initial=0))
     questions = []
     for number, call in enumerate(transcript.calls, 1):
         size, items, head = sizes[call.start], transcript.items[: call.start], call.head or transcript.head
         for reported in (Reported(), _reported(transcript, number, size)):
             what = f"{transcript.name}, request of call {number}"
             before = msgspec.structs.replace(reported, outputs=dict(reported.outputs))
-            asked = [Question(what, methodcaller("request", head, size + more, items, reported)) for more in (0, MORE)]
+            asked = [(what, "request", (head, size + more, items, reported)) for more in (0, MORE)]
             small, large = (_asked(one, estimator) for one in asked)
             if large < small:
                 yield f"{what}: {small} tokens at size {size}, but {large} at {size + MORE}; more must not count less"

@@ -9,6 +9,7 @@ import re
 import tomllib
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -72,19 +73,15 @@ class SplintrTokenizer:
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         clean = [without_surrogates(text) for text in texts]
-        counts = [0] * len(clean)
-        plain: list[int] = []
-        for number, text in enumerate(clean):
-            if self._has_special(text):
-                counts[number] = len(self._engine.encode_ordinary(text)) - self._boundary
-            else:
-                plain.append(number)
-        if plain:
-            _, offsets = self._engine.encode_batch_flat([clean[number] for number in plain])
-            lengths = np.diff(np.frombuffer(offsets, dtype="<u8").astype(np.int64)) - self._boundary
-            for number, length in zip(plain, lengths.tolist(), strict=True):
-                counts[number] = length
-        return counts
+        special = [self._has_special(text) for text in clean]
+        plain = [text for text, alone in zip(clean, special, strict=True) if not alone]
+        # A batch of none has no offsets.
+        _, offsets = self._engine.encode_batch_flat(plain) if plain else (b"", b"")
+        lengths = iter(np.diff(np.frombuffer(offsets, dtype="<u8").astype(np.int64)).tolist())
+        return [
+            (len(self._engine.encode_ordinary(text)) if alone else next(lengths)) - self._boundary
+            for text, alone in zip(clean, special, strict=True)
+        ]
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text, special tokens in it as ordinary text."""
@@ -114,11 +111,8 @@ def rank_file(name: str) -> bytes:
     special = set(engine.special_tokens().values())
     lines = []
     for rank in range(engine.vocab_size):
-        if rank in special:
-            continue
-        try:
-            token = engine.decode_token_bytes(rank)
-        except ValueError:  # ids that the vocabulary skips
-            continue
-        lines.append(b"%s %d\n" % (b64encode(token), rank))
+        # Some ids the vocabulary skips.
+        with suppress(ValueError):
+            if rank not in special:
+                lines.append(b"%s %d\n" % (b64encode(engine.decode_token_bytes(rank)), rank))
     return b"".join(lines)

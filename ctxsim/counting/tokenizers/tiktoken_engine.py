@@ -16,17 +16,15 @@ from ctxsim.counting.tokenizers.splintr_engine import RANKED, rank_file, vocabul
 
 @contextmanager
 def _cache_with_ranks(name: str) -> Iterator[None]:
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
+    before = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / RANKED[name]).write_bytes(rank_file(name))
         os.environ["TIKTOKEN_CACHE_DIR"] = folder
         try:
             yield
         finally:
-            if before is None:
-                del os.environ["TIKTOKEN_CACHE_DIR"]
-            else:
-                os.environ["TIKTOKEN_CACHE_DIR"] = before
+            del os.environ["TIKTOKEN_CACHE_DIR"]
+            os.environ.update(before)
 
 
 class TiktokenTokenizer:

@@ -37,24 +37,18 @@ class TransformersTokenizer:
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
-        if not texts:
-            return []
-        encoded = self._fast(
-            [without_surrogates(text) for text in texts],
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
-        return [len(ids) for ids in encoded["input_ids"]]
+        return [len(ids) for ids in self._ids([without_surrogates(text) for text in texts])] if texts else []
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text."""
+        return self._ids([without_surrogates(text)])[0]
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
         encoded = self._fast(
-            without_surrogates(text), add_special_tokens=False, split_special_tokens=True, verbose=False
+            texts, add_special_tokens=False, split_special_tokens=True, return_attention_mask=False, verbose=False
         )
-        ids: list[int] = encoded["input_ids"]
-        return ids
+        found: list[list[int]] = encoded["input_ids"]
+        return found
 
     @cached_property
     def vocabulary_sha256(self) -> str:

@@ -17,7 +17,7 @@ def survival_interval(part: pandas.DataFrame) -> Interval | None:
 
 def test_intervals_resample_sessions_not_transcripts() -> None:
     # Two sessions, one of them with three equal sub-agents: four values, but only two sessions to draw from.
-    apart = bootstrap_mean([0.0, 1.0, 1.0, 1.0])
+    apart = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "b", "c", "d"])
     together = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "b", "b", "b"])
     assert apart is not None and together is not None
     assert together[0] == apart[0] == 0.75 and together[1:] == (0.0, 1.0) and apart[1] > 0
@@ -27,15 +27,15 @@ def test_intervals_resample_sessions_not_transcripts() -> None:
 def test_an_interval_leaves_out_a_fortieth_at_each_end() -> None:
     # The mean of a resample of [0, 0, 1] is 1 with (1/3)^3 = 3.7 %: above the 97.5th percentile's 2.5 %, so the end is
     # 1. At 90 % (5 %) it would be 2/3. And the other way round for [1, 1, 0].
-    assert bootstrap_mean([0.0, 0.0, 1.0]) == (pytest.approx(1 / 3), 0.0, 1.0)
-    assert bootstrap_mean([1.0, 1.0, 0.0]) == (pytest.approx(2 / 3), 0.0, 1.0)
+    assert bootstrap_mean([0.0, 0.0, 1.0], ["a", "b", "c"]) == (pytest.approx(1 / 3), 0.0, 1.0)
+    assert bootstrap_mean([1.0, 1.0, 0.0], ["a", "b", "c"]) == (pytest.approx(2 / 3), 0.0, 1.0)
     # Of [0, 0, 0, 1, 1] it is 1 with (2/5)^5 = 1.0 % and at least 4/5 with 8.7 %: the end is 4/5. At 99 % it is 1.
-    assert bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0]) == (0.4, 0.0, 0.8)
+    assert bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0], list("abcde")) == (0.4, 0.0, 0.8)
 
 
 def test_of_more_than_five_thousand_sessions_the_interval_is_the_normal_one() -> None:
     # Half zeros, half ones: the standard deviation is 0.5 * sqrt(n / (n - 1)), the error that by sqrt(n).
-    found = bootstrap_mean([0.0, 1.0] * 5_000)
+    found = bootstrap_mean([0.0, 1.0] * 5_000, [f"{n:04}" for n in range(10_000)])
     reach = 1.959964 * 0.5 / 9_999**0.5
     assert found == pytest.approx((0.5, 0.5 - reach, 0.5 + reach), abs=1e-8)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis.strategies import floats, tuples
 from made_runs import made_run
 
 from ctxsim.answers.advice.advice import advise
@@ -82,14 +82,16 @@ def test_of_runs_that_dont_know_it_nothing_is_said(tmp_path: Path) -> None:
     assert not any("fetch" in line for line in verdict(found))
 
 
-@settings(max_examples=25)
-@given(tuples(*[floats(1, 9)] * 4))
-def test_the_rate_is_that_of_brute_force(tmp_path_factory: pytest.TempPathFactory, amounts: tuple[float, ...]) -> None:
-    one, more, other, less = amounts
-    folder = tmp_path_factory.mktemp("r")
-    found = Pooled(made_run(folder, {"keep-all": rows(10, 0), "a": rows(one, more), "b": rows(other, less)}))
-    dearer = [one + rate / 100 * more > other + rate / 100 * less for rate in range(101)]
-    flips = [rate / 100 for rate in range(1, 101) if dearer[rate] != dearer[rate - 1]]
-    rate = even_rate(found, "a", "b", "usd")
-    if flips:
-        assert rate is not None and abs(rate - flips[0]) <= 0.01
+def test_the_rate_is_that_of_brute_force(tmp_path: Path) -> None:
+    # One run with eight policies drawn by chance: each beside each other one.
+    chance = random.Random(0)
+    amounts = {name: (chance.uniform(1, 9), chance.uniform(1, 9)) for name in "abcdefgh"}
+    policies = {name: rows(spent, more) for name, (spent, more) in amounts.items()}
+    found, turned = Pooled(made_run(tmp_path, {"keep-all": rows(10, 0), **policies})), 0
+    for (label, (one, more)), (another, (other, less)) in combinations(amounts.items(), 2):
+        dearer = [one + rate / 100 * more > other + rate / 100 * less for rate in range(101)]
+        flips = [rate / 100 for rate in range(1, 101) if dearer[rate] != dearer[rate - 1]]
+        rate = even_rate(found, label, another, "usd")
+        turned += bool(flips)
+        assert (rate is not None and abs(rate - flips[0]) <= 0.01) if flips else (rate is None or rate in (0, 1))
+    assert turned > 5

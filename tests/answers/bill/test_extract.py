@@ -20,7 +20,7 @@ def session(*turns: tuple[str, str], tokens: int = 1_000) -> Session:
         msgspec.structs.replace(call, usage=Usage(tokens + 100 * n, 5), model="gpt-4.1")
         for n, call in enumerate(made.calls)
     )
-    (found,) = facts_of([msgspec.structs.replace(made, calls=calls)]).sessions
+    found = facts_of(msgspec.structs.replace(made, calls=calls))
     return found
 
 
