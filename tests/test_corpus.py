@@ -110,7 +110,7 @@ def test_counts_follow_recorded_usage() -> None:
             runs = observe([transcript], tokenizer, [open_estimator("chars")]).runs
             for segment, run in zip(segments(transcript), runs, strict=bool(transcript.calls)):
                 sizes = [point.tokens for point in run]
-                found = [(sizes[one.call - 1] - sizes[one.base - 1]) / one.recorded - 1 for one in growth(segment)]
+                found = [(sizes[at - 1] - sizes[base - 1]) / more - 1 for at, more, base in growth(segment)]
                 grown.setdefault(transcript.format, []).extend(found)
         rows[name] = {name: median(values) for name, values in grown.items() if values}
     # Growth since a segment's first call, ours against recorded. Our side lacks framing, and Claude's tokenizer.

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.recorded.least_squares import Array
-from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
+from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Array, Request, fit_size, growth
 from ctxsim.transcript import Transcript
 
 RESAMPLES = 1_000

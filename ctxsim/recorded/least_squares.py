@@ -3,9 +3,8 @@
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ctxsim.recorded.size_fit import Array
 
 EXACT = 1e-12
 """Of the squares of the target: a better fit by less is none."""

@@ -12,7 +12,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
-from ctxsim.recorded.least_squares import Array
+from ctxsim.recorded.size_fit import Array
 from ctxsim.transcript import Item, Transcript
 
 

@@ -15,9 +15,9 @@ from itertools import accumulate, groupby, pairwise
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.recorded.least_squares import Array
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import HEAD
 from ctxsim.simulator.ledger.request import Request as Sent
@@ -26,6 +26,8 @@ from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
+
+Array = npt.NDArray[np.float64]
 
 LEAST_FACTOR, MOST_FACTOR = 0.6, 3.5
 """A factor outside says that texts are missing, not how they are counted: 2.4 is the largest that was seen."""

@@ -22,8 +22,9 @@ from ctxsim.recorded.chars_fit import (
     slope_interval,
     unseen_errors,
 )
-from ctxsim.recorded.least_squares import Array, non_negative
+from ctxsim.recorded.least_squares import non_negative
 from ctxsim.recorded.sample import Prompt, Sample, Text
+from ctxsim.recorded.size_fit import Array
 from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
