@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import shutil
 import socket
@@ -43,6 +44,7 @@ def pytest_collection_finish() -> None:
 
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
+AGENTS = ("AIDER_", "BASH_MAX_", "CLAUDE_", "CODEX_", "CONTINUE_", "COPILOT_", "DISABLE_", "GOOSE_", "OPENCODE_")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -52,6 +54,9 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         # Some libraries set it for the whole process.
         patch.delenv("COLUMNS", raising=False)
+        # What the shell says to agents is a setting of theirs.
+        for name in [name for name in os.environ if name.startswith(AGENTS)]:
+            patch.delenv(name)
         yield
 
 

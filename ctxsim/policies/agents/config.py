@@ -1,6 +1,7 @@
-"""What a user has set: read from the agents' own files, of a user and of a project, and from the variables in them."""
+"""What a user has set: read from the agents' own files, of a user and of a project, and from variables."""
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -31,18 +32,19 @@ def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
 
 
 def of_places(project: Path | None = None) -> list[Given]:
-    """Return what a user's own files set, then what a project's do: the later goes first.
+    """Return what a user's own files set, then what a project's do, then the shell's variables: the later goes first.
 
-    Raises InputError for a file that can't be read.
+    A variable that a file sets is the file's. Raises InputError for a file that can't be read.
     """
     found: list[Given] = []
     for agent in settings_names():
         every = settings_of(agent).files
         files = [file for file in every if file.path.startswith("~/")]
         files += [file for file in every if project and file.scope == "project"]
-        for file in files:
-            if (place := file.place(project)).is_file():
-                found += _given(agent, _data(place, file))
+        places = ((file.place(project), file) for file in files)
+        stated = [one for place, file in places if place.is_file() for one in _given(agent, _data(place, file))]
+        said = {one.key for one in stated}
+        found += stated + [one for one in _of_variables(agent, os.environ) if one.key not in said]
     return found
 
 

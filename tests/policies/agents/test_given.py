@@ -138,6 +138,22 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
     assert [one.value for one in of_places(tmp_path / "project")] == [150_000, 250_000, 275_000]
 
 
+def test_the_shells_variables_are_settings_but_where_a_file_sets_the_same_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "70")
+    monkeypatch.setenv("AIDER_MAX_CHAT_HISTORY_TOKENS", "9000")
+    (tmp_path / ".aider.conf.yml").write_text("max-chat-history-tokens: 4000\n")
+    found = of_places()
+    assert Given("claude-code", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", 70) in found
+    # Aider's variable goes before its file, as the agent has it.
+    assert parameters_of("aider", found)["max_chat_history_tokens"] == "9000"
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "55"}}')
+    assert [one.value for one in of_places() if one.agent == "claude-code"] == [55], "Claude Code sets it itself then"
+
+
 def test_the_folder_that_an_agents_variable_names_is_read_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
