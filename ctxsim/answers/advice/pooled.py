@@ -20,7 +20,6 @@ from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
 from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
-from ctxsim.answers.forecast.once import rows_once
 from ctxsim.results import Run
 from ctxsim.results.run_info import Sample
 
@@ -49,7 +48,7 @@ class Pooled:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.labels = run.labels
-        first = rows_once(run, self.labels[0])
+        first = run.of(self.labels[0])
         self.transcripts = len(first)
         self.sample = run.info.sample or None
         self._taken = sampled.probabilities(self.sample, first.transcript) if self.sample else None
@@ -73,9 +72,9 @@ class Pooled:
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
         self.nothing = run.nothing
-        keep_all = rows_once(run, self.nothing) if self.nothing else None
+        keep_all = run.of(self.nothing) if self.nothing else None
         for label in self.labels:
-            part = rows_once(run, label)
+            part = run.of(label)
             # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
             beside = part if keep_all is None else keep_all
             alone = keep_all is None or label in run.ended_early

@@ -11,7 +11,6 @@ import numpy as np
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.dollars import Paid, PriceList, paid
 from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
-from ctxsim.answers.forecast.once import Once
 from ctxsim.answers.forecast.sessions import Sessions, enough
 
 By = Literal["day", "week", "project", "session", "model", "agent", "part"]
@@ -131,7 +130,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     found = _of_roots(sessions)
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY_S if times and days is not None else None
-    once = Once()
+    seen: set[tuple[object, ...]] = set()
     lines: list[Line] = []
     earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
@@ -142,9 +141,12 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
         for response, cost in paid(session, prices):
             early = since is not None and response.time_s is not None and response.time_s < since
             late += early
-            if response.time_s is not None and once.again(*msgspec.structs.astuple(response)[:9]):
-                repeated += not early
-                continue
+            if response.time_s is not None:
+                mark = msgspec.structs.astuple(response)[:9]
+                if mark in seen:
+                    repeated += not early
+                    continue
+                seen.add(mark)
             line = Line(session, response, cost, prices.of(response.model, response.time_s))
             (earlier if early else lines).append(line)
         if len(lines) > before or (silent and repeated == again):

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.forecast.draws import DAY, DRAWS, Array, next_sessions, recency
-from ctxsim.answers.forecast.once import rows_once
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
 
@@ -59,7 +58,7 @@ def sessions_of(run: Run, label: str) -> Sessions:
     Compactions are those that were recorded and the policy's own. Where fewer than half of the sessions have prices
     there are no dollars.
     """
-    rows = rows_once(run, label)
+    rows = run.of(label)
     refused = rows.overflows + rows.rate_limited + rows.invalid_pairs + rows.invalid_thinking.fillna(0)
     made = rows.compactions + rows.compactions_recorded.fillna(0)
     rows = rows.assign(refused=refused, made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())

@@ -38,7 +38,7 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
     """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
     try:
         file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
-        files = tuple(map(_config_file, file.files))
+        files = tuple(_config_file(raw, bool(file.agent)) for raw in file.files)
     except msgspec.ValidationError as error:
         raise InputError(where, str(error)) from None
     if file.agent not in ("", agent):
@@ -51,12 +51,11 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
     return known
 
 
-def _config_file(raw: dict[str, Any]) -> ConfigFile:
+def _config_file(raw: dict[str, Any], older: bool) -> ConfigFile:
     path = Path(str(raw.get("path", "")))
-    told = {
-        "format": path.suffix[1:].replace("yml", "yaml"),
-        "scope": "user" if path.parts[:1] == ("~",) else "project",
-    }
+    # In the older form, which names the agent, a file is a user's unless it says otherwise.
+    users = older or path.parts[:1] == ("~",)
+    told = {"format": path.suffix[1:].replace("yml", "yaml"), "scope": "user" if users else "project"}
     return msgspec.convert(told | raw, ConfigFile)
 
 
@@ -73,7 +72,7 @@ def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], wher
         if of_class:
             shared |= {"policy": of_class.policy, "parameter": key.rpartition(".")[2]}
         if kind is Setting:
-            shared["file"] = "" if "env" in raw else place_of_others
+            shared["file"] = "" if raw.get("env") else place_of_others
             shared["unit"] = "tokens" if raw.get("type", "int") == "int" else ""
         whole = {name: value for name, value in shared.items() if value} | raw
         if not isinstance(whole.get("default", []), list):

@@ -179,6 +179,15 @@ def test_an_entry_takes_what_the_file_says_of_all() -> None:
     assert {one.file for one in parsed("x", head + keys, "x.toml").settings} == {"code", ""}
 
 
+def test_a_file_in_the_older_form_is_a_users_unless_it_says_otherwise() -> None:
+    files = 'files = [{ path = "mine.json" }, { path = ".mine/set.toml", scope = "project" }]\n'
+    older, newer = (
+        parsed("mine", f'{agent}read_on = "2026-11-25"\n{files}', "here") for agent in ('agent = "mine"\n', "")
+    )
+    assert [(one.format, one.scope) for one in older.files] == [("json", "user"), ("toml", "project")]
+    assert [one.scope for one in newer.files] == ["project", "project"]
+
+
 def test_a_files_name_is_its_folders() -> None:
     with pytest.raises(InputError, match=r"x.toml, agent: is 'y', but its folder says x"):
         parsed("x", 'agent = "y"\nread_on = "d"', "x.toml")
