@@ -15,7 +15,7 @@ from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
-from ctxsim.cli.terminal import say
+from ctxsim.cli.terminal import safe, say
 from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
@@ -123,7 +123,7 @@ def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:
 
     bad = sent.status != "ok"
     style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
-    return Text.assemble(*(() if number else (context_bar(sent.tokens_sent / room, bad), " ")), (line, style))
+    return Text.assemble(*(() if number else (context_bar(sent.tokens_sent / room, bad), " ")), (safe(line), style))
 
 
 def context_bar(share: float, bad: bool = False) -> Text:

@@ -176,7 +176,8 @@ class Assembly:
         """Requests from the next call on go without the results of these calls. False before the first, or if none is
         there.
         """
-        found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in calls]
+        ids = frozenset(calls)
+        found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in ids]
         for place in found if self._calls else ():
             self.cleared(place)
         return bool(found and self._calls)
@@ -186,7 +187,7 @@ class Assembly:
         suffix = f" ({detail})" if detail else ""
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
-    def finished(self, *more: str) -> Transcript:
+    def finished(self, *, more: Iterable[str] = ()) -> Transcript:
         """Return the transcript, noting what was left out, `more`, and where there is no response."""
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()

@@ -128,7 +128,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
     as_user = conversation.kept_as_user
-    yield assembly.finished(*([f"{as_user} system message(s) kept as user text"] if as_user else []))
+    yield assembly.finished(more=[f"{as_user} system message(s) kept as user text"] if as_user else [])
 
 
 def _time_s(entry: _Entry, message: _Message) -> float | None:

@@ -112,7 +112,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
         assembly.user(*greeting)
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
     assembly.cost_usd = dollars(simulation.agent_cost)
-    return assembly.finished(*again)
+    return assembly.finished(more=again)
 
 
 def _add_head(assembly: Assembly, info: _Info) -> None:

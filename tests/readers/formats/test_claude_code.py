@@ -263,6 +263,8 @@ def test_a_compaction_keeps_the_lines_that_it_names(tmp_path: Path) -> None:
     one_by_one = kept(preservedMessages={"anchorUuid": "u2", "uuids": ["a1", "r1"]})
     expected = Compaction(3, 4, "auto", ("This is a summary.",), (1, 2), tokens_after=900, seconds=2.5)
     assert one_by_one == (expected,)
+    # What is no text names no line.
+    assert kept(preservedMessages={"uuids": ["r1", ["a2"], {}, "a1"]})[0].kept == (1, 2)
     assert kept(preservedSegment={"headUuid": "r1", "anchorUuid": "u2", "tailUuid": "a2"})[0].kept == (2, 3)
     assert kept(preservedSegment={"headUuid": "gone", "tailUuid": "a2"})[0].kept == ()
 

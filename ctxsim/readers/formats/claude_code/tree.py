@@ -87,7 +87,8 @@ class Metadata(msgspec.Struct, rename="camel"):
         order = list(known)
         kept = under(self.preserved_messages, "uuids")
         if isinstance(kept, list) and kept:
-            return [uuid for uuid in order if uuid in kept]
+            stays = {uuid for uuid in kept if isinstance(uuid, str)}
+            return [uuid for uuid in order if uuid in stays]
         first, last = (under(self.preserved_segment, name) for name in ("headUuid", "tailUuid"))
         return order[order.index(first) : order.index(last) + 1] if first in order and last in order else []
 
