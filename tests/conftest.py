@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import random
 import shutil
 import socket
@@ -23,6 +22,7 @@ from command_line import ctxsim
 from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
+from ctxsim.policies.agents.settings import settings_names, settings_of
 from ctxsim.results import Run, read_run
 from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
@@ -44,7 +44,6 @@ def pytest_collection_finish() -> None:
 
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
-AGENTS = ("AIDER_", "BASH_MAX_", "CLAUDE_", "CODEX_", "CONTINUE_", "COPILOT_", "DISABLE_", "GOOSE_", "OPENCODE_")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -55,8 +54,9 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # Some libraries set it for the whole process.
         patch.delenv("COLUMNS", raising=False)
         # What the shell says to agents is a setting of theirs.
-        for name in [name for name in os.environ if name.startswith(AGENTS)]:
-            patch.delenv(name)
+        known = map(settings_of, settings_names())
+        for name in {one.env for agent in known for one in agent.settings if one.env}:
+            patch.delenv(name, raising=False)
         yield
 
 

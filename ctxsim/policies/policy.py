@@ -43,6 +43,14 @@ class Overflow(msgspec.Struct, frozen=True):
     window: int
 
 
+def _no_summary(items: Iterable[Item], max_tokens: int) -> str | None:
+    return None
+
+
+def _silence(text: str) -> None:
+    return None
+
+
 @dataclass
 class Surroundings:
     """What a policy may see besides the view. Never the true count of the next request, the future, or the clock."""
@@ -56,15 +64,15 @@ class Surroundings:
     """The same, and what estimators remember of it."""
     now_s: float = 0.0
     """Simulated seconds since the first call."""
-    summarize: Callable[[Iterable[Item], int], str | None] = lambda items, max_tokens: None
+    summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
     """Ask the model for a summary of items in at most so many tokens; billed; None if that request is refused."""
-    say: Callable[[str], None] = lambda text: None
+    say: Callable[[str], None] = _silence
     """Tell the person at the terminal something."""
 
     def close(self) -> None:
         """After the last call: nothing can be asked or said any more."""
-        self.summarize = lambda items, max_tokens: None
-        self.say = lambda text: None
+        self.summarize = _no_summary
+        self.say = _silence
 
     def estimate(self, view: View) -> int:
         """Estimated tokens of the request that this view would become. Costs nothing: a running total."""

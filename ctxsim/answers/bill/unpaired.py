@@ -111,6 +111,10 @@ def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple
     return strata[0] == strata[1], (len(before) - len(kept[0]), len(after) - len(kept[1]))
 
 
+def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
+    return {case.stratum for case in before} & {case.stratum for case in after}
+
+
 def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
     """Return the difference of one figure; None where a set has too few sessions that have it."""
     before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
@@ -119,7 +123,7 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
 
 def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
     """The cases of both sets' strata: what one set alone has tells of itself, not of a change."""
-    shared = {case.stratum for case in before} & {case.stratum for case in after}
+    shared = _shared(before, after)
     kept = [[case for case in side if case.stratum in shared] for side in (before, after)]
     return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
 
@@ -130,7 +134,7 @@ def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> D
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)
     # Where sets share no stratum, all are one.
-    shared = sorted({case.stratum for case in before} & {case.stratum for case in after})
+    shared = sorted(_shared(before, after))
     strata = np.array([shared.index(case.stratum) if case.stratum in shared else -1 for case in (*before, *after)])
     rng = np.random.default_rng(SEED)
     ranks = _ranks(values, strata)

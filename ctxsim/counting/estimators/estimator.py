@@ -104,6 +104,15 @@ class Estimator:
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
 
 
+def gone_on(estimator: Estimator, head: Head, size: int, reported: Reported) -> int:
+    """Return the tokens of the last accepted call and the estimate of what joined (or left) since; before any usage is
+    reported the plain estimate.
+    """
+    if reported.usage is None:
+        return estimator.head(head) + size
+    return max(0, reported.usage.total_tokens + size - reported.size)
+
+
 def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:
     """A method of anybody's, held to what `answered` says."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, length
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, gone_on, length
 from ctxsim.transcript import Head, Item
 
 
@@ -53,9 +53,7 @@ class UsageSerialized(Serialized):
     name = "usage-serialized"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
-        if reported.usage is None:
-            return self.head(head) + size
-        return max(0, reported.usage.total_tokens + size - reported.size)
+        return gone_on(self, head, size, reported)
 
 
 @lru_cache(maxsize=1 << 15)

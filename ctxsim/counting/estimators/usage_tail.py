@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.chars import Chars
-from ctxsim.counting.estimators.estimator import Reported
+from ctxsim.counting.estimators.estimator import Reported, gone_on
 from ctxsim.transcript import Head, Item
 
 
@@ -19,6 +19,4 @@ class UsageTail(Chars):
     name = "usage-tail"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
-        if reported.usage is None:
-            return self.head(head) + size
-        return max(0, reported.usage.total_tokens + size - reported.size)
+        return gone_on(self, head, size, reported)

@@ -16,15 +16,17 @@ from ctxsim.counting.tokenizers.splintr_engine import RANKED, rank_file, vocabul
 
 @contextmanager
 def _cache_with_ranks(name: str) -> Iterator[None]:
-    before = dict(os.environ)
+    before = os.environ.get("TIKTOKEN_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / RANKED[name]).write_bytes(rank_file(name))
         os.environ["TIKTOKEN_CACHE_DIR"] = folder
         try:
             yield
         finally:
-            del os.environ["TIKTOKEN_CACHE_DIR"]
-            os.environ.update(before)
+            if before is None:
+                del os.environ["TIKTOKEN_CACHE_DIR"]
+            else:
+                os.environ["TIKTOKEN_CACHE_DIR"] = before
 
 
 class TiktokenTokenizer:
