@@ -14,7 +14,7 @@ from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ctxsim.answers.compactions.left import left_by
+from ctxsim.answers.compactions.policies_beside import left_by
 from ctxsim.errors import CtxsimError
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references.canonical import canonical

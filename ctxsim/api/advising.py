@@ -11,8 +11,8 @@ import msgspec
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
-from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.advice.predicted import Came, kept, mark, scored
+from ctxsim.answers.advice.search_result import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, bench

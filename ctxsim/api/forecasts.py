@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 from ctxsim import readers
-from ctxsim.answers.forecast import known
+from ctxsim.answers.forecast import known_texts
 from ctxsim.answers.forecast.backtest import HORIZONS, Tried, backtest
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
@@ -58,14 +58,14 @@ class Forecasts:
         return list(backtest(self.recorded, (max(1, round(self.today.come.middle)),), SOME))
 
     @cached_property
-    def told(self) -> list[known.Told]:
+    def told(self) -> list[known_texts.Told]:
         """Every session as its texts tell it, by the sessions before, held against what came."""
-        return list(known.told(self._transcripts))
+        return list(known_texts.told(self._transcripts))
 
     @cached_property
-    def told_from_first_call(self) -> list[known.Told]:
+    def told_from_first_call(self) -> list[known_texts.Told]:
         """The same where the usage of each session's first call is known too."""
-        return list(known.told(self._transcripts, first_call=True))
+        return list(known_texts.told(self._transcripts, first_call=True))
 
     @cached_property
     def _transcripts(self) -> list[Transcript]:

@@ -274,7 +274,7 @@ def check(
         return Checked(target, (), tuple(vendor_gaps(target)))
     if kind == "run":
         from ctxsim.results import read_run
-        from ctxsim.runs.again import made_again
+        from ctxsim.runs.rerun import made_again
 
         run = read_run(target)
         return Checked(target, (*run.problems(), *(made_again(run, paths) if again else ())), run.caveats)

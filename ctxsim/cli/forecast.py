@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from ctxsim.answers.advice.setting_names import title_of
-from ctxsim.answers.forecast import known
+from ctxsim.answers.forecast import known_texts
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount
 from ctxsim.api.forecasts import Forecasts, forecast
@@ -196,14 +196,14 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         ("texts", "Forecasts that know the next session's texts, 90 %", found.told),
         ("first_call", "Forecasts that know its texts and its first call, 90 %", found.told_from_first_call),
     ):
-        counts = known.compactions(sessions)
+        counts = known_texts.compactions(sessions)
         notes = (
             f"Of {counts.sessions:,} sessions {counts.came:,} had a compaction, {counts.told:,} were forecast to, "
             f"{counts.both:,} are in both.",
         ) if counts else ()  # fmt: skip
         told = [
             (UNITS[one.amount], one.forecasts, cell(one.held, "{:.0%}"), cell(one.width, "x {:.2f}"))
-            for one in known.held(sessions)
+            for one in known_texts.held(sessions)
         ]
         heads = [Column("amount", "amount", "of one session"), columns[2], columns[3], columns[4]]
         if told:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures, Share
-from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.search_result import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.setting_names import title_of, told
 from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, ranges_of, size, usd, weak
 from ctxsim.errors import agreed, many

@@ -24,9 +24,9 @@ from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
 from ctxsim.runs.rows import Done, Rows, Share, shares, together
-from ctxsim.runs.shipped import shipped
 from ctxsim.runs.sizes import Plan, plan, source_sizes
 from ctxsim.runs.task import Setting, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
+from ctxsim.runs.user_code import shipped
 from ctxsim.runs.workers import Task, Workers, fitting, forget_policies
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve

@@ -20,8 +20,8 @@ from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
 from ctxsim.runs.anonymous import info_without_secrets, info_without_text, tables_without_secrets, without_text
 from ctxsim.runs.rows import Done, Rows, Share
-from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.runs.transcript_rows import rows_of, told_in
+from ctxsim.runs.user_code import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.measure.summary import WhatIf

@@ -45,7 +45,7 @@ def rows_of(
     """
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
-        from ctxsim.runs.apart import others, rows_apart
+        from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)
@@ -75,7 +75,7 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
     Raises ContractError where the policy breaks its contract, or its process ends or hangs.
     """
     if not _ours(spec):
-        from ctxsim.runs.apart import others, sent_apart
+        from ctxsim.runs.own_process import others, sent_apart
 
         if others(spec):
             return sent_apart(one, spec)

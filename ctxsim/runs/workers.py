@@ -25,11 +25,11 @@ import msgspec
 from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
 from ctxsim.readers.source import Source
-from ctxsim.runs.apart import end_apart
-from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code, refuse_other_code
+from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import Parts, write_part, write_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
+from ctxsim.runs.sent_to_workers import job, part, shared
 from ctxsim.runs.task import Tell, lost
 from ctxsim.safety.processes import end_with, safe_path
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from made_runs import made_run
 
-from ctxsim.answers.advice.found import AgentAdvice, Tried, finalists, of_agent
 from ctxsim.answers.advice.predicted import Prediction
+from ctxsim.answers.advice.search_result import AgentAdvice, Tried, finalists, of_agent
 from ctxsim.answers.forecast.forecast import Amount
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of

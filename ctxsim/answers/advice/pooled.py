@@ -4,7 +4,7 @@ Of a sampled run they are estimates of the whole folder, with sampling errors of
 
 Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. `kept` is survival, the mean over the
 transcripts that have aged needs. Intervals are of the next sessions, as many as there are, from the same draws for
-every policy (ctxsim/answers/forecast/draws.py); of fewer than 8 sessions they are ranges by priors over projects. A
+every policy (ctxsim/answers/forecast/ranges.py); of fewer than 8 sessions they are ranges by priors over projects. A
 generated conversation has no next sessions, and one session no interval.
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
-from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
+from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
 from ctxsim.results import Run
 from ctxsim.results.run_info import Sample
 

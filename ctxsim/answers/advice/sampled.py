@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ctxsim.answers.forecast.draws import Array
+from ctxsim.answers.forecast.ranges import Array
 from ctxsim.results.run_info import Sample
 
 

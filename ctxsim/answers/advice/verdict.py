@@ -13,7 +13,7 @@ from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in, told, who
-from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.answers.forecast.ranges import LEAST
 from ctxsim.errors import many
 from ctxsim.policies.agents.given import Given
 

@@ -18,7 +18,7 @@ from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
-from ctxsim.answers.forecast.draws import Array
+from ctxsim.answers.forecast.ranges import Array
 from ctxsim.policies.agents.given import Given
 
 LEAST = 0.02

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ctxsim.answers.compactions.again import Asked
+from ctxsim.answers.compactions.repeated_calls import Asked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
 

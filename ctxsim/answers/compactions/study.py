@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.answers.compactions.again import asked_again, came_again, repeated_after
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
-from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
+from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
+from ctxsim.answers.compactions.repeated_calls import asked_again, came_again, repeated_after
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.answers.forecast.draws import LEAST
 from ctxsim.answers.forecast.forecast import FARTHEST, LEVELS, forecast
+from ctxsim.answers.forecast.ranges import LEAST
 from ctxsim.answers.forecast.sessions import Next, Sessions
 
 HORIZONS = (5, 10, 20)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.answers.forecast.draws import LEAST, Array
+from ctxsim.answers.forecast.ranges import LEAST, Array
 from ctxsim.answers.forecast.sessions import Sessions
 
 CHANCE = 0.01

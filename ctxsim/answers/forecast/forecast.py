@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import (
+from ctxsim.answers.forecast.drift import Change, last_change
+from ctxsim.answers.forecast.ranges import (
     LEAST,
     blocks_of,
     interval,
@@ -18,7 +19,6 @@ from ctxsim.answers.forecast.draws import (
     spread,
     stretched,
 )
-from ctxsim.answers.forecast.drift import Change, last_change
 from ctxsim.answers.forecast.sessions import Next, Sessions, come
 from ctxsim.errors import CtxsimError
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import DAY, DRAWS, Array, next_sessions, recency
+from ctxsim.answers.forecast.ranges import DAY, DRAWS, Array, next_sessions, recency
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
 

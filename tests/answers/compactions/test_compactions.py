@@ -11,11 +11,11 @@ from command_line import ctxsim
 from corpus import FOLDER, here
 
 from ctxsim.answers.compactions import score, score_summary
-from ctxsim.answers.compactions.again import asked_again, looked_at
 from ctxsim.answers.compactions.cuts import controls, session_of
 from ctxsim.answers.compactions.dollars import paid
 from ctxsim.answers.compactions.later import kind_of_atom
-from ctxsim.answers.compactions.left import FITTED, fitted, tokens_of
+from ctxsim.answers.compactions.policies_beside import FITTED, fitted, tokens_of
+from ctxsim.answers.compactions.repeated_calls import asked_again, looked_at
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats import ctxsim_jsonl

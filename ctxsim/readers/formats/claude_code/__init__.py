@@ -23,7 +23,7 @@ from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import Envelope
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
-from ctxsim.readers.formats.claude_code.told import ToldOfAgents
+from ctxsim.readers.formats.claude_code.sub_agents import ToldOfAgents
 from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
 from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript

@@ -20,8 +20,8 @@ from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.placed import Copies, Placed
-from ctxsim.runs.apart import end_apart
 from ctxsim.runs.identity import own_code, refuse_other_code
+from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import part_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sizes import source_sizes

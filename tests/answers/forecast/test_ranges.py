@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctxsim.answers.forecast import draws
-from ctxsim.answers.forecast.draws import (
+from ctxsim.answers.forecast import ranges
+from ctxsim.answers.forecast.ranges import (
     blocks_of,
     interval,
     next_sessions,
@@ -57,7 +57,7 @@ def test_blocks_are_days_and_projects() -> None:
 
 
 def test_an_interval_leaves_out_a_twentieth_at_each_end() -> None:
-    assert draws.LEVEL == 0.9
+    assert ranges.LEVEL == 0.9
     assert interval(np.arange(101.0)) == pytest.approx((5.0, 95.0))
     assert interval(np.arange(101.0), 0.5) == pytest.approx((25.0, 75.0))
     assert interval(np.array([np.nan, *range(101), np.inf])) == pytest.approx((5, 95))

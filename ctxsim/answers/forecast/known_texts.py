@@ -12,7 +12,7 @@ from statistics import median
 
 import msgspec
 
-from ctxsim.answers.forecast.draws import LEAST, LEVEL
+from ctxsim.answers.forecast.ranges import LEAST, LEVEL
 from ctxsim.policies import agent_of, open_policy
 from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent

@@ -1,4 +1,4 @@
-"""The process in which a policy of others is replayed: `python -m ctxsim.runs.apart_process ANSWERS SEEN PARENT`."""
+"""The process in which a policy of others is replayed: `python -m ctxsim.runs.own_process_main ANSWERS SEEN PARENT`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import msgspec
 from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
 from ctxsim.results.columns import NeedRow
-from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer, Asked
+from ctxsim.runs.own_process import LENGTH_BYTES, SEEN_BYTES, Answer, Asked
 from ctxsim.runs.parts import packed
-from ctxsim.runs.shipped import unpack
 from ctxsim.runs.transcript_rows import rows_alone, told_in
+from ctxsim.runs.user_code import unpack
 from ctxsim.safety.processes import end_with
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.measure.losses import need_rows

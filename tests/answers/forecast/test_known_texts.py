@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from samples import conversation
 
-from ctxsim.answers.forecast.known import Compactions, Held, Told, compactions, error_range, held, told
+from ctxsim.answers.forecast.known_texts import Compactions, Held, Told, compactions, error_range, held, told
 from ctxsim.transcript import Head, Transcript, Usage
 
 WORDS = "word " * 1_000

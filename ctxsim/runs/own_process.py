@@ -25,7 +25,7 @@ from ctxsim.plugins.files import FROM_FILE, files_loaded
 from ctxsim.policies import Spec
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.shipped import Shipped, code_given, plugin_packages, shipped
+from ctxsim.runs.user_code import Shipped, code_given, plugin_packages, shipped
 from ctxsim.safety.processes import end_group, ended, environment, python
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
@@ -142,7 +142,7 @@ class Child:
             self._seen = mmap.mmap(file.fileno(), SEEN_BYTES)
             self._answers, theirs = os.pipe()
             self._process = subprocess.Popen(
-                python("ctxsim.runs.apart_process", str(theirs), str(file.fileno()), str(os.getpid())),
+                python("ctxsim.runs.own_process_main", str(theirs), str(file.fileno()), str(os.getpid())),
                 stdin=subprocess.PIPE, stdout=2, pass_fds=(theirs, file.fileno()), env=environment(), bufsize=0,
                 start_new_session=True,
             )  # fmt: skip

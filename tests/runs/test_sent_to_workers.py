@@ -25,11 +25,11 @@ from ctxsim.counting.estimators import Estimator, registered_estimators
 from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
 from ctxsim.results import InputInfo, read_run
-from ctxsim.runs.carried import carried, job, part, shared
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
-from ctxsim.runs.shipped import Packages, Shipped, shipped, unpack
+from ctxsim.runs.sent_to_workers import carried, job, part, shared
 from ctxsim.runs.task import Setting, source_rows, specs_of
+from ctxsim.runs.user_code import Packages, Shipped, shipped, unpack
 from ctxsim.runs.workers import Task
 
 
@@ -98,7 +98,7 @@ def test_nothing_of_ours_is_pickled(folder: Path) -> None:
     tasks: list[Task] = [(source_rows, (source, setting)) for source in sources("logs")]
     data = pickle.dumps((part, [job(task) for task in tasks], shared(tasks)))
     words = [str(argument) for code, argument, _ in pickletools.genops(data) if "UNICODE" in code.name]
-    assert [word for word in words if "ctxsim" in word] == ["ctxsim.runs.carried"]
+    assert [word for word in words if "ctxsim" in word] == ["ctxsim.runs.sent_to_workers"]
 
 
 def test_a_file_that_goes_while_it_is_asked_for_is_told_as_here(folder: Path) -> None:
@@ -192,7 +192,7 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_pat
 
 def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Packages] = []
-    monkeypatch.setattr("ctxsim.runs.shipped.give_packages", given.append)
+    monkeypatch.setattr("ctxsim.runs.user_code.give_packages", given.append)
     theirs = Packages(points=(("ctxsim.policies", "plugged", "plug.policies:Plugged"),))
     for code in (Shipped(packages=theirs), Shipped()):
         unpack(code)
