@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,11 @@ def command(
         return
     if framework == "policies":
         raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
-    if (verify or write) and (framework is not None or form != "table"):
-        raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
+    if (verify or write) and form != "table":
+        raise click.UsageError("--verify and --apply print no rows")
     given = options.fields(said)
     if framework is not None:
+        _not_together("--for", ("settings", "verify", "write", "out"))
         given = {name: value for name, value in given.items() if name not in ("settings", "project")}
         with progress("advise") as course:
             framed = construct(framework, paths, watch=Watch(course.finished, course.within), **given)
@@ -109,11 +110,16 @@ def command(
 
 
 def _alone(option: str, beside: Sequence[str] = ()) -> None:
-    """Raise click.UsageError where an option is given with another one that it would ignore."""
+    """Raise click.UsageError where an option is given with another one than those it takes note of."""
+    params = click.get_current_context().command.params
+    _not_together(option, [one.name or "" for one in params if option not in one.opts and one.name not in beside])
+
+
+def _not_together(option: str, ignored: Collection[str]) -> None:
+    """Raise click.UsageError where an option is given with one that it would ignore."""
     context = click.get_current_context()
     for one in context.command.params:
-        given = context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
-        if given and option not in one.opts and one.name not in beside:
+        if one.name in ignored and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
 
 

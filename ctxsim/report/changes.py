@@ -49,7 +49,7 @@ def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     transcripts = max(change.transcripts for change in changes)
     of = f"({many(transcripts, 'transcript(s)')})"
     if counts["same"] == len(changes):
-        return f"All {len(changes)} figures are the same {of}."
+        return f"All {len(changes)} figures are the same {of}." if len(changes) > 1 else f"The figure is the same {of}."
     fails = f" {len(broken)} of them {'breaks' if len(broken) == 1 else 'break'} a rule." if broken else ""
     rest = "".join(
         f", {counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {word}"

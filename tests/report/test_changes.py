@@ -100,7 +100,7 @@ def test_two_labels_that_are_shown_alike_are_told_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "broken", "line"),
     [
-        ([SAME], [], "All 1 figures are the same (3 transcripts)."),
+        ([SAME], [], "The figure is the same (3 transcripts)."),
         ([MORE], [], "1 of 1 figures changed (3 transcripts)."),
         ([FROM_NOTHING], [], "1 of 1 figures changed (1 transcript)."),
         ([MORE, NOISE, SAME], [MORE],

@@ -162,6 +162,12 @@ def test_a_step_that_does_not_fit_is_named(tmp_path: Path) -> None:
         found(tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": "many"})))
 
 
+def test_images_beside_a_result_that_are_none_are_named(tmp_path: Path) -> None:
+    extra = {"ctxsim": {"media": [["image", "many"]]}}
+    with pytest.raises(InputError, match=r"t.json step 2 extra: .*int.*media"):
+        found(tmp_path, document(user("Go."), agent("x", result("r", extra=extra), tool_calls=[CALL])))
+
+
 def texts() -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 

@@ -22,6 +22,7 @@ from ctxsim.readers.formats.atif.document import (
     BOUNDARY,
     OURS,
     OfCall,
+    OfResult,
     OfStep,
     OfTranscript,
     Result,
@@ -99,7 +100,7 @@ class _Reading:
         if under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
             self.assembly.compacted()
             self.assembly.compaction_note()
-            self._results(step)
+            self._results(step, where)
             return
         parts = _said(step.message, held)
         if step.source == "system" and not self.assembly.calls:
@@ -109,7 +110,7 @@ class _Reading:
             self.counts[f"system step(s) in mid-conversation {kept}"] += step.source == "system"
             self.counts[f"step(s) that no model made (`llm_call_count` 0): {kept}"] += step.source == "agent"
             self.assembly.user(*parts)
-        self._results(step)
+        self._results(step, where)
 
     def _response(self, step: Step, held: OfStep, where: str) -> None:
         several = (step.llm_call_count or 1) > 1
@@ -135,9 +136,9 @@ class _Reading:
                 if named is not None:
                     self.ids[place] = named
         self.steps.append((self.assembly.calls - 1, held))
-        self._results(step)
+        self._results(step, where)
 
-    def _results(self, step: Step) -> None:
+    def _results(self, step: Step, where: str) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
         # One call may have several, which are one result.
         by_call: dict[str | None, list[Result]] = {}
@@ -146,9 +147,8 @@ class _Reading:
         for call_id, results in by_call.items():
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
-            held = ours(results[0].extra).get("media")
-            kept = [Media(kind, tokens) for kind, tokens in held] if isinstance(held, list) else []
-            media = (*(one for _, found in texts for one in found), *kept)
+            held = convert(ours(results[0].extra), OfResult, f"{where} extra").media
+            media = (*(one for _, found in texts for one in found), *(Media(kind, tokens) for kind, tokens in held))
             refs = [ref for result in results for ref in result.subagent_trajectory_ref or []]
             elsewhere = sum(has(ref, trajectory_path=object) for ref in refs)
             self.counts["reference(s) to trajectories in other files left out"] += elsewhere

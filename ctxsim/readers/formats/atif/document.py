@@ -104,6 +104,12 @@ class OfStep(msgspec.Struct, omit_defaults=True):
     hidden: int = 0
 
 
+class OfResult(msgspec.Struct, omit_defaults=True):
+    """The kind and tokens of what in a result is no text."""
+
+    media: tuple[tuple[str, int], ...] = ()
+
+
 class OfCall(msgspec.Struct, omit_defaults=True):
     """A call's arguments to the letter, and its own id, where the fields of ATIF can't be these."""
 

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.formats.atif.document import BOUNDARY, OURS, VERSION, OfCall, OfStep, OfTranscript
+from ctxsim.readers.formats.atif.document import BOUNDARY, OURS, VERSION, OfCall, OfResult, OfStep, OfTranscript
 from ctxsim.readers.source import compact_json, decoded, time_s
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
@@ -219,9 +219,8 @@ def _tool_call(item: Item, call_id: str) -> Json:
 
 
 def _result(item: Item, ids: dict[int, str]) -> Json:
-    media = [[one.kind, one.tokens] for one in item.media]
-    result: Json = {"source_call_id": ids[item.answers or 0], "content": item.text}
-    return result | ({"extra": {OURS: {"media": media}}} if media else {})
+    held = OfResult(tuple((one.kind, one.tokens) for one in item.media))
+    return {"source_call_id": ids[item.answers or 0], "content": item.text, **_extra(held)}
 
 
 def _metrics(usage: Usage) -> Json:
