@@ -14,6 +14,9 @@ from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 
+CHOSEN = "named first in the title"
+"""What marks a policy or setting in a picture."""
+
 
 def title_of(run: Run) -> str:
     """Return what ran, without the paths of recordings: they name folders and people."""
@@ -31,7 +34,7 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def chosen(self) -> str | None:
-        """The policy that is advised."""
+        """The policy that the answer names first: it is advised, or the best of those tried."""
         return self.advice.take.policy if self.advice else None
 
     def color(self, label: str) -> str:
@@ -47,13 +50,13 @@ class Picture(msgspec.Struct, frozen=True):
         return short(self.run.info.shown.get(label, label))
 
     def marked(self, label: str) -> str:
-        """Return the name beside a line: the advised policy and bounds say so."""
+        """Return the name beside a line: the chosen policy and bounds say so."""
         return ("▶ " if label == self.chosen else "") + self.name(label) + (BOUND if self.bound(label) else "")
 
     @property
     def mark(self) -> str:
         """What the mark at a name means, where one has it."""
-        return "▶: advised" if self.chosen else ""
+        return f"▶: {CHOSEN}" if self.chosen else ""
 
     @property
     def headline(self) -> str:

@@ -13,7 +13,7 @@ import pandas
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
 from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure, save
-from ctxsim.report.picture import Picture
+from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
@@ -96,7 +96,7 @@ def growth_figure(
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
-        advised = "; blue: advised" if chosen else ""
+        advised = f"; blue: {CHOSEN}" if chosen else ""
         marks = f"red: fails, × at the first call that would be refused, pale after it{advised}{unnamed}"
         entitle(figure, finding, about, marks)
     return figure

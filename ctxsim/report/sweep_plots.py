@@ -1,4 +1,4 @@
-"""Pictures of a sweep: one parameter's settings as curves, two parameters' as heat maps, the advised one marked."""
+"""Pictures of a sweep: one parameter's settings as curves, two parameters' as heat maps, the chosen one marked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.settings import Grid, grids
 from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save, told
-from ctxsim.report.picture import Picture
+from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes, short_number
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ ROOM = {"interval": 14, "value": 26}
 """Columns of a heat map up to which its cells have room for an interval, and for a value."""
 
 MARK = "#ce450a"
-"""The frame of the advised setting."""
+"""The frame of the chosen setting."""
 
 
 def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
@@ -93,7 +93,7 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
 
 
 def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Share]) -> None:
-    """One policy's settings in order: the advised one blue, those with refused calls red."""
+    """One policy's settings in order: the chosen one blue, those with refused calls red."""
     places = range(len(labels))
     values = [100 * share.value for share in shares]
     axes.plot(places, values, "-", color=OTHER_COLOR, linewidth=1.2, zorder=2)
@@ -103,7 +103,7 @@ def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Shar
         if share.low is not None and share.high is not None:
             axes.plot([place, place], [100 * share.low, 100 * share.high], color=color, linewidth=1.2, gid="range")
         axes.plot(place, value, "o", color=color, markersize=10 if label == one.chosen else 6, zorder=3,
-                  gid="advised" if label == one.chosen else "setting", clip_on=False)  # fmt: skip
+                  gid="chosen" if label == one.chosen else "setting", clip_on=False)  # fmt: skip
     axes.set_ylim(bottom=0)
 
 
@@ -113,7 +113,7 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
     curves = mark == "blue"
     marks = {
-        f"{mark}: advised": one.chosen in labels,
+        f"{mark}: {CHOSEN}": one.chosen in labels,
         f"{'red' if curves else '×'}: some calls refused": any(one.pooled.refusals(label) for label in labels),
         "whiskers: ranges" if curves else "below each figure its range": one.pooled.sessions > 1,
         "dotted: keep-all": curves,
@@ -165,13 +165,13 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
 
 
 def _marks(one: Picture, axes: Any, grid: Grid) -> None:
-    """The frame of the advised setting, and a cross where calls are refused."""
+    """The frame of the chosen setting, and a cross where calls are refused."""
     from matplotlib.patches import Rectangle
 
     rows, columns = grid.values
     for (row, column), label in grid.labels.items():
         x, y = columns.index(column), rows.index(row)
         if label == one.chosen:
-            axes.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, fill=False, edgecolor=MARK, lw=3, gid="advised"))
+            axes.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, fill=False, edgecolor=MARK, lw=3, gid="chosen"))
         if one.pooled.refusals(label):
             axes.plot(x + 0.36, y - 0.28, "X", color=LIMIT_COLOR, markersize=10, markeredgecolor="white", gid="refused")

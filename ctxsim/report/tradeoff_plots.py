@@ -91,7 +91,7 @@ def least_amount(line: Frontier, kept: Share | None) -> float | None:
 def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
     notes = {
-        "▶: advised": one.chosen is not None,
+        one.mark: one.chosen is not None,
         "red ×: some calls refused": any(point.rejected for point in rows),
         "hollow: another is at least as good in both": True,
         "dotted: keep-all": True,

@@ -160,7 +160,7 @@ def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: l
     kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
     assert kept and not any(line.get_clip_on() for line in kept)
     below = " ".join(drawn[0].texts[0].get_text().split())
-    assert "grey bar: what keeping as much costs at least" in below and "▶: advised" in below
+    assert "grey bar: what keeping as much costs at least" in below and "▶: named first in the title" in below
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:

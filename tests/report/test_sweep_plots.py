@@ -67,11 +67,11 @@ def test_one_parameter_is_a_curve_over_its_values_with_ranges(one: Picture) -> N
         assert [text.get_text() for text in axes.get_xticklabels()] == ["100", "300", "500", "700"]
         ranges = [line.get_ydata() for line in axes.lines if line.get_gid() == "range"]
         assert ranges == [pytest.approx([100 * share.low, 100 * share.high]) for share in shares]
-        [advised] = [line for line in axes.lines if line.get_gid() == "advised"]
+        [advised] = [line for line in axes.lines if line.get_gid() == "chosen"]
         # The third of four values.
         assert (advised.get_xdata()[0], advised.get_color()) == (2, COLORS[0])
     told = " ".join(figure.texts[1].get_text().split())
-    assert "max-result-chars by chars; blue: advised; whiskers: ranges; dotted: keep-all" in told
+    assert "max-result-chars by chars; blue: named first in the title; whiskers: ranges; dotted: keep-all" in told
     with for_paper():
         paper = curves_figure(one, [grid])
     assert [text.get_text() for text in paper.texts] == ["whiskers: ranges; dotted: keep-all"]
@@ -94,7 +94,7 @@ def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture)
         assert texts == wanted
         assert [text.get_text() for text in axes.get_xticklabels()] == ["100", "900"]
         assert [text.get_text() for text in axes.get_yticklabels()] == ["2", "4", "8"]
-        [frame] = [patch for patch in axes.patches if patch.get_gid() == "advised"]
+        [frame] = [patch for patch in axes.patches if patch.get_gid() == "chosen"]
         # Its cell is the second row and column, whose middle is (1, 1).
         assert (frame.get_x() + frame.get_width() / 2, frame.get_y() + frame.get_height() / 2) == pytest.approx((1, 1))
     # Darker is better: the least dollars and the most kept have the darkest cells.

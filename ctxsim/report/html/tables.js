@@ -21,7 +21,7 @@ function headed(table, names, rows) {
 function drawAnswer() {
   $("verdict").replaceChildren(...data.verdict.map((line) => el("p", line, /^Weak|Unsure|may be chance/.test(line) ? "weak" : /^ /.test(line) ? "paste" : /^(Set in |Change nothing\b)/.test(line) ? "answer" : "")));
   $("card").parentNode.hidden = !data.card.length;
-  if (data.card.length) headed($("card"), ["in numbers", "advised", data.beside], data.card);
+  if (data.card.length) headed($("card"), ["in numbers", data.policies[data.chosen].name, data.beside], data.card);
 }
 
 function sortedRows() {
