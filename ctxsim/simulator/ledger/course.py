@@ -28,11 +28,16 @@ class Course:
         """How the request differed from earlier ones before it was edited last."""
 
     @property
+    def number(self) -> int:
+        """Which call is under way, or was last; 0 before the first."""
+        return self._leg.number if self._leg else 0
+
+    @property
     def demands(self) -> list[tuple[float, int]]:
         """Simulated second and tokens that count towards a rate limit, per request so far."""
         if self._kernel:
             return self._kernel.demands
-        return self._ledger.demands[: self._leg.number if self._leg else 0]
+        return self._ledger.demands[: self.number]
 
     @property
     def now_s(self) -> float:

@@ -14,7 +14,7 @@ from ctxsim.simulator.ledger import SPREAD, Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.legs import recorded
 from ctxsim.simulator.references import Counts, References, Survival
 from ctxsim.simulator.references.fetching import Fetching
-from ctxsim.simulator.replay.loop import Replay
+from ctxsim.simulator.replay import Replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item
 from ctxsim.view import Edit, Made

@@ -15,7 +15,7 @@ from ctxsim.policies import Policy, Spec
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.replay.loop import replay
+from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
