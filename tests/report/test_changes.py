@@ -57,6 +57,13 @@ def test_a_chance_of_one_in_a_thousand_is_told_as_it_is() -> None:
     assert text_rows(change_sheet([row], [], str))[0]["p"] == "0.001"
 
 
+def test_a_figure_of_a_row_has_three_digits_and_an_end_of_its_interval_two() -> None:
+    row = Change(("p", "p"), "cost_usd", 1.23456, 12.3456, (10.1234, 12.3456), 9, 0.0123)
+    assert list(text_rows(change_sheet([row], [], str))[0].values())[2:] == [
+        "1.23", "12.3", "+11.1", "+900.0%", "+10..+12", "9", "0.012", "changed"
+    ]  # fmt: skip
+
+
 @pytest.fixture
 def runs() -> Any:
     return [SimpleNamespace(shown=lambda label, end=end: f"{label}{end}", folder=f"/f{end}") for end in "12"]
@@ -125,6 +132,7 @@ def test_two_sets_of_sessions_are_a_row_for_each_figure() -> None:
     ]
     assert [row["verdict"] for row in value_rows(found)] == ["fails", "noise", "changed"]
     assert found.marks == ("bad", "", "") and found.title == "5 sessions before, 9 after"
+    assert [one.name for one in found.columns if one.left] == ["figure", "verdict"]
     assert [(one.name, one.rank) for one in found.columns if one.rank] == [("a", 2), ("b", 2), ("interval", 1),
                                                                          ("power", 3)]  # fmt: skip
     missing, left = found.notes
