@@ -32,6 +32,7 @@ def test_a_share_has_its_interval_where_that_is_wider_than_a_point() -> None:
     assert shared(None) == ({"": None, "low": None, "high": None}, "-")
     assert shared(Share(0.94, 0.91, 0.96)) == ({"": 0.94, "low": 0.91, "high": 0.96}, "94% (91-96)")
     assert shared(Share(0.5, 0.498, 0.502)).text == "50%" and shared(Share(0.5, 0.4, None)).text == "50%"
+    assert shared(Share(0.9, 0.9, 0.902)).text == "90%" and shared(Share(0.9, None, 0.95)).text == "90%"
     assert shared(Share(0.123456789)).value[""] == 0.12345679
 
 
@@ -51,6 +52,7 @@ def test_what_is_kept_lies_between_summaries_that_keep_nothing_and_all() -> None
         {"": 0.5, "low": None, "high": None, "if_nothing": 0.4, "if_all": 0.7}, "40..70%"
     )  # fmt: skip
     assert text("kept", kept=Share(0.5), kept_low=0.4, kept_high=0.404).text == "50%"
+    assert text("kept", kept=Share(0.9), kept_low=0.899, kept_high=0.912).text == "90..91%"
     assert text("kept", kept=Share(0.5), kept_low=0.4).text == "50%"
 
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from ctxsim.report.compactions import BESIDE, COLUMNS, again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
+from ctxsim.report.compactions import (
+    BESIDE,
+    COLUMNS,
+    again_lines,
+    agent_lines,
+    beside_sheet,
+    compaction_sheet,
+    kind_lines,
+)
 from ctxsim.report.sheet import text_rows, value_rows
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 

@@ -34,7 +34,10 @@ def run_of(**columns: list[Any]) -> Any:
             "calls_with_aged_needs": 1, "calls": 10}  # fmt: skip
     part = pandas.DataFrame({name: columns.get(name, [value] * 2) for name, value in rows.items()})
     return SimpleNamespace(
-        of=lambda label: part, shown=str, labels=list(EVERY), info=SimpleNamespace(title="A title", bounds=("keep-all",))
+        of=lambda label: part,
+        shown=str,
+        labels=list(EVERY),
+        info=SimpleNamespace(title="A title", bounds=("keep-all",)),
     )
 
 
@@ -111,8 +114,14 @@ def facts(*rows: tuple[str, str, str, int, bool]) -> Any:
 
 
 def test_planted_facts_are_told_by_rule_place_and_age() -> None:
-    run = facts(("a", "rule", "head", 3, True), ("a", "json", "tail", 10, True), ("a", "log", "head", 2, False),
-                ("b", "rule", "head", 3, False), ("b", "json", "tail", 10, True), ("b", "log", "head", 2, True))
+    run = facts(
+        ("a", "rule", "head", 3, True),
+        ("a", "json", "tail", 10, True),
+        ("a", "log", "head", 2, False),
+        ("b", "rule", "head", 3, False),
+        ("b", "json", "tail", 10, True),
+        ("b", "log", "head", 2, True),
+    )
     # fmt: skip
     assert needle_rows(run) == [
         {"policy": "A", "rules": "100%", "facts": "50%", "head": "0%", "middle": "-", "tail": "100%", "age 2": "0%",

@@ -90,7 +90,9 @@ def test_markdown_quotes_labels_alone() -> None:
 
 
 def test_latex_is_a_table_with_its_caption_and_notes() -> None:
-    assert as_latex(ROWS) == r"""\begin{table}
+    assert (
+        as_latex(ROWS)
+        == r"""\begin{table}
 \centering
 \caption{Costs \& gains}
 \begin{tabular}{lrr}
@@ -104,6 +106,7 @@ b (bound) & 50\% & x y\textbar{}z \\
 \noindent{\footnotesize One note.}
 \end{table}
 """
+    )
     assert r"\multicolumn{2}{l}{p -\textgreater{} q} \\" in as_latex(HEADED)
     odd = as_latex(sheet("a", "\\~^<>|&%$#_{} --x", ["a"], []))
     assert odd.splitlines()[2] == (

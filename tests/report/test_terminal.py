@@ -39,7 +39,9 @@ A note.
 one: the first"""
     # Ten characters of names, three of `one`, four each of the others, two beside each and one at the edge: 30.
     assert printed(LEAVING, 80) == printed(LEAVING, 30, rest="--columns a") == whole
-    assert printed(LEAVING, 29, rest="--columns a") == """
+    assert (
+        printed(LEAVING, 29, rest="--columns a")
+        == """
 A table
 
  name        one  last
@@ -51,7 +53,10 @@ A note.
 one: the first
 Left out at this width:
 two_long (--columns a)."""
-    assert printed(LEAVING, 23, rest="--wide shows all") == """
+    )
+    assert (
+        printed(LEAVING, 23, rest="--wide shows all")
+        == """
 A table
 
  name        last
@@ -63,6 +68,7 @@ A note.
 Left out at this width:
 two long, one (--wide
 shows all)."""
+    )
     assert printed(LEAVING, 23).endswith("\nLeft out at this width:\ntwo long, one.")
 
 
@@ -87,7 +93,9 @@ def test_a_wide_table_stands_below_itself(width: int, parts: list[list[str]]) ->
 
 
 def test_all_blocks_are_printed() -> None:
-    assert printed(LEAVING, 24, wide=True) == """
+    assert (
+        printed(LEAVING, 24, wide=True)
+        == """
 A table
 
                    two
@@ -104,6 +112,7 @@ A table
 
 A note.
 one: the first"""
+    )
     assert printed(sheet("e", "", ["a", "b"], [], notes=("Nothing.",)), 30) == "Nothing."
 
 
@@ -118,7 +127,9 @@ TEXTS = sheet(
 
 def test_texts_wrap_and_names_break_where_they_can() -> None:
     # 80 less 36 of the texts, 1 of the number, two beside each and one at the edge are 36 for names.
-    assert printed(TEXTS, 80) == """
+    assert (
+        printed(TEXTS, 80)
+        == """
  policy                                why                                    n
  ──────────────────────────────────────────────────────────────────────────────
  token-budget:budget=40000,retain=500  a few words that go on and on beyond   1
@@ -127,7 +138,10 @@ def test_texts_wrap_and_names_break_where_they_can() -> None:
  xxxxxxxxxxxxxx
 
 """
-    assert printed(TEXTS, 60) == """
+    )
+    assert (
+        printed(TEXTS, 60)
+        == """
  policy               why
  ──────────────────────────────────────────────────────────
  token-budget:        a few words that go on and on beyond
@@ -139,6 +153,7 @@ def test_texts_wrap_and_names_break_where_they_can() -> None:
 
 
 Left out at this width: n."""
+    )
     # A name has twelve characters at least.
     found = [line[:13].rstrip() for line in printed(TEXTS, 40).splitlines()[3:9]]
     assert found == [" token-budget", " :", "   budget=400", " 00,", "   retain=500", " xxxxxxxxxxxx"]
@@ -153,7 +168,9 @@ HEADED = sheet(
 
 
 def test_rows_stand_below_their_heads_in_the_same_columns() -> None:
-    assert printed(HEADED, 80) == """
+    assert (
+        printed(HEADED, 80)
+        == """
 Changes
 
  figure           A  verdict
@@ -165,9 +182,14 @@ Changes
  p:kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk
  usd         12,345  changed
 """
+    )
     # A head that is longer than the terminal stays one word, to be copied.
     assert " p:kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk" in printed(HEADED, 25).splitlines()
-    assert printed(HEADED, 25).splitlines()[3:6] == [" figure           A", " ──────────────────", " before           1"]
+    assert printed(HEADED, 25).splitlines()[3:6] == [
+        " figure           A",
+        " ──────────────────",
+        " before           1",
+    ]
 
 
 def test_looks_say_what_matters() -> None:
