@@ -53,6 +53,7 @@ def test_what_is_kept_lies_between_summaries_that_keep_nothing_and_all() -> None
     )  # fmt: skip
     assert text("kept", kept=Share(0.5), kept_low=0.4, kept_high=0.404).text == "50%"
     assert text("kept", kept=Share(0.9), kept_low=0.899, kept_high=0.912).text == "90..91%"
+    assert text("kept", kept=Share(0.9), kept_low=0.5, kept_high=0.95).text == "50..95%"
     assert text("kept", kept=Share(0.5), kept_low=0.4).text == "50%"
 
 
@@ -76,6 +77,7 @@ def test_means_totals_and_ratios_are_of_what_is_known() -> None:
     # Ratios count transcripts alike: 1 / 2 and 3 / 3 are 75 %; one without tokens has none.
     both = {"tokens_sum": [1, 3, 5], "tokens_full_sum": [2, 3, 0]}
     assert text("tokens_ratio", both) == (0.75, "75%")
+    assert text("tokens_ratio", {"tokens_sum": [1, 3], "tokens_full_sum": [1, 2]}) == (1.25, "125%")
     assert text("kept_loose", {"survival_loose": [float("nan")]}) == (None, "-")
     # The least is pooled: 30 + 10 of 100 + 100, without the transcript that has none.
     least = {"tokens_frontier": [30, 10, None], "tokens_full_sum": [100, 100, 50]}
@@ -131,3 +133,31 @@ def test_a_sheet_has_the_columns_in_the_order_asked_for_and_marks_its_rows() -> 
     pooled.by_dollars = False
     assert [one.name for one in policy_sheet(run, pooled, ["d"]).columns][1] == "tokens"
     assert len(every_column()) >= len(EVERY) and cells.glossary().count("\n") == len(every_column())
+
+
+def test_totals_of_columns_of_calls_are_whole_numbers() -> None:
+    [total] = every_column()[len(EVERY) :]
+    run: Any = SimpleNamespace(totals={"tokens_recorded": {"p": 12_345.0, "n": float("nan")}})
+    told = [total.cell(Row(figures(policy=label), None, run, {})) for label in ("p", "n", "gone")]
+    assert told == [(12_345, "12.3K"), (None, "-"), (None, "-")]
+    assert (total.name, total.heading, total.kind) == ("tokens_recorded", "recorded", "total")
+
+
+@pytest.mark.parametrize(("names", "knows", "ranked"), [(("rank",), True, True), (("rank",), False, False),
+                                                        (("usd",), True, False), (("*",), True, True)])  # fmt: skip
+def test_ranks_are_made_where_they_are_shown_of_all_but_bounds(
+    names: tuple[str, ...], knows: bool, ranked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(cells, "rank_ranges", lambda rows: asked.append(rows) or {"a": (1, 2)})
+    monkeypatch.setattr(cells, "every_column", lambda: [one for one in EVERY if one.name in ("policy", "rank", "usd")])
+    rows = pandas.DataFrame({"transcript": ["t"], "root": ["r"], "survival": [0.5], "more": [1]})
+    run: Any = SimpleNamespace(of=lambda label: rows, shown=str, knows=lambda name: knows and name == "survival",
+                               labels=["a", "b"], info=SimpleNamespace(title="T", bounds=("b",)))  # fmt: skip
+    pooled: Any = SimpleNamespace(all={"a": figures(policy="a")}, by_dollars=True)
+    found = policy_sheet(run, pooled, ["a"], names)
+    assert [list(one) for one in asked] == [["a"]] * ranked
+    if ranked:
+        assert list(asked[0]["a"].columns) == ["transcript", "root", "survival"]
+    assert ("rank" in [one.name for one in found.columns]) == (names != ("usd",))
+    assert "1-2" in [getattr(cell, "text", "") for cell in found.rows[0]] or not ranked

@@ -78,8 +78,8 @@ def test_each_agent_has_its_means_over_sessions() -> None:
     assert list(agent_lines(rows)) == [
         "a: 2 compactions in 1 session",
         "  kept of quotations that later calls used: 80.0%, mean of 1; 4 of 5 in all",
-        "  kept of identifiers that later calls used, with those that the agent had repeated: 10.0%, mean of 1; 1 of 10 "
-        "in all",
+        "  kept of identifiers that later calls used, with those that the agent had repeated: 10.0%, mean of 1; 1 of "
+        "10 in all",
         "  kept of identifiers that the agent fetched again before it used them: 25.0%, mean of 1; 2 of 8 in all",
         "b: 3 compactions in 3 sessions",
         "  kept of all identifiers of the last request before it: 20.0% (10.0%..30.0%), mean of 2; 400 of 2,000 in all",
@@ -112,8 +112,8 @@ def test_what_came_again_of_one_session_has_no_interval() -> None:
     assert found[0] == "Identifiers used after 10 compactions: 4,000 lost, 0 kept."
     assert found[3].split() == ["same", "call", "or", "file", "fetched", "again", "-", "-", "-"] and len(found) == 5
     assert list(again_lines([])) == [
-        "In other recordings, 20% to 85% of what was lost and used later had come again by then. Your own 0 compactions "
-        "can't tell: it takes 10."
+        "In other recordings, 20% to 85% of what was lost and used later had come again by then. Your own 0 "
+        "compactions can't tell: it takes 10."
     ]
 
 

@@ -63,8 +63,8 @@ BASIS = "2 of 20 calls, in 2 of 2 transcripts, used something from an older resu
          "Figures are totals over all transcripts."),
         ({"priced": 1, "transcripts": 1_000, "sample": SimpleNamespace(transcripts=5_000), "ranges": "x"},
          "A title (1,000 of 5,000 transcripts, sampled)",
-         "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder; ranges: 95 %, sampling "
-         "error; all other columns are of the sampled transcripts."),
+         "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder; ranges: 95 %, "
+         "sampling error; all other columns are of the sampled transcripts."),
     ],
 )  # fmt: skip
 def test_a_table_says_what_its_figures_are_of(given: dict[str, Any], title: str, note: str) -> None:
@@ -122,7 +122,6 @@ def test_planted_facts_are_told_by_rule_place_and_age() -> None:
         ("b", "json", "tail", 10, True),
         ("b", "log", "head", 2, True),
     )
-    # fmt: skip
     assert needle_rows(run) == [
         {"policy": "A", "rules": "100%", "facts": "50%", "head": "0%", "middle": "-", "tail": "100%", "age 2": "0%",
          "age 10": "100%"},

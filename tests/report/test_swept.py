@@ -95,7 +95,7 @@ def test_without_prices_tokens_are_drawn_and_of_one_session_no_ranges() -> None:
     assert [point[1] for point in points(found.axes[0])] == [62.5, 25, 37.5]
     assert found.axes[0].get_ylabel() == "input tokens (counted), % of keep-all's"
     assert texts(found)[1] == "T, 2 transcripts: a by n; dotted: keep-all"
-    half = swept({label: (1.0, 1.0) for label in LINE})
+    half = swept(dict.fromkeys(LINE, (1.0, 1.0)))
     for figures in half.pooled.all.values():
         figures.usd_share, figures.kept = Share(1.0, None, 1.1), Share(1.0, 0.9, None)
     assert not [line for axes in curves_figure(half, curves_of(half)).axes for line in axes.lines

@@ -84,8 +84,9 @@ def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatc
 
 
 def marks(axes: Any) -> list[tuple[Any, ...]]:
+    found = [line for line in axes.lines if line.get_marker() in "oXs"]
     return [(*line.get_xdata(), *line.get_ydata(), line.get_marker(), line.get_markeredgecolor(),
-             line.get_markerfacecolor(), line.get_clip_on()) for line in axes.lines if line.get_marker() in "oXs"]  # fmt: skip
+             line.get_markerfacecolor(), line.get_clip_on()) for line in found]  # fmt: skip
 
 
 def spans(axes: Any) -> list[tuple[Any, ...]]:
@@ -155,7 +156,7 @@ def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: py
 
 def test_of_too_many_those_that_others_beat_have_no_row(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tradeoff_plots, "MOST_ROWS", 4)
-    # Nothing beats `fails`, `good`, `all`, `ends` and `edge`: the cheapest of these, and the advised one, whatever it is.
+    # Nothing beats `fails`, `good`, `all`, `ends` and `edge`: the cheapest of these, and the advised one in any case.
     found = drawn_of(drawn, monkeypatch, chosen="worse")
     assert [one.get_text() for one in found.axes[0].get_yticklabels()] == ["<fails>", "<good>", "<worse>", "<all>"]
     assert " ".join(found.texts[1].get_text().split()).endswith("; 3 policies that others beat are in the table only")
@@ -192,7 +193,8 @@ def test_frontiers_are_in_per_cent_and_those_that_are_paid_for_of_dollars_alone(
                ("any", "cost_usd"): 0.375, ("results", "scheduled_usd"): 0.75}  # fmt: skip
     monkeypatch.setattr(module, "frontier_line", lambda run, of, what: ([amounts[of, what]], [1.0]))
     found = [(one.x, one.y, one.dash, one.name) for one in frontiers(None, dollars)]  # type: ignore[arg-type]
+    paid = ([75.0], [100.0], "dash", "the same, sent once, edits paid")
     assert found == [
-        ([50.0], [100.0], "solid", "whole results"), ([75.0], [100.0], "dash", "the same, sent once, edits paid"),
-        ([37.5], [100.0], "dot", "any means"),
-    ] if dollars else found == [([25.0], [100.0], "solid", "whole results"), ([12.5], [100.0], "dot", "any means")]  # fmt: skip
+        ([50.0 if dollars else 25.0], [100.0], "solid", "whole results"), *[paid] * dollars,
+        ([37.5 if dollars else 12.5], [100.0], "dot", "any means"),
+    ]  # fmt: skip
