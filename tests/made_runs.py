@@ -25,10 +25,13 @@ def made_run(
     bounds: Sequence[str] = ("keep-all",),
     recorders: Sequence[Recorder] = (),
     refetch: float | None = None,
+    tables: Mapping[str, Sequence[msgspec.Struct]] | None = None,
+    **told: Any,
 ) -> Run:
     """A run of some policies, each with a few columns of its transcripts, or of the first; keep-all's come first.
 
-    Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
+    Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept. `tables` has
+    rows of the other tables, `told` what `run.json` says.
     """
     keep_all = [dict(row) for row in rows["keep-all"]]
     summary = []
@@ -44,15 +47,16 @@ def made_run(
                 **row,
             }  # fmt: skip
             summary.append(SummaryRow(**(_nothing() | values)))
-    info = RunInfo(
-        name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
-        bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
-        recorders=tuple(recorders) or msgspec.UNSET, refetch=msgspec.UNSET if refetch is None else refetch,
-    )  # fmt: skip
+    info = RunInfo(**{
+        "name": "made", "title": "Made by hand", "ctxsim": "0", "tokenizers": {}, "policies": tuple(rows), "shown": {},
+        "bounds": tuple(bounds), "limits": {}, "providers": ({},), "inputs": (), "detectors": (),
+        "recorders": tuple(recorders) or msgspec.UNSET, "refetch": msgspec.UNSET if refetch is None else refetch,
+        **told,
+    })  # fmt: skip
     with RunFolder(folder) as held:
         held.begin()
         with RunWriter(held) as writer:
-            writer.write(tables_of({}), summary)
+            writer.write(tables_of(tables or {}), summary)
             writer.finish(info)
         held.clear()
     return read_run(folder)

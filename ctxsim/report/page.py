@@ -98,7 +98,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "beside": "as set" if isinstance(one.advice, AsSetAdvice) else "keep-all",
         "chosen": number.get(one.chosen) if one.chosen and not several else None,
         "basis": f"{basis(run)}. Figures are of all transcripts together"
-        f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
+        f"{f'; ranges: {one.pooled.ranges}' if one.pooled.ranges else ''}. "
         "Click a heading to sort, a policy to look at it.",
         "made": f"References found by {', '.join(run.info.detectors)}. {providers}",
         "policies": [

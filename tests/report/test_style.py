@@ -63,6 +63,7 @@ def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
     every = [own, near, middle, far]
     assert thinned(every, 4) == (every, "")
     assert thinned(every, 3) == ([own, middle, far], "; lines without a name: 1, see the table")
+    assert thinned(every[::-1], 3)[0] == [far, middle, own]
     assert thinned(every, 2)[0] == [own, far] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
 
 
@@ -74,6 +75,11 @@ def test_a_name_keeps_its_colour_and_seven_have_one() -> None:
     alone = {label: colors_of([label])[label] for label in labels}
     assert colors_of(labels[::-1])[labels[-1]] == alone[labels[-1]]
     assert next(iter(colors_of(labels, ["policy-9"]))) == "policy-9"
+
+
+def test_names_of_one_colour_take_the_next_one() -> None:
+    # By their CRC-32 these three have the last colour: the first two are next.
+    assert colors_of(["policy-5", "policy-14", "policy-30"]) == {"policy-5": 6, "policy-14": 0, "policy-30": 1}
 
 
 def test_long_names_lose_their_middle() -> None:
@@ -97,6 +103,7 @@ def test_names_beside_lines_are_apart_and_joined_to_their_points() -> None:
     points = [("high", 1000.0, 90.0, "#000000"), ("higher", 10.0, 91.0, "#111111"), ("low", 1.0, 0.0, "#222222")]
     direct_labels(axes, points, gap=20)
     figure.draw_without_rendering()
+    assert {text.get_position()[0] for text in axes.texts} == {1.03}
     heights = axes.transLimits.inverted().transform([text.get_position() for text in axes.texts])[:, 1]
     # 90 and 91 are 1 apart instead of 20: each gives way by half of what is missing, 19 / 2.
     assert heights.tolist() == pytest.approx([80.5, 100.5, 0])
