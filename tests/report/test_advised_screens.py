@@ -140,15 +140,15 @@ the 4 sessions. 1 more setting tried on 3 of the 4 sessions changes nothing."""
         # Where those of all sessions change nothing others are named.
         ((tried(2, 0.996, idle=True), tried(3, 1.0, idle=True)),
          ["2 settings tried change nothing. Also tried on 2 of the 3 sessions:",
-          "autoCompactWindow = 4 (-20 %, keeps 90 %), autoCompactWindow = 5 (-15 %, keeps", "70 %)."]),
-        ((), ["Also tried on 2 of the 3 sessions: autoCompactWindow = 4 (-20 %, keeps 90 %),",
+          "autoCompactWindow = 4 (-80 %, keeps 90 %), autoCompactWindow = 5 (-15 %, keeps", "70 %)."]),
+        ((), ["Also tried on 2 of the 3 sessions: autoCompactWindow = 4 (-80 %, keeps 90 %),",
               "autoCompactWindow = 5 (-15 %, keeps 70 %)."]),
     ],
 )  # fmt: skip
 def test_what_is_tried_is_told_by_how_many_sessions_it_was_tried_on(
     of_all: tuple[Tried, ...], lines: list[str]
 ) -> None:
-    some = (tried(4, 0.8, sessions=2), tried(5, 0.85, 0.7, sessions=1))
+    some = (tried(4, 0.2, sessions=2), tried(5, 0.85, 0.7, sessions=1))
     assert screen(advice(tried=(*of_all, *some)))[-len(lines) - 1 :] == ["", *lines]
 
 
@@ -240,6 +240,12 @@ def test_a_head_says_whose_settings_are_meant() -> None:
     assert found[:2] == ["Claude Code 2.1.5: 1 session, 4,000,000 tokens with the agent's default settings",
                          "(--settings reads yours)."]  # fmt: skip
     assert screen(advice(models=("a", "b")))[0].startswith("Claude Code 2.1.5, a and 1 more: 3 sessions, ")
+
+
+def test_long_words_stay_whole() -> None:
+    path, hyphens = "/a" * 45, "one-word-of-several"
+    told = screen(advice(caveats=(path, f"{'word ' * 13}{hyphens}")))
+    assert told[-3:] == [path, ("word " * 13).strip(), hyphens]
 
 
 def test_an_end_without_the_other_is_no_interval() -> None:
