@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from ctxsim.report import charts, figure
 from ctxsim.report.charts import CLASSES, HATCHES
 
-LONG = "head-tail:lines=4,bytes=200+token-budget:budget=40000,retain=500"
+LONG = "head-tail:lines=4,bytes=200+token-budget:n=4,retain=500"
 
 
 def looked_at(run: Any, usd: dict[str, float | None], chosen: str | None = None) -> Any:
@@ -64,7 +64,7 @@ def dollars_of(drawn: list[Any], chosen: str | None) -> tuple[Any, Any]:
 def test_a_bill_is_a_bar_for_each_policy_the_cheapest_on_top(drawn: list[Any]) -> None:
     found, axes = dollars_of(drawn, "mask:keep=1")
     assert [one.get_text() for one in axes.get_yticklabels()] == [
-        "▶ mask:keep=1", "head-tail:lines=4,bytes=200+token-budget:\n  budget=40000,retain=500", "keep-all"
+        "▶ mask:keep=1", "head-tail:lines=4,bytes=200+token-budget:\n  n=4,retain=500", "keep-all"
     ]  # fmt: skip
     bars = {kind.get_label(): [(bar.get_x(), bar.get_width()) for bar in kind] for kind in axes.containers}
     # Summaries cost nothing, so they have no colour here.

@@ -14,8 +14,9 @@ from ctxsim.report.sheet import text_rows, value_rows
 
 # Detector, age, depth, kind, tool of each need; the last two are fresh, or no identifier.
 NEEDS = [
-    ("strict", 1, "head", "value", "read"), ("strict", 2, "tail", "value", "read"), ("strict", 3, "head", "name", "grep"),
-    ("strict", 9, "head", "value", "grep"), ("strict", 10, "middle", "value", "read"),
+    ("strict", 1, "head", "value", "read"), ("strict", 2, "tail", "value", "read"),
+    ("strict", 3, "head", "name", "grep"), ("strict", 9, "head", "value", "grep"),
+    ("strict", 10, "middle", "value", "read"),
     ("strict", 29, "middle", "value", "read"), ("strict", 30, "middle", "value", "bash"),
     ("strict", 0, "head", "value", "read"), ("loose", 5, "head", "quotation", "read"),
 ]  # fmt: skip
