@@ -65,7 +65,8 @@ def test_groups_stand_below_one_another_and_what_they_share_is_packed_once() -> 
 
 @pytest.mark.parametrize(
     ("values", "kind", "code"),
-    [([None, None], pyarrow.string(), "s"), (["", None, "éa", "b"], pyarrow.string(), "s"), (["a"], pyarrow.string(), "s"),
+    [([None, None], pyarrow.string(), "s"), (["", None, "éa", "b"], pyarrow.string(), "s"),
+     (["a"], pyarrow.string(), "s"),
      ([1, None, -(2**63)], pyarrow.int64(), "q"), ([None, 0.5, 1], pyarrow.float64(), "d"), ([], pyarrow.int64(), "q"),
      ([True] * 9 + [False], pyarrow.bool_(), "?")],
 )  # fmt: skip
@@ -87,9 +88,9 @@ def test_one_transcript_s_rows_are_its_tables() -> None:
     found = tables_of({"needs": [need]})
     counts = {name: getattr(found, name).num_rows for name in Tables.__struct_fields__}
     assert counts == {**dict.fromkeys(counts, 0), "needs": 1}
-    columns: dict[str, Any] = {name: [0] for name in CallRow.__struct_fields__}
     texts = ("transcript", "policy", "status", "reason", "trigger", "cache_break")
-    calls = tables_of({"needs": [need]}, [{**columns, **dict.fromkeys(texts, ["x"])}] * 2)
+    columns: dict[str, Any] = {name: ["x" if name in texts else 0] for name in CallRow.__struct_fields__}
+    calls = tables_of({"needs": [need]}, [columns] * 2)
     assert (calls.calls.num_rows, calls.needs.num_rows) == (2, 1)
 
 
