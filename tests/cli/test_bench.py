@@ -99,8 +99,9 @@ def test_jobs_give_the_same_bytes_on_recorded_files(tmp_path: Path) -> None:
             chat += [{"role": "tool", "tool_call_id": f"c{step}", "content": "word " * 100 * (number + 1)}]
         chat.append({"role": "assistant", "content": "done"})
         (tmp_path / "logs" / f"chat{number}.json").write_text(json.dumps(chat))
+    asked = ("bench", "logs", "--policy", "summary", "--policy", "oracle-lossless", "--policy", "head-tail+mask")
     for jobs in ("1", "2"):
-        assert ctxsim("bench", "logs", "--jobs", jobs, "--out", f"out{jobs}", cwd=tmp_path).returncode == 0
+        assert ctxsim(*asked, "--jobs", jobs, "--out", f"out{jobs}", cwd=tmp_path).returncode == 0
     for name in ("run.json", "calls.csv", "summary.csv"):
         assert (tmp_path / "out1" / name).read_bytes() == (tmp_path / "out2" / name).read_bytes()
 

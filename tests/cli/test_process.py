@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,8 +60,18 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
     )
     start = "import sys; sys.path.pop(0)\nfrom not_drawn import main, not_drawn\nwith not_drawn(): main()"
     for words in (
-        ("bench", str(few_logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
-        ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
+        (
+            "bench",
+            *map(str, sorted(few_logs.iterdir())[:2]),
+            "--out",
+            "out",
+            "--jobs",
+            "2",
+            "--policy",
+            "mine.py:Mine",
+            "-q",
+        ),
+        ("check", "policy", "mine.py:Mine", "--scenario", "documented-53k"),
         ("drive", "--command", "true", "--play", "documented-53k", "--out", "driven"),
     ):
         done = subprocess.run(
@@ -89,13 +100,15 @@ class Hangs(Policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2")])
 def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
     number: signal.Signals, jobs: str, few_logs: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(HANGS)
-    asked = [sys.executable, "-P", "-m", "ctxsim", "bench", str(few_logs), "--out", "out", "--policy", "mine.py:Hangs"]
+    (tmp_path / "logs").mkdir()
+    for file in sorted(few_logs.iterdir())[:2]:
+        shutil.copy(file, tmp_path / "logs")
+    asked = [sys.executable, "-P", "-m", "ctxsim", "bench", "logs", "--out", "out", "--policy", "mine.py:Hangs"]
     running = subprocess.Popen(
         [*asked, "--jobs", jobs], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

@@ -77,4 +77,4 @@ def test_a_fault_after_the_last_step_is_refused(fault: str, tmp_path: Path) -> N
         drive([], "documented-53k", command="true", faults=[fault], out=tmp_path / "out")
     # With several conversations a step of the longest one is fine.
     with pytest.raises(LabelError, match=r"fault at step 999: the longest conversation has \d+ steps"):
-        diagnose_driven(["codex"], faults=["429@1", fault.replace("8", "999")])
+        diagnose_driven(["codex"], ["task-lost", "zero-usage"], faults=["429@1", fault.replace("8", "999")])

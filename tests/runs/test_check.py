@@ -11,6 +11,13 @@ from ctxsim.runs.check import check
 
 pytestmark = pytest.mark.slow
 
+
+@pytest.fixture(autouse=True)
+def opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens when a file is opened has tests of its own."""
+    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+
+
 BEGINNING = """import os, subprocess, sys, threading, time
 from dataclasses import dataclass
 from ctxsim.policies import Policy, Stop

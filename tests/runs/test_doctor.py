@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 
 import msgspec
 import pytest
@@ -17,10 +18,9 @@ from ctxsim.api.defects import Diagnoses
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
 from ctxsim.runs import doctor
-from ctxsim.runs.doctor import defect_names, examine, examine_all, load_defect, prepare_case, shortest
+from ctxsim.runs.doctor import Case, defect_names, examine, examine_all, load_defect, prepare_case, shortest
 from ctxsim.runs.symptoms import SYMPTOMS
 from ctxsim.simulator.provider import Provider
-from ctxsim.synthesis import synthesize
 from ctxsim.transcript import problems
 from ctxsim.view import View
 from evidence.live_doctor import rows as driven
@@ -79,6 +79,12 @@ CASES = {
 }
 
 
+@cache
+def prepared(name: str) -> Case:
+    """A case is the same for each policy, and takes longer to make than to replay."""
+    return prepare_case(load_defect(name))
+
+
 def test_every_defect_has_a_case() -> None:
     assert sorted(CASES) == defect_names()
     assert {load_defect(name).expectation.symptom for name in CASES} == set(SYMPTOMS)
@@ -87,7 +93,7 @@ def test_every_defect_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_some_policy_has_it_and_another_has_not(name: str) -> None:
     sick, sound = (OWN.get(label) or open_policy(label) for label in CASES[name])
-    case = prepare_case(load_defect(name))
+    case = prepared(name)
     assert examine(sick, case).has_it
     assert not examine(sound, case).has_it
 
@@ -101,13 +107,13 @@ def test_every_defect_says_who_has_reported_it_and_what_would_mend_it(name: str)
 
 
 def test_a_call_that_is_refused_and_then_passes_counts() -> None:
-    case = prepare_case(load_defect("zero-usage"))
+    case = prepared("zero-usage")
     found = examine(open_policy("pi:version=0.73.1"), case)
     assert found.has_it and found.value == 1
 
 
 def test_the_shortest_case_shows_it_and_one_call_less_does_not() -> None:
-    spec, case = open_policy("mask"), prepare_case(load_defect("chat-without-tools"))
+    spec, case = open_policy("mask"), prepared("chat-without-tools")
     found = shortest(spec, case)
     assert found is not None
     cut, sent = found
@@ -122,8 +128,8 @@ def test_the_shortest_case_shows_it_and_one_call_less_does_not() -> None:
 @pytest.mark.parametrize("name", defect_names())
 def test_scenarios_hold_together(name: str) -> None:
     scenario = load_defect(name).scenario
-    assert problems(synthesize(scenario)) == []
-    assert msgspec.convert(scenario.provider, Provider).window
+    assert problems(prepared(name).one.transcript) == []
+    assert prepared(name).one.provider == msgspec.convert(scenario.provider, Provider) and scenario.provider["window"]
     assert scenario.expect and scenario.expect.that[0].isupper() and not scenario.expect.that.endswith(".")
 
 
@@ -135,7 +141,7 @@ def test_of_a_policy_that_breaks_its_contract_no_defect_is_known() -> None:
         def before_call(self, view: View) -> View:
             raise KeyError("no such thing")
 
-    found = examine(spec_of(Raises), prepare_case(load_defect("task-lost")))
+    found = examine(spec_of(Raises), prepared("task-lost"))
     assert not found.has_it and "before_call raised KeyError" in found.broken
     assert not Diagnoses([found]).ok
 
@@ -151,12 +157,18 @@ def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["keep-all", "codex", "copilot-cli", "strands-sliding"])
-def test_the_published_matrix_is_what_the_doctor_says(label: str) -> None:
-    rows = csv.DictReader((ROOT / "evidence" / "defects.csv").read_text().splitlines())
-    (row,) = [row for row in rows if row["policy"] == label]
-    told = [one.defect.name for one in examine_all([open_policy(label)]) if one.has_it]
-    assert row["defects"].split() == told and int(row["has"]) == len(told)
+def test_the_published_matrix_is_what_the_doctor_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "prepare_case", lambda defect: prepared(defect.name))
+    labels = ["keep-all", "codex", "copilot-cli", "strands-sliding"]
+    specs = [open_policy(label) for label in labels]
+    found = list(examine_all(specs))
+    assert [(one.defect.name, one.policy) for one in found] == [
+        (name, spec.label) for name in defect_names() for spec in specs
+    ]
+    rows = {row["policy"]: row for row in csv.DictReader((ROOT / "evidence" / "defects.csv").read_text().splitlines())}
+    for label, spec in zip(labels, specs, strict=True):
+        told = [one.defect.name for one in found if one.has_it and one.policy == spec.label]
+        assert rows[label]["defects"].split() == told and int(rows[label]["has"]) == len(told)
 
 
 def test_the_page_counts_what_was_published() -> None:

@@ -157,10 +157,8 @@ def install(place: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.mark.slow
-def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_path: Path, scheduler: str) -> None:
+def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, scheduler: str) -> None:
     """The worker stands elsewhere and has another version of the plug-in, which doesn't count."""
-    for number in range(6):
-        shutil.copy(logs / f"log{number:02}.jsonl", folder)
     other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
                        "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
     ours, theirs = (
