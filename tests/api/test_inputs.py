@@ -1,0 +1,118 @@
+"""What is replayed: paths, scenarios and what is in hand, and who reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from invented import write_logs
+from samples import conversation
+
+from ctxsim.api.inputs import Inputs, estimator_of, given_of, inputs_of, names_scenario, opened, paths_of, the_one
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.policies import open_policy
+from ctxsim.policies.mask import Mask
+from ctxsim.synthesis import load_scenario
+
+OWN = """title = "Mine"
+description = "Small."
+[synthesis]
+generator = "turns"
+seed = 1
+[provider]
+window = 9000
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_is_in_hand_is_that() -> None:
+    made = conversation("one")
+    assert inputs_of(made, window=9) == Inputs(transcript=made, overrides={"window": 9})
+    scenario = load_scenario("one-prompt")
+    assert inputs_of(scenario, head=300, across=True) == Inputs(scenario=scenario, head=300, across=True)
+    assert [one.name for one in (inputs_of(made), inputs_of(scenario), inputs_of(["a", "b"]))] == [
+        "sample", "one-prompt", "a, b"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["-", "logs", "a/one-prompt", "@list", Path("one-prompt")])
+def test_these_are_paths(what: Any, folder: Path) -> None:
+    (folder / "logs").mkdir()
+    assert inputs_of(what) == Inputs(paths=(str(what),))
+
+
+def test_a_name_is_a_scenario_unless_a_file_has_it(folder: Path) -> None:
+    assert inputs_of("one-prompt").scenario == load_scenario("one-prompt")
+    assert names_scenario("one-prompt") and not names_scenario(Path("one-prompt")) and not names_scenario("logs")
+    assert names_scenario("own.toml") and names_scenario(Path("at/own.toml"))
+    (folder / "own.toml").write_text(OWN)
+    made = inputs_of(Path("own.toml")).scenario
+    assert made is not None and (made.title, made.provider) == ("Mine", {"window": 9_000})
+    (folder / "one-prompt").mkdir()
+    assert inputs_of("one-prompt") == Inputs(paths=("one-prompt",)) and not names_scenario("one-prompt")
+    with pytest.raises(UnknownName, match="no file or folder nowhere, and unknown scenario 'nowhere'"):
+        inputs_of("nowhere")
+
+
+def test_a_scenarios_file_that_runs_code_asks_for_trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    (folder / "own.toml").write_text(f'policies = ["mine.py:Mine"]\n{OWN}')
+    with pytest.raises(InputError, match=r"mine\.py:Mine"):
+        inputs_of("own.toml")
+
+
+def test_each_recording_comes_in_its_order_and_a_number_counts_from_one(folder: Path) -> None:
+    write_logs(folder / "logs", 1)
+    inputs = inputs_of("logs")
+    names = ["logs/chat-1.json", "logs/claude-1.jsonl", "logs/rollout-1.jsonl"]
+    assert [one.transcript.name for one in inputs.each()] == names
+    assert [the_one(inputs, number).transcript.name for number in (1, 2, 3)] == names
+    assert the_one(inputs).transcript.name == names[0]
+    with pytest.raises(CtxsimError, match="logs has fewer than 4 transcripts"):
+        the_one(inputs, 4)
+    assert the_one(inputs_of(["logs/rollout-1.jsonl"], head=0)).transcript.head.hidden == 0
+    assert the_one(inputs_of(["logs/rollout-1.jsonl"])).transcript.head.hidden > 900
+    assert the_one(inputs_of(conversation("one"))).transcript.name == "sample"
+    assert the_one(inputs_of("one-prompt", window=70_000)).provider.window == 70_000
+
+
+def test_a_policy_is_given_in_any_form() -> None:
+    spec = open_policy("mask:keep=2")
+    assert opened(spec) is spec and opened("mask:keep=2").label == spec.label
+    assert opened(Mask(keep=2)).label == spec.label and opened(Mask).label == open_policy("mask").label
+    assert opened("mask", "words").label == open_policy("mask", open_estimator("words")).label
+    with pytest.raises(CtxsimError, match="7 is no policy: give a label"):
+        opened(7)  # type: ignore[arg-type]
+
+
+def test_an_estimator_is_given_in_any_form() -> None:
+    words = open_estimator("words")
+    assert estimator_of(None) is None and estimator_of("") is None and estimator_of("words") == words
+    assert estimator_of(words) is words and estimator_of(type(words)) == words
+
+
+def test_paths_are_one_or_several() -> None:
+    assert paths_of("a") == ["a"] and paths_of(Path("a")) == ["a"] and paths_of(["a", Path("b")]) == ["a", "b"]
+    assert paths_of(()) == []
+
+
+def test_settings_are_those_of_a_file_and_of_a_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    assert given_of(None, None) == []
+    (folder / "config.toml").write_text("model_auto_compact_token_limit = 90000\n")
+    project = folder / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".claude" / "settings.json").write_text('{"autoCompactEnabled": false}')
+    (found,) = given_of(folder / "config.toml", None)
+    assert (found.agent, found.key, found.value) == ("codex", "model_auto_compact_token_limit", 90_000)
+    assert [one.value for one in given_of(folder / "config.toml", project)] == [False, 90_000]
+    assert [one.agent for one in given_of(None, project)] == ["claude-code"]
+    with pytest.raises(InputError, match="is no folder of a project"):
+        given_of(None, folder / "config.toml")
