@@ -49,10 +49,18 @@ class Driven:
         return place
 
     def calls(
-        self, *results: str, tool: str = "bash", used: int | None = None, written: int = 0, arguments: str = "{}"
+        self,
+        *results: str,
+        tool: str = "bash",
+        used: int | None = None,
+        written: int = 0,
+        arguments: str = "{}",
+        said: str = "",
     ) -> list[int]:
-        """A response that calls a tool once for each result, and the results; returns their places."""
-        asked = [self._join("tool_call", arguments, tool, same=bool(n)) for n, _ in enumerate(results)]
+        """A response that says a text, if any, and calls a tool once for each result; then the results. Their places."""
+        if said:
+            self._join("assistant", said)
+        asked = [self._join("tool_call", arguments, tool, same=bool(n or said)) for n, _ in enumerate(results)]
         self._told(used, written)
         return [
             self._join("tool_result", text, tool, call, same=bool(n))
@@ -64,6 +72,16 @@ class Driven:
             last = self.view[-1].message
             response = [item for item in self.view if item.message == last]
             self.moments.after_call(Usage(used, 0, 0, written), response)
+
+    @property
+    def told(self) -> list[str]:
+        """What the person at the terminal was told."""
+        return self.moments.tally.said
+
+    @property
+    def threshold(self) -> float | None:
+        """The tokens over which it acts, by its own word."""
+        return self.moments.threshold
 
     @property
     def view(self) -> View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.shared.cuts import CLEARED
@@ -28,6 +29,44 @@ def test_what_joined_since_the_usage_weighs_more_from_2_1_330_on() -> None:
         assert (SUMMARY in driven.sent()) is compacted, version
 
 
+@pytest.mark.parametrize(
+    ("label", "window", "threshold"),
+    [
+        (SMALL, 1_000, 670), (SMALL, 331, 1), (SMALL, 330, 0), (SMALL, 100, 0),
+        (f"{SMALL},auto_compact_enabled=False", 1_000, None), (f"{SMALL},proactive=False", 1_000, None),
+        (f"{SMALL},proactive=False,auto_compact_window=900", 1_000, 570),
+        # A share may only be lower: 84 % of 800 are 672.
+        (f"{SMALL},autocompact_pct_override=84", 1_000, 670), (f"{SMALL},autocompact_pct_override=10", 1_000, 80),
+    ],
+)  # fmt: skip
+def test_thresholds(label: str, window: int, threshold: float | None) -> None:
+    assert Driven(label, window).threshold == threshold
+
+
+@pytest.mark.parametrize(
+    ("characters", "compacted"),
+    # Before any usage all of it is estimated: 503 tokens and a third, 167.499, are 670, 504 and 167.8 are 672.
+    [(4 * 503, False), (4 * 504, True)],
+)
+def test_without_usage_the_whole_weighs_more(characters: int, compacted: bool) -> None:
+    driven = Driven("claude-code:reserve=200,buffer=128", 1_000)
+    driven.user("x" * characters)
+    assert (SUMMARY in driven.sent()) is compacted
+
+
+def test_only_what_joined_since_the_usage_weighs_more() -> None:
+    # 530 and 133 are 663.
+    driven = Driven("claude-code:reserve=200,buffer=130", 1_000)
+    driven.user("The task.")
+    driven.calls("x" * 400, used=530)
+    assert SUMMARY not in driven.sent()
+    # Nothing joined: a thousand times of that is nothing.
+    driven = Driven(f"{SMALL}001", 1_000)
+    driven.user("The task.")
+    driven.says("Done.", used=100)
+    assert SUMMARY not in driven.sent()
+
+
 def test_a_file_that_cat_printed_comes_again_and_of_a_large_one_only_its_name() -> None:
     driven = Driven(f"{SMALL},file_tokens=10", 1_000)
     driven.user("The task.")
@@ -38,6 +77,22 @@ def test_a_file_that_cat_printed_comes_again_and_of_a_large_one_only_its_name() 
     assert sent[:3] == [SUMMARY, "{}", "out"]
     assert "too large to show again" in sent[3]
     assert sent[4:] == ["content of a"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "attached"),
+    # Newest first: 40 characters are 10 tokens, then 41 are 11, of which at most ten are shown: a line of 82 instead,
+    # 21 tokens. Then 4 are one token. What doesn't fit ends it.
+    [(9, ""), (10, "c"), (30, "c"), (31, "cT"), (32, "cTa")],
+)
+def test_files_come_again_within_a_budget(budget: int, attached: str) -> None:
+    driven = Driven(f"{SMALL},file_tokens=10,file_budget={budget}", 1_000)
+    driven.user("The task.")
+    for name, size in (("a", 4), ("b", 41), ("c", 40)):
+        driven.calls(name * size, tool="Read", used=100, arguments=json.dumps({"path": name}))
+    driven.calls("out", used=900)
+    sent = driven.sent()
+    assert sent[:3] == [SUMMARY, "{}", "out"] and "".join(text[0] for text in sent[3:]) == attached
 
 
 def test_everything_becomes_a_summary_and_the_files_read_last_come_again() -> None:
@@ -72,19 +127,41 @@ def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
     driven.sees.now_s = 3_599
     assert CLEARED not in driven.sent()
     driven.calls("three", used=100)
-    driven.sees.now_s = 3_599 + 3_600
+    driven.sees.now_s = 3_600
+    assert CLEARED not in driven.sent(), "a second later"
+    driven.sees.now_s = 3_600 + 3_600
     assert [text for text in driven.sent() if text not in ("The task.", "{}")] == [CLEARED, "plan", CLEARED, "three"]
 
 
-def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it() -> None:
-    # Results of 15,000 tokens: three are 45,000, but the newest three stay. With five 75,000: two are cleared, which
-    # leaves 45,000; the third may not go. 30,000 freed are over 20,000.
-    driven = Driven("claude-code:micro=size,bash_output_max_chars=100000", 1_000_000)
+@pytest.mark.parametrize(
+    ("sizes", "cleared"),
+    [
+        # Over 40,000 of results, but never the newest three, and only if that frees 20,000.
+        ((20_000, 10_000, 5_000, 5_000), 0), ((20_000, 10_000, 5_000, 5_001), 1),
+        ((19_999, 10_000, 10_000, 10_000), 0), ((90_000, 90_000, 90_000), 0),
+        # As few as leave 40,000.
+        ((20_000, 20_000, 10_000, 5_000, 5_000), 1), ((20_000, 20_000, 10_000, 5_000, 5_001), 2),
+        ((10_000, 10_000, 30_000, 5_000, 5_000), 2), ((10_000, 9_999, 30_000, 5_000, 5_000), 0),
+    ],
+)  # fmt: skip
+def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it(sizes: tuple[int, ...], cleared: int) -> None:
+    driven = Driven("claude-code:micro=size,estimator=chars:ratio=1", 10_000_000)
     driven.user("The task.")
-    for number in range(5):
-        driven.calls(f"{number}" * 60_000, used=100)
-        assert (CLEARED in driven.sent()) is (number == 4)
-    assert [text[:1] for text in driven.sent() if len(text) > 1_000 or text == CLEARED] == ["[", "[", "2", "3", "4"]
+    for number, size in enumerate(sizes):
+        driven.calls(str(number) * size, tool="Read", used=100)
+    kept = [str(number) for number in range(cleared, len(sizes))]
+    assert [text[0] for text in driven.sent()[2::2]] == ["["] * cleared + kept
+
+
+def test_what_is_cleared_already_frees_nothing() -> None:
+    # The first request clears the oldest result. 33 of it are left: with 19,999 of the next one too few are freed.
+    driven = Driven("claude-code:micro=size,estimator=chars:ratio=1", 10_000_000)
+    driven.user("The task.")
+    for size in (40_000, 19_999, 15_000, 15_000):
+        driven.calls("x" * size, tool="Read", used=100)
+    assert driven.sent().count(CLEARED) == 1
+    driven.calls("x" * 15_000, tool="Read", used=100)
+    assert driven.sent().count(CLEARED) == 1
 
 
 def test_only_a_shells_output_is_cut() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.codex.policy import middle_truncated
+from ctxsim.policies.agents.codex.policy import MARK, middle_truncated
+
+AFTER_PREFIX = "model_auto_compact_token_limit={},model_auto_compact_token_limit_scope=body_after_prefix"
 
 
 def test_a_long_output_loses_its_middle_by_bytes() -> None:
@@ -64,6 +67,70 @@ def test_a_summary_request_that_overflows_loses_its_oldest_item_again_and_again(
     assert driven.sent() == ["The task.", SUMMARY]
     # The task first, then a call with its result: 5, 4, 2 items.
     assert [len(items) for items in driven.asked] == [5, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "window", "first", "threshold"),
+    [
+        ("", 1_001, 900, 900), ("model_auto_compact_token_limit=899", 1_001, 899, 899),
+        ("model_auto_compact_token_limit=901", 1_001, 900, 900),
+        # Beside the first request's 300 tokens, once it is answered; never over 95 %.
+        (AFTER_PREFIX.format(400), 1_010, 959, 700), (AFTER_PREFIX.format(700), 1_010, 959, 959),
+        (AFTER_PREFIX.format(0), 1_010, 959, 959),
+    ],
+)  # fmt: skip
+def test_thresholds_before_and_after_a_response(options: str, window: int, first: int, threshold: int) -> None:
+    driven = Driven(f"codex:{options}" if options else "codex", window)
+    driven.user("The task.")
+    assert driven.threshold == first
+    driven.says("Done.", used=300)
+    driven.says("Done.", used=500)
+    assert driven.threshold == threshold
+
+
+@pytest.mark.parametrize(("used", "compacted"), [(899, False), (900, True)])
+def test_usage_that_reaches_the_limit_is_enough(used: int, compacted: bool) -> None:
+    driven = Driven("codex", 1_000)
+    driven.user("The task.")
+    driven.says("Done.", used=used)
+    driven.user("More.")
+    assert (SUMMARY in driven.sent()) is compacted
+    told = "Compacted 1 items into a summary: 900 tokens are 900 or more"
+    assert driven.told == ([told] if compacted else [])
+
+
+@pytest.mark.parametrize(("text", "cut"), [("x" * 28, False), ("x" * 29, True)])
+def test_of_what_has_the_mark_a_fifth_more_than_the_limit_is_let_be(text: str, cut: bool) -> None:
+    # 40 bytes and 8 more; the mark has 20.
+    driven = Driven("codex:tool_output_token_limit=10", 100_000)
+    driven.user()
+    (place,), (plain,) = driven.calls(text + MARK), driven.calls("y" * 41)
+    assert (driven.text(place) != text + MARK) is cut
+    assert driven.text(plain) == f"{'y' * 20}…1 tokens truncated…{'y' * 20}"
+
+
+def test_what_nobody_summarises_stays_and_a_lone_summary_is_not_summarised_again() -> None:
+    driven = Driven("codex", 1_000, refuses=lambda items: True)
+    driven.user("The task.")
+    driven.says("Done.", used=950)
+    driven.user("More.")
+    assert driven.sent() == ["The task.", "Done.", "More."]
+    assert [len(items) for items in driven.asked] == [2, 1]
+    driven = Driven("codex:keep_user_tokens=1000", 1_000)
+    driven.user("a" * 4_000)
+    driven.calls("r", used=1_000)
+    assert driven.sent() == driven.sent() == ["a" * 4_000, SUMMARY] and len(driven.asked) == 1
+
+
+@pytest.mark.parametrize(("label", "tokens"), [("codex:keep_user_tokens=10", 10), ("codex:remote=True", 64_000)])
+def test_a_text_that_fills_the_limit_leaves_no_room_for_another(label: str, tokens: int) -> None:
+    for over in (0, 1):
+        driven = Driven(label, 1_000_000)
+        driven.user("gone")
+        driven.user("a" * (4 * tokens + over))
+        driven.calls("r", used=950_000)
+        half = "a" * (2 * tokens)
+        assert driven.sent() == [half + ("…1 tokens truncated…" if over else "") + half, SUMMARY]
 
 
 def test_a_refused_request_ends_the_turn() -> None:

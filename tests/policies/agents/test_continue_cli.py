@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies import Surroundings, open_policy
@@ -31,6 +32,22 @@ def test_everything_becomes_a_summary_whose_request_goes_without_the_end() -> No
     driven.calls("word " * 400)
     assert driven.sent() == [SUMMARY]
     assert sum(len(item.text) for item in driven.asked[0]) < 5 * 900, "the newest result doesn't fit"
+
+
+@pytest.mark.parametrize(
+    ("texts", "asked"),
+    # By the character: from 720 on; the summariser has room for 900.
+    [((500, 219), None), ((500, 220), 2), ((500, 400), 2), ((500, 401), 1), ((901, 1), 0)],
+)
+def test_from_its_threshold_on_the_oldest_messages_that_fit_are_shown(
+    texts: tuple[int, int], asked: int | None
+) -> None:
+    driven = Driven("continue-cli:max_tokens=100,estimator=chars:ratio=1", 1_000)
+    driven.user("a" * texts[0])
+    driven.says("b" * texts[1])
+    assert driven.threshold == 720
+    driven.sent()
+    assert [len(items) for items in driven.asked] == ([] if asked is None else [asked])
 
 
 def test_a_shells_output_keeps_its_end() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 
@@ -25,6 +26,37 @@ def test_a_large_output_becomes_a_notice() -> None:
     (small,), (large,) = driven.calls("x" * 20_479), driven.calls("line\n" * 5_000)
     assert len(driven.text(small)) == 20_479 and len(driven.text(large)) < 900
     assert driven.text(large).count("line\n") == 4
+
+
+@pytest.mark.parametrize(("words", "asked"), [(69, False), (70, True)])
+def test_what_its_tools_are_counts_too(words: int, asked: bool) -> None:
+    # 80 of 100 tokens, of which its tools are 10.
+    driven = Driven("copilot-cli:overhead=10,estimator=chars:ratio=1", 100)
+    driven.user("x" * words)
+    driven.sent()
+    assert driven.threshold == 80 and bool(driven.asked) is asked
+
+
+def test_a_summary_that_fails_is_asked_for_again_and_a_lone_one_never() -> None:
+    driven = Driven("copilot-cli:overhead=0,estimator=chars:ratio=1", 10, refuses=lambda items: True)
+    driven.user("The task.")
+    assert driven.sent() == driven.sent() == ["The task."] and len(driven.asked) == 2
+    driven = Driven("copilot-cli:overhead=0,estimator=chars:ratio=1", 10)
+    driven.user("The task.")
+    summary = f"User messages:\n\nThe task.\n\n{SUMMARY}"
+    assert [driven.sent() for _ in range(3)] == [["The task."], [summary], [summary]] and len(driven.asked) == 1
+
+
+def test_a_notice_in_full() -> None:
+    driven = Driven("copilot-cli:large_output_bytes=700", 100_000)
+    driven.user()
+    (small,), (large,) = driven.calls("x" * 699), driven.calls("1\n2\n3\n4\n" + "x" * 691 + "y")
+    assert driven.text(small) == "x" * 699
+    # Five lines, of which 600 characters.
+    assert driven.text(large) == (
+        "Output too large to show: 700 bytes are in the file tool-4.txt. "
+        f"Search it or view a range of it.\n\nPreview:\n1\n2\n3\n4\n{'x' * 592}"
+    )
 
 
 def test_a_refused_request_ends_the_turn() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
+
+from ctxsim.transcript import Usage
 
 
 def test_a_fifth_of_a_small_window_is_left_at_most() -> None:
@@ -50,3 +53,57 @@ def test_switched_off_nothing_is_summarised() -> None:
     driven.user("The task.")
     driven.calls("r", used=990)
     assert SUMMARY not in driven.sent()
+
+
+@pytest.mark.parametrize(
+    ("window", "used", "written", "compacted"),
+    [
+        # What the response took counts.
+        (1_000, 700, 99, False), (1_000, 700, 100, True),
+        # 200,000 is small: a fifth, 40,000. One more is large.
+        (200_000, 159_999, 0, False), (200_000, 160_000, 0, True), (200_001, 180_000, 0, False),
+        (200_001, 180_001, 0, True),
+    ],
+)  # fmt: skip
+def test_what_is_left_by_the_window(window: int, used: int, written: int, compacted: bool) -> None:
+    driven = Driven("crush", window)
+    driven.user("The task.")
+    driven.calls("r")
+    driven.moments.after_call(Usage(used, written), driven.view[-2:-1])
+    sent = driven.sent()
+    assert (SUMMARY in sent) is compacted
+    left = f"{window - used - written:,}"
+    assert driven.told == ([f"Compacted 3 items into a summary: {left} tokens are left"] if compacted else [])
+
+
+def test_once_a_run_has_ended_nothing_is_asked_again() -> None:
+    driven = Driven("crush", 1_000)
+    driven.user("The task.")
+    driven.says("Done.", used=900)
+    assert driven.sent() == [SUMMARY]
+    driven = Driven("crush", 1_000)
+    driven.user("The task.")
+    driven.calls("r", used=900)
+    driven.user("More.")
+    assert driven.sent() == [SUMMARY, "More."]
+    driven = Driven("crush", 1_000)
+    driven.user("The task.")
+    driven.says("Done.", used=900)
+    driven.user("More.")
+    assert driven.sent() == [SUMMARY, "More."]
+
+
+def test_a_summary_that_fails_changes_nothing() -> None:
+    driven = Driven("crush", 1_000, refuses=lambda items: True)
+    driven.user("The task.")
+    driven.calls("r", used=900)
+    assert driven.sent() == ["The task.", "{}", "r"] and len(driven.asked) == 1
+
+
+def test_a_shells_output_keeps_30_000_characters() -> None:
+    driven = Driven("crush", 1_000_000)
+    driven.user()
+    text = "a" * 15_000 + "x" + "b" * 15_000
+    fits, cut, read = driven.calls(text[1:]), driven.calls(text), driven.calls(text, tool="view")
+    assert driven.text(fits[0]) == text[1:] and driven.text(read[0]) == text
+    assert driven.text(cut[0]) == f"{'a' * 15_000}\n... [1 characters truncated] ...\n{'b' * 15_000}"

@@ -46,7 +46,7 @@ class Aider(Policy):
 
     def _summarised(self, view: View, done: list[list[Item]], budget: int) -> View:
         split = self._split(done, budget)
-        if len(done) <= 4 or split <= 4:
+        if split <= 4:
             split = len(done)
         old = [item for exchange in done[:split] for item in exchange]
         if all(item.synthetic for item in old):

@@ -10,7 +10,7 @@ from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
-from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View
 
@@ -47,7 +47,7 @@ class Cline(Policy):
 
     strategy: Literal["agentic", "basic"] = "agentic"
     threshold_ratio: Share = SHIPPED
-    preserve_tokens: Count = SHIPPED
+    preserve_tokens: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class Cline(Policy):
         tokens, behind = 0, None
         for item in items:
             if item.kind == "tool_result":
-                tokens += self._more.get(item.place, (0, 0))[whole]
+                tokens += self._more[item.place][whole]
             elif item.message != behind:
                 tokens += -(-(ASSISTANT_FIELDS if item.kind in RESPONSE_KINDS else USER_FIELDS) // 3)
             behind = item.message
@@ -102,11 +102,11 @@ class Cline(Policy):
 
     def _agentic(self, view: View, reason: str) -> View:
         tokens, start = 0, len(view)
-        while start and tokens < self.preserve_tokens:
-            end, message = start, view[start - 1].message
-            while start and view[start - 1].message == message:
-                start -= 1
-            tokens += self._size(view[start:end])
+        for message in reversed(view.messages()):
+            if tokens >= self.preserve_tokens:
+                break
+            tokens += self._size(message)
+            start -= len(message)
         asked = last_asked(view)
         if asked > 0:
             start = min(start, asked)

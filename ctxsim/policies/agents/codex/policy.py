@@ -88,7 +88,7 @@ class Codex(Policy):
 
     def _compacted(self, view: View, pending: Sequence[Item], reason: str) -> View:
         history = history_of(view)
-        if all(item.synthetic or item.kind == "user" for item in history):
+        if all(item.synthetic for item in history):
             return view
         asked, text = history, self.sees.summarize(history, self.summary_tokens)
         while text is None and len(asked) > 1:

@@ -63,6 +63,6 @@ class CopilotCli(Policy):
         calls = {item.answers for item in later if item.kind == "tool_result"}
         gone = [place for place in gone if place not in calls]
         reason = f"at {self.at:.0%} of the window by its own count, one request ago"
-        at = later[0].order if later else view[-1].order + 1
+        at = next((item.order for item in later), 0)
         quoted = "\n\n".join(["User messages:", *asked, text])
         return view.drop(gone, reason).insert(quoted, at, reason, kind="summary", sources=gone)
