@@ -57,7 +57,7 @@ class Driven:
         arguments: str = "{}",
         said: str = "",
     ) -> list[int]:
-        """A response that says a text, if any, and calls a tool once for each result; then the results. Their places."""
+        """A response with a text, if any, that calls a tool once for each result; then the results. Their places."""
         if said:
             self._join("assistant", said)
         asked = [self._join("tool_call", arguments, tool, same=bool(n or said)) for n, _ in enumerate(results)]

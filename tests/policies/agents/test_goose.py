@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.goose.policy import GO_ON
@@ -59,6 +60,52 @@ def test_a_threshold_of_0_or_1_is_off() -> None:
     for threshold in (0, 1):
         driven = Driven(f"goose:auto_compact_threshold={threshold}", 1_000)
         driven.user("The task.")
-        driven.says("Done.", used=1_000)
+        driven.says("Done.", used=1_001)
         driven.user("More.")
         assert SUMMARY not in driven.sent()
+
+
+def test_the_shares_that_are_left_out() -> None:
+    driven = Driven("goose", 1_000, refuses=lambda items: True)
+    driven.user("One.")
+    driven.calls(*["r"] * 100)
+    driven.says("Done.", used=900)
+    driven.user("Two.")
+    assert SUMMARY not in driven.sent()
+    shown = [sum(item.kind == "tool_result" for item in asked) for asked in driven.asked]
+    assert shown == [100, 90, 80, 50, 0]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(10, "x" * 10), (11, "The response of 11 characters is too large; it is in tool-2.txt.")]
+)
+def test_a_large_result_becomes_a_sentence(size: int, text: str) -> None:
+    driven = Driven("goose:large_text_threshold=10", 1_000)
+    driven.user("One.")
+    (place,) = driven.calls("x" * size)
+    assert driven.text(place) == text
+
+
+def test_without_usage_its_own_count_decides() -> None:
+    for size, compacted in ((795, False), (796, True)):
+        driven = Driven("goose:estimator=chars:ratio=1", 1_000)
+        driven.user("x" * size)
+        driven.says("y")
+        driven.user("Two.")  # 800 of 1,000 are not over 0.8
+        assert (SUMMARY in driven.sent()) is compacted
+        told = "Compacted 2 items into a summary: 801 tokens are over 80% of the window"
+        assert driven.told == ([told] if compacted else [])
+
+
+def test_a_refusal_keeps_the_users_last_text_and_nothing_where_there_is_none() -> None:
+    driven = Driven("goose", 1_000)
+    driven.user("One.")
+    driven.says("Done.")
+    driven.user("Two.")
+    driven.calls("r")
+    answer = driven.refused()
+    assert answer is not None and [item.text for item in answer] == [SUMMARY, GO_ON, "Two."]
+    driven = Driven("goose", 1_000)
+    driven.calls("r")
+    answer = driven.refused()
+    assert answer is not None and [item.text for item in answer] == [SUMMARY, GO_ON]

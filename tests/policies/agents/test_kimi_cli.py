@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 
@@ -23,3 +24,20 @@ def test_the_share_is_first_where_the_window_is_large() -> None:
     for used, compacted in ((100, False), (100, False), (849_000, False), (850_000, True)):
         driven.calls("r", used=used)
         assert (SUMMARY in driven.sent()) is compacted
+
+
+@pytest.mark.parametrize(
+    ("window", "threshold"), [(40_000, 0), (50_001, 1), (200_000, 150_000), (400_000, 340_000), (1_000_000, 850_000)]
+)
+def test_thresholds(window: int, threshold: int) -> None:
+    assert Driven("kimi-cli", window).threshold == threshold
+
+
+def test_two_messages_are_never_summarised() -> None:
+    driven = Driven("kimi-cli", 100_000)
+    driven.user("The task.")
+    driven.calls("one", used=90_000)
+    assert driven.sent() == ["The task.", "{}", "one"] and not driven.asked
+    driven.says("Done.", used=90_000)
+    assert driven.sent() == [SUMMARY, "{}", "one", "Done."]
+    assert driven.told == ["Compacted 1 items into a summary: 90,000 tokens are 50,000 or more"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import msgspec
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.counting.estimators import open_estimator
+from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.opencode.policy import GO_ON
 from ctxsim.policies.agents.shared.cuts import CLEARED
-from ctxsim.transcript import Item
+from ctxsim.transcript import Item, Media
 
 # 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
 SMALL = "opencode:output=200"
@@ -71,16 +74,50 @@ def test_a_window_no_larger_than_the_output_is_never_compacted() -> None:
     assert SUMMARY not in driven.sent()
 
 
-def test_pruning_clears_what_is_older_than_two_turns_and_much_newer_text() -> None:
-    driven = Driven("opencode:prune=True,max_bytes=100000", 10_000_000)
+@pytest.mark.parametrize(
+    ("older", "newer", "cleared"),
+    # Characters by 4, rounded. The newer one is within 40,000, or one over it; of the older ones more than 20,000 go.
+    [(80_001, 160_001, ""), (80_002, 160_001, "0"), (80_002, 160_002, "01"), (79_996, 160_002, "01")],
+)
+def test_pruning_clears_what_is_older_than_two_turns_and_much_newer_text(older: int, newer: int, cleared: str) -> None:
+    driven = Driven("opencode:prune=True,max_bytes=200000", 10_000_000)
     driven.user("one")
-    for _ in range(4):
-        driven.calls("x" * 80_000, used=100)  # 20,000 tokens each: the newest two are 40,000
+    sizes = [older, newer]
+    for number, size in enumerate(sizes):
+        driven.calls(str(number) * size, used=100)
     for text in ("two", "three"):
         assert CLEARED not in driven.sent()
         driven.says(used=100)
         driven.user(text)
-    assert [text for text in driven.sent() if text == CLEARED] == [CLEARED, CLEARED]
+    results = [text for text in driven.sent() if text == CLEARED or len(text) > 1_000]
+    assert results == [CLEARED if str(n) in cleared else str(n) * size for n, size in enumerate(sizes)]
+
+
+def test_pruning_stops_at_what_is_cleared_already() -> None:
+    # Behind 40,000 tokens 19,996 aren't enough; the results that were cleared before don't count with them.
+    driven = Driven("opencode:prune=True,max_bytes=200000", 10_000_000)
+    driven.user("one")
+    for size in (80_004, 160_000):
+        driven.calls("x" * size, used=100)
+    for text in ("two", "three"):
+        driven.says(used=100)
+        driven.user(text)
+    assert driven.sent().count(CLEARED) == 1
+    driven.calls("x" * 80_000, used=100)
+    driven.calls("x" * 79_984, used=100)
+    for text in ("four", "five"):
+        driven.says(used=100)
+        driven.user(text)
+    # The newest 39,996 stay, and the 40,000 before them are more than enough.
+    assert driven.sent().count(CLEARED) == 2
+    small = Driven("opencode:prune=True,max_bytes=200000", 10_000_000)
+    small.user("one")
+    for size in (80_004, 79_984, 160_000):
+        small.calls("x" * size, used=100)
+    for text in ("two", "three"):
+        small.says(used=100)
+        small.user(text)
+    assert small.sent().count(CLEARED) == 2
 
 
 def test_what_is_reserved_counts_from_the_models_input() -> None:
@@ -113,3 +150,62 @@ def test_the_tail_has_so_many_turns() -> None:
 
     assert kept(f"{SMALL},tail_turns=1") == ["Third.", "Done with Third.", "More."]
     assert kept(f"{SMALL},tail_turns=2") == ["Second.", "Done with Second.", "Third.", "Done with Third.", "More."]
+
+
+@pytest.mark.parametrize(
+    ("options", "window", "usable"),
+    [
+        # At most 32,000 of output are kept free; of a declared input at most 20,000, if nothing else is reserved.
+        ("output=32000", 100_000, 68_000), ("output=32001", 100_000, 68_000), ("output=31999", 100_000, 68_001),
+        ("output=40000,input=90000", 100_000, 70_000), ("output=19999,input=90000", 100_000, 70_001),
+        ("output=40000,input=90000,reserved=30000", 100_000, 60_000),
+        ("output=40000", 32_000, None), ("output=40000,input=10000", 32_000, None),
+        ("output=40000,auto=False", 100_000, None),
+    ],
+)  # fmt: skip
+def test_it_says_where_it_compacts(options: str, window: int, usable: int | None) -> None:
+    (policy,) = open_policy(f"opencode:{options}").create()
+    policy.attach(Surroundings(window=window))
+    assert policy.fires_at() == usable
+
+
+@pytest.mark.parametrize(("preserve", "stay"), [(199, 1), (200, 2), (299, 2), (300, 2)])
+def test_messages_that_fill_the_share_stay(preserve: int, stay: int) -> None:
+    # Exchanges of 6 and 94. A quarter of 800 is 200.
+    driven = Driven(f"{SMALL},preserve_recent_tokens={preserve},estimator=chars:ratio=1", 1_000)
+    driven.user("The task.")
+    for _ in range(4):
+        driven.calls("r" * 94, used=800)
+    assert driven.sent() == [SUMMARY, *["{}", "r" * 94] * stay, GO_ON]
+    reason = "800 tokens are 800 or more"
+    assert driven.told == [f"Compacted {9 - 2 * stay} items into a summary: {reason}"]
+
+
+def test_a_summary_that_fails_changes_nothing() -> None:
+    driven = Driven(SMALL, 1_000, refuses=lambda items: True)
+    driven.user("The task.")
+    driven.calls("r" * 4_000, used=800)
+    assert driven.sent() == ["The task.", "{}", "r" * 4_000]
+
+
+@pytest.mark.parametrize(
+    ("item", "written"),
+    [
+        (Item("user", 0, 0, "Hi \u6570"), '{"role":"user","content":[{"type":"text","text":"Hi \u6570"}]}'),
+        (Item("summary", 0, 0, "Hi"), '{"role":"assistant","content":[{"type":"text","text":"Hi"}]}'),
+        (
+            Item("tool_call", 0, 0, '{"a": [1, 2]}', "bash", None, "c1"),
+            '{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c1","toolName":"bash",'
+            '"input":{"a":[1,2]}}]}',
+        ),
+        (
+            Item("tool_call", 0, 0, "a, b", "bash", None, "c1"),
+            '{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c1","toolName":"bash","input":"a, b"}]}',
+        ),
+    ],
+)
+def test_every_kind_of_message_counts_as_it_is_written(item: Item, written: str) -> None:
+    estimator = open_estimator("opencode")
+    assert estimator.item(item) == int(len(written) / 4 + 0.5)
+    image = msgspec.structs.replace(item, media=(Media("image", 85),))
+    assert estimator.item(image) == estimator.item(item) + 85

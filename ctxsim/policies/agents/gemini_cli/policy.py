@@ -107,7 +107,7 @@ class GeminiCli(Policy):
             return view
         reason = f"the last prompt, {self._prompt:,} tokens, is {self.compression_threshold:.0%} of the window or more"
         places = [item.place for item in old]
-        at = next((item.order for item in view if item.place not in set(places)), view[-1].order + 1)
+        at = next((item.order for item in view if item.place not in set(places)), 0)
         made = view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
         made = made.insert(ACKNOWLEDGED, at, reason)
         if made.size > self._prompt:

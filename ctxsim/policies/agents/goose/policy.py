@@ -87,5 +87,5 @@ def without_responses(items: Sequence[Item], per_cent: int) -> list[Item]:
         return list(items)
     middle, wanted = count // 2, max(1, count * per_cent // 100)
     order = [place for step in range(middle) for place in (middle - step - 1, middle + step)]
-    gone = {responses[index] for index in order[:wanted] if index < count}
+    gone = {responses[index] for index in order[:wanted]}
     return [item for item in items if item.place not in gone]

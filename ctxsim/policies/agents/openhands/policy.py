@@ -66,7 +66,7 @@ class Openhands(Policy):
     def _light(self, found: Sequence[Sequence[Item]], tokens: float) -> int:
         """How many events may stay at the end, so that so many tokens go."""
         saved = 0
-        for position in range(max(0, self.keep_first - self._system), len(found)):
+        for position in range(self.keep_first - self._system, len(found)):
             saved += sum(map(self.sees.estimator.item, found[position]))
             if saved >= tokens:
                 return len(found) - position - 1

@@ -87,8 +87,7 @@ class Pi(Policy):
         texts = [self._summary(part) for part in (history, prefix) if not all(item.synthetic for item in part)]
         if not texts or None in texts:
             return view
-        before = messages[start][0].order if start < len(messages) else None
-        return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, before)
+        return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, messages[start][0].order)
 
     def _tail(self, messages: Sequence[Sequence[Item]]) -> int:
         """The message that the kept tail begins with: never tool results; 0 where none can."""
