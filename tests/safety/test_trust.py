@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from project import ROOT
 
 from ctxsim.errors import InputError
 from ctxsim.readers import sources
-from ctxsim.safety.trust import asking, refuse, trust
+from ctxsim.safety.trust import asking, refuse, store, trust, trust_everything, trusted
 
 MARK = "import pathlib; pathlib.Path({!r}).write_text('ran')\n"
 CHAT = '{"messages": [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "Two."}]}\n'
@@ -94,8 +95,46 @@ def test_labels_and_paths_of_the_project_need_no_trust(tmp_path: Path) -> None:
 def test_a_file_that_cant_be_trusted_is_one_line(clone: Path) -> None:
     with pytest.raises(InputError, match="can't be read"):
         trust(clone / "none.toml")
-    with pytest.raises(InputError, match="and 1 more would run code"):
+    with pytest.raises(InputError, match="'a.py:A' and 1 more would run code"):
         refuse(clone / "ctxsim.toml", b"", ["a.py:A", "b.py:B"])
+    with pytest.raises(InputError, match="'a.py:A' would run code"):
+        refuse(clone / "ctxsim.toml", b"", ["a.py:A"])
+    refuse(clone / "ctxsim.toml", b"", [])
+
+
+def test_what_is_trusted_is_kept_by_digest_one_file_a_line(clone: Path) -> None:
+    first, second = clone / "first.toml", clone / "second.toml"
+    first.write_bytes(b"a = 1\n")
+    second.write_bytes(b"b = 2\n")
+    assert not store().parent.exists() and not trusted(b"a = 1\n")
+    digests = [hashlib.sha256(content).hexdigest() for content in (b"a = 1\n", b"b = 2\n")]
+    assert [trust(first), trust(second)] == digests
+    assert store().read_text() == f"{digests[0]} {first}\n{digests[1]} {second}\n"
+    assert [trusted(content) for content in (b"a = 1\n", b"b = 2\n", b"c = 3\n", b"")] == [True, True, False, False]
+    refuse(first, b"a = 1\n", ["a.py:A"])
+    trust_everything(True)
+    try:
+        assert trusted(b"c = 3\n")
+    finally:
+        trust_everything(False)
+    assert not trusted(b"c = 3\n")
+
+
+@pytest.mark.parametrize(("path", "leaves"), [
+    ("own", False), ("src/../own", False), (".", False), ("..", True), ("../project-2", True), ("@found", True),
+    ("~", True), ("column:text", True), ("text:column:", False), ("hf://a/b", True), ("-", False),
+])  # fmt: skip
+def test_which_paths_leave_the_project(path: str, leaves: bool, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    asked = asking(["mask", "keep-all"], [path], tmp_path / "project", tmp_path / "project")
+    assert asked == [path] * leaves
+
+
+@pytest.mark.parametrize(
+    "label", ["a.py", "x+a.py:B", "pipe:cat", "mask+pipe:cat", "keep=1,messages :f", "git:.", "a|reader:b"]
+)
+def test_which_labels_run_something(label: str, tmp_path: Path) -> None:
+    assert asking(["mask", label], [label], tmp_path, tmp_path) == [label, label]
 
 
 def test_a_bare_repository_inside_another_runs_nothing(tmp_path: Path) -> None:
