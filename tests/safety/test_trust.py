@@ -95,9 +95,9 @@ def test_labels_and_paths_of_the_project_need_no_trust(tmp_path: Path) -> None:
 def test_a_file_that_cant_be_trusted_is_one_line(clone: Path) -> None:
     with pytest.raises(InputError, match="can't be read"):
         trust(clone / "none.toml")
-    with pytest.raises(InputError, match="'a.py:A' and 1 more would run code"):
+    with pytest.raises(InputError, match=r"'a\.py:A' and 1 more would run code"):
         refuse(clone / "ctxsim.toml", b"", ["a.py:A", "b.py:B"])
-    with pytest.raises(InputError, match="'a.py:A' would run code"):
+    with pytest.raises(InputError, match=r"'a\.py:A' would run code"):
         refuse(clone / "ctxsim.toml", b"", ["a.py:A"])
     refuse(clone / "ctxsim.toml", b"", [])
 
