@@ -19,7 +19,8 @@ from ctxsim.report.page import write_page
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
-from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Secrets, likely_keys, marked
+from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Secrets, kind_of, likely_keys, marked
+from ctxsim.safety.redaction.keys import lines as lines_of_key
 
 BODY = "Q7wErTy9uIoPaSdFgHjKlZxCvBnM4q2WeRtYuIoPaSdFgHjKlZxCvBnM5Q7wErTy9uIoP"
 """Invented. Put behind a prefix at run time only: no file of the project looks like a key."""
@@ -111,6 +112,57 @@ def test_a_key_that_a_policy_or_the_table_cut_is_redacted_too() -> None:
         assert "[redacted: " in left and not any(BODY[at : at + 8] in left for at in range(len(BODY) - 8))
     assert secrets.marked_atom(TOKEN[4:20]) == "[redacted: GitHub key]"
     assert secrets.marked_atom("src/a.py") == "src/a.py"
+
+
+def test_ten_characters_tell_a_known_key() -> None:
+    secrets = Secrets([TOKEN, PEM])
+    assert len(secrets) == 2 and len(Secrets(["nothing"])) == 0
+    assert [secrets.marked_atom(TOKEN[5:end]) for end in (14, 15)] == [TOKEN[5:14], "[redacted: GitHub key]"]
+    assert [secrets.marked(f"({TOKEN[:end]})") for end in (9, 10)] == [f"({TOKEN[:9]})", "([redacted: GitHub key])"]
+    assert [secrets.marked(f"({TOKEN[at:]})") for at in (31, 30)] == [f"({TOKEN[31:]})", "([redacted: GitHub key])"]
+    assert secrets.marked(f"a {PEM[32:50]} b") == "a [redacted: private key] b"
+
+
+def test_a_private_key_has_lines_and_another_is_one() -> None:
+    begin, end = (f"-----{word} {PRIVATE_KEY.upper()}-----" for word in ("BEGIN", "END"))
+    assert lines_of_key(f"{begin}\n{BODY[:10]}\\n{BODY[10:19]}\r\n{BODY[19:30]}\n{end}") == [BODY[:10], BODY[19:30]]
+    assert lines_of_key(f"{TOKEN}\nx") == [f"{TOKEN}\nx"]
+    assert [kind_of(one) for one in ("GitHub", PRIVATE_KEY, "encoded secret", "cookie")] == [
+        "GitHub key", PRIVATE_KEY, "encoded secret", "cookie",
+    ]  # fmt: skip
+
+
+def test_of_more_than_a_thousand_keys_pieces_of_the_first_are_known() -> None:
+    keys = [f"ghp_{number:04}{BODY[:30]}{number:04}" for number in range(1_001)]
+    secrets = Secrets(keys)
+    assert len(secrets) == 1_001
+    for number, known in ((999, True), (1_000, False)):
+        assert (secrets.marked_atom(f"ghp_{number:04}{BODY[:4]}") == "[redacted: GitHub key]") == known
+        assert (secrets.marked(f"{keys[number][:12]}…") == "[redacted: GitHub key]…") == known
+
+
+@pytest.mark.parametrize(("text", "issuer", "found"), [
+    # Broken over lines, with a prefix of four characters: three may be a part of any word.
+    ("AKIAQWERTY\nUIOPASDFGH", "AWS", "AKIAQWERTY\nUIOPASDFGH"),
+    ("hf_QwErTyUiOpAsDfGh\nJkLzXcVbNmQwErTyUiOp", "", ""),
+    # What stands before it may tell it too: it is one, and the issuer's.
+    (f"password={TOKEN[:30]}x", "password", f"{TOKEN[:30]}x"), (f"token: {TOKEN}", "GitHub", TOKEN),
+    (f"Cookie: sid={TOKEN}; a=b", "GitHub", f"sid={TOKEN}; a=b"), (f"x{TOKEN}", "", ""),
+    (f"\\n{TOKEN}", "GitHub", TOKEN),
+    (f"\\{TOKEN}", "GitHub", TOKEN), (f"…{TOKEN}é", "GitHub", TOKEN),
+    (f"ghp_{BODY[:29]}", "", ""), (f"ghp_{BODY[:30]}", "GitHub", f"ghp_{BODY[:30]}"),
+    (f"ghp_{BODY[:3]}… (cut)", "GitHub", f"ghp_{BODY[:3]}"),
+])  # fmt: skip
+def test_where_a_key_begins_and_ends(text: str, issuer: str, found: str) -> None:
+    assert [(one.issuer, text[one.start : one.end]) for one in likely_keys(text)] == (
+        [(issuer, found)] if issuer else []
+    )
+
+
+def test_two_keys_are_two_and_what_stands_around_them_stays() -> None:
+    text = f"a {TOKEN} b {TOKEN[:-1]}z\nc"
+    assert marked(text) == "a [redacted: GitHub key] b [redacted: GitHub key]\nc"
+    assert [(one.start, one.end) for one in likely_keys(text)] == [(2, 42), (45, 85)]
 
 
 @pytest.mark.parametrize(

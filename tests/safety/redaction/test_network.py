@@ -25,6 +25,14 @@ def replaced(text: str) -> str:
         ("ssh bob@crate7:~/x", "ssh bob@<host name>:~/x"),
         ("ping nas.local", "ping <host name>"),
         ("127.0.0.1 0.0.0.0 v1.2.3.4 version 1.22.333.4444", "127.0.0.1 0.0.0.0 v1.2.3.4 version 1.22.333.4444"),
+        (
+            "at 169.254.1.1 and ::1, not 999.1.1.1, 224.0.0.1 or 255.255.255.255",
+            "at <IP address> and ::1, not 999.1.1.1, 224.0.0.1 or 255.255.255.255",
+        ),
+        (
+            "https://bob@build.acme.de/x https://api.github.com www.w3.org",
+            "https://bob@<host name>/x https://api.github.com www.w3.org",
+        ),
         ("https://example.com https://github.com/x 2026-01-02 12:30:45", None),
         ("lines 100-200-30 at settings.local.json a.py:12:7, 0x1f, threading.local", None),
     ],
