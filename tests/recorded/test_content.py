@@ -48,3 +48,54 @@ def test_long_lines_without_spaces_are_minified() -> None:
 ])  # fmt: skip
 def test_a_sign_decides_from_so_often_on(text: str, kind: str) -> None:
     assert content_kind(text) == kind
+
+
+def rows(kind: str, of: int, others: int) -> str:
+    """So many lines of a kind, and others of prose."""
+    return "\n".join([*[kind] * of, *["some words of prose"] * others])
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    # JSON: what is read as such, and what begins so and was cut: three keys of a short text, five of a long one.
+    ("[1, 2", "prose"), ('{"a": 1, "b": 2, "c"', "prose"), ('{"a": 1, "b": 2, "c": 3', "json"), ("{ x", "prose"),
+    ('{"a": 1, "b": 2, "c": 3, ' + "x " * 3_990, "prose"),
+    ('{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, ' + "x " * 4_000, "json"),
+    ('{"a": 1, "b": 2, "c": 3, "d": 4, ' + "x " * 4_000, "prose"), ("[1, 2, " + "3, " * 3_000, "json"),
+    ('["a", ' + "x " * 4_000, "json"), ("[a, " + "x " * 4_000, "prose"), ("   [1]", "json"), ("x [1]", "prose"),
+    # HTML: three tags, or how it begins, within 15 characters.
+    ("a <p> b <p> c", "prose"), ("a <p> b <p> c <p>", "html"), ("<!DOCTYPE html5>", "html"), ("<!doctyp", "prose"),
+    ("<HTML>", "html"), ("a<html ", "prose"),
+    ("+++ a/b", "prose"), ("+++ a/b\n--- a/c", "diff"),
+    # More than half of it in pieces of 120 characters.
+    ("QUJD" * 30 + " " * 40 + "a b " * 19 + "a bc", "prose"),
+    ("QUJD" * 30 + " " * 40 + "a b " * 19 + "a b", "base64"), ("Q" * 119, "prose"), ("Q" * 120, "base64"),
+    # The first 8,000 characters count.
+    ("word " * 1_600 + "QUJD" * 4_000, "prose"), ("word " * 1_599 + "\n" + "это обычный " * 3_000, "prose"),
+    # More than three in ten letters of another script; half of the letters would be more.
+    ("яяя aaaaaaa 1 2 3", "prose"), ("яяяя aaaaaaaaa 1 2 3", "other-script"), ("ɏɏɏɏ aaa", "prose"),
+    ("ɐɐɐɐ aaa", "other-script"),
+])  # fmt: skip
+def test_how_much_of_a_sign_decides(text: str, kind: str) -> None:
+    assert content_kind(text) == kind
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    # Four of five lines with as many commas as the first, in three lines with two of them, in eight with one.
+    ("a,b,c\n1,2,3\n4,5,6", "csv"), ("a,b,c\n1,2,3\n4,5,6\n7,8,9\nx", "csv"), ("a,b,c\n1,2,3\n4,5,6\nx", "prose"),
+    ("a\tb\tc\n1;2;3\n4,5,6", "csv"), ("a,b\n" * 7, "prose"), ("red, blue\n" * 8, "csv"),
+    ("x\na,b,c\n1,2,3\n4,5,6\n7,8,9", "prose"),
+    # More than two in five lines with a time or a level, of two lines at least.
+    (rows("10:00:01 up", 2, 3), "prose"), (rows("10:00:01 up", 3, 4), "log"), (rows("it FAILED so", 3, 4), "log"),
+    ("10:00:01 up", "prose"), ("10:00:01 up\nso", "log"), ("2026-01-01 10:00 up\nso", "log"),
+    ("it failed\nso", "prose"),
+    # More than two in five lines of code, and no fewer than of Markdown.
+    (rows("import os", 2, 3), "prose"), (rows("import os", 3, 4), "code"), (rows("# one", 3, 1), "code"),
+    (rows("- one", 3, 18), "prose"), (rows("- one", 4, 16), "markdown"), (rows("- one", 2, 10), "markdown"),
+    (rows("* a = 1", 3, 1), "code"), (rows("* a = [b](https://c)", 3, 1), "markdown"),
+    # The first 160 characters of a line say what it is.
+    (("ab " * 53)[:159] + ";", "code"), ("ab " * 53 + "a;", "prose"),
+    # A tenth of spaces and more is no minified text.
+    ("a(b)c(d)e " * 150 + "x", "minified"), ("a(b)c(d)e " * 149 + "a(b)c(d) e", "code"),
+])  # fmt: skip
+def test_how_many_lines_decide(text: str, kind: str) -> None:
+    assert content_kind(text) == kind

@@ -33,7 +33,7 @@ class _Rule(NamedTuple):
     least: int
 
 
-def _rule(kind: str, needles: tuple[str, ...], pattern: str, least: int) -> _Rule:
+def _rule(kind: str, needles: tuple[str, ...], pattern: str, least: int = 0) -> _Rule:
     return _Rule(kind, needles, re.compile(pattern, re.IGNORECASE | re.ASCII), least)
 
 
@@ -48,11 +48,11 @@ _RULES = (
           rf"(?:authorization{_IS}[ \t]{{0,3}}{_QUOTE}?(?:(?:basic|token|apikey|key|digest)[ ]+)?"
           r"|bearer(?:[ ]+|%20))(?P<bare>[\w.~+/=:-]{8,2000})", 12),
     _rule(COOKIE, ("cookie",), rf"cookie{_IS}[ \t]{{0,3}}{_QUOTE}?(?P<all>[\w.-]{{1,64}}=[^\s\"'`\\;]{{6,2000}}"
-          r"(?:;[ ]?[\w.-]{1,64}(?:=[^\s\"'`\\;]{0,2000})?){0,40})", 12),
+          r"(?:;[ ]?[\w.-]{1,64}(?:=[^\s\"'`\\;]{0,2000})?){0,40})"),
     _rule(ADDRESS, tuple(f"{one}://" for one in _SCHEMES), r".://[^\s:/@\"'`<>{}$]{0,64}"
-          r":(?P<user>[^\s:/@\"'`<>{}$*]{3,200})@(?=[\w\[])", 3),
+          r":(?P<user>[^\s:/@\"'`<>{}$*]{3,200})@(?=[\w\[])"),
     _rule(HOOK, ("hooks.slack.com/services/", "/api/webhooks/", "webhook.office.com/"),
-          r"(?:hooks\.slack\.com/services|/api/webhooks|webhook\.office\.com)/(?P<all>[\w/@-]{24,300})", 24),
+          r"(?:hooks\.slack\.com/services|/api/webhooks|webhook\.office\.com)/(?P<all>[\w/@-]{24,300})"),
     _rule(OPTION, ("mysql", "mariadb", "mongo", "sshpass", "docker login", "redis-cli", "ldap", "ftp ", "curl",
                    "wget", "smbclient", "unzip", "7z a", "7z x", "--password", "--token", "--api-key", "--secret",
                    "identified by", "requirepass", "machine "),

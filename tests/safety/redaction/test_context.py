@@ -33,7 +33,11 @@ def test_which_values_are_passwords(text: str, value: str | None) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [
     ("secret: a1b2c3d4e5f6", "a1b2c3d4e5f6"), ("secret: a1b2c3d4e5f", None), ("secret: a1b1a1b1a1b1", None),
-    ("secret: abcd1efgh2ijkl", "abcd1efgh2ijkl"), ("secret: abcd1efgh_ijkl", None),
+    ("secret: a1b2c3a1b2c3", "a1b2c3a1b2c3"),
+    # In a name digits and letters meet three times, in what may be a path five times.
+    ("secret: abcdef1ghijkl2", "abcdef1ghijkl2"), ("secret: abcdef1ghijklm", None),
+    ("secret: abcdef1ghij2k/lmno3", "abcdef1ghij2k/lmno3"), ("secret: abcdef1ghij2k/lmno", None),
+    ("secret: abcdef1ghijkl2+", "abcdef1ghijkl2+"), ("secret: abcdef1ghijklm+", None), ("secret: abcd1efgh_ijkl", None),
     ("secret: abcd1efgh2ijkl=+", "abcd1efgh2ijkl=+"), ("secret: 'abcd1efgh2ijkl!'", None),
     ("secret: abcdefghijkl1=+", None),
 ])  # fmt: skip
@@ -44,14 +48,17 @@ def test_which_values_are_secrets_by_their_name(text: str, value: str | None) ->
 @pytest.mark.parametrize(("text", "kind", "value"), [
     ("Authorization: Basic Ym9iOnBhc3M0NTY=", HEADER, "Ym9iOnBhc3M0NTY="), ("bearer abcd1efgh2i", HEADER, None),
     ("bearer abcd1efgh2ij", HEADER, "abcd1efgh2ij"),
-    ("Cookie: sid=abcd1efgh2ijk", COOKIE, "sid=abcd1efgh2ijk"), ("Cookie: theme=dark; lang=en", COOKIE, None),
+    ("Cookie: sid=abcd1efgh2ij", COOKIE, "sid=abcd1efgh2ij"), ("Cookie: sid=abcd1efgh2i", COOKIE, None),
+    ("Cookie: theme=dark; lang=en", COOKIE, None),
     ("Cookie: a=b; sid=abcd1efgh2ijk", COOKIE, None), ("Cookie: ab=cdefgh; sid=abcd1efgh2ijk", COOKIE,
                                                       "ab=cdefgh; sid=abcd1efgh2ijk"),
     ("postgres://bob:hunter2@db", ADDRESS, "hunter2"), ("postgres://bob:Postgres@db", ADDRESS, None),
     ("postgres://bob:xy@db", ADDRESS, None), ("postgres://bob:xyz@db", ADDRESS, "xyz"),
     ("postgres://bob:[pw]@db", ADDRESS, None), ("postgres://bob:pw...@db", ADDRESS, None),
     ("mysql -u root -pkqe12*xy", OPTION, "kqe12*xy"), ("mysql -u root -pabcde12", OPTION, None),
-    ("tool --password abcdef12", OPTION, "abcdef12"), ("curl -u bob:abcdef12 x", OPTION, "abcdef12"),
+    ("tool --password abcdef12", OPTION, "abcdef12"),
+    ("tool --password kqe12%", OPTION, "kqe12%"), ("tool --password kq12%", OPTION, None),
+    ("curl -u bob:abcdef12 x", OPTION, "abcdef12"),
     ("https://hooks.slack.com/services/T02/B03/abcd1efgh2ijkl3m", HOOK, "T02/B03/abcd1efgh2ijkl3m"),
     ("https://hooks.slack.com/services/T02/B03/abcd1efgh2ijkl3", HOOK, None),
 ])  # fmt: skip

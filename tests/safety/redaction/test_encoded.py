@@ -68,6 +68,7 @@ def escaped(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     # Twelve characters at least, and a sign among them.
     ("abc%3Adefghij", [], []), ("abc%3Adefghijk", ["abc:defghijk"], [(0, 14)]), ("abc%41defghijk", [], []),
     ("a%2Fbcdefghijk x%20bcdefghijkl", ["a/bcdefghijk", "x bcdefghijkl"], [(0, 14), (15, 30)]),
+    ("%2Fabcdefghijk", ["/abcdefghijk"], [(0, 14)]), ("%%3Aabcdefghijk", [":abcdefghijk"], [(1, 15)]),
     # 200 characters before the first sign belong to it.
     ("a" * 201 + "%3D" + "b" * 20, ["a" * 200 + "=" + "b" * 20], [(1, 224)]),
     ("a" * 200 + "%3D" + "b" * 20, ["a" * 200 + "=" + "b" * 20], [(0, 223)]),

@@ -163,6 +163,7 @@ def test_two_keys_are_two_and_what_stands_around_them_stays() -> None:
     text = f"a {TOKEN} b {TOKEN[:-1]}z\nc"
     assert marked(text) == "a [redacted: GitHub key] b [redacted: GitHub key]\nc"
     assert [(one.start, one.end) for one in likely_keys(text)] == [(2, 42), (45, 85)]
+    assert len(likely_keys("AKIAQWERTY\nUIOPASDFGH; AKIAQWERTZ\nUIOPASDFGH")) == 2
 
 
 @pytest.mark.parametrize(
@@ -188,8 +189,8 @@ def test_two_keys_are_two_and_what_stands_around_them_stays() -> None:
 )
 def test_time_is_linear_in_what_nearly_is_a_key(piece: str) -> None:
     began = time.process_time()
-    likely_keys(piece * (400_000 // len(piece)))
-    assert time.process_time() - began < 5
+    likely_keys(piece * (200_000 // len(piece)))
+    assert time.process_time() - began < 2.5
 
 
 def recording(folder: Path) -> Path:
