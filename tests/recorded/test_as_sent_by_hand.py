@@ -89,6 +89,31 @@ def test_how_large_others_are_is_taken_before_priors() -> None:
     assert few.provider.origin.endswith("; size fitted to recorded usage")
 
 
+def test_priors_are_those_of_the_model_and_the_agent() -> None:
+    for format, head in (("", 0), ("claude-code", None)):
+        (one,) = as_sent(logged(None, None, model="claude-opus-4-6", format=format))
+        assert one.size == Size("prior", one.size.head, 1.25) and (
+            one.size.head == head or (head is None and one.size.head)
+        )
+    # Of a public tokenizer, and of an agent that nobody knows, there is none.
+    (one,) = as_sent(logged(None, None))
+    assert one.size == Size("counted") and one.transcript.head.hidden == 0
+    # Before a model without one, what is counted is as large as by its prior.
+    (other,) = as_sent(logged(9_000, 9_100), {"model": "claude-opus-4-6"})
+    (own,) = as_sent(logged(9_000, 9_100))
+    assert own.size.factor == 1.0 and other.size == msgspec.structs.replace(
+        own.size, head=round(own.size.head * 1.25), factor=1.25
+    )
+
+
+def test_later_calls_are_told_from_earlier_ones_unless_the_log_is_whole() -> None:
+    made = logged(*[9_000] * 4, *[9_900] * 4)
+    (one,) = as_sent(made)
+    # 900 of 9,900 were never seen before, and each call brings a few counted tokens more.
+    assert one.size.how == "fitted" and len(one.size.later_errors) == 4
+    assert all(0.08 < error < 0.091 for error in one.size.later_errors)
+
+
 def test_a_whole_head_of_a_public_tokenizer_is_counted() -> None:
     made = msgspec.structs.replace(logged(0, 0, 0, 0), head=Head("word " * 1_000, ("{}",)))
     (one,) = as_sent(logged_as(made, [1_000] * 4))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.recorded.attached import attached_again
@@ -50,3 +52,25 @@ def test_a_file_that_was_written_is_as_long_as_its_text() -> None:
     text = json.dumps({"file_path": "new", "content": "word " * 50})
     items = [Item("tool_call", 0, 0, text, tool="Write"), Item("tool_call", 1, 0, "no JSON", tool="Write")]
     assert attached_again(items, counter, 2.0) == 2 * counter.text("word " * 50)
+
+
+@pytest.mark.parametrize(("factor", "tokens"), [(100.0, 5_000), (100.1, 0)])
+def test_a_file_of_five_thousand_tokens_is_attached_and_a_larger_one_is_not(factor: float, tokens: int) -> None:
+    counter = Counter(open_tokenizer())
+    content = "word" + " word" * 49
+    assert counter.text(content) == 50
+    items = [Item("tool_call", 0, 0, json.dumps({"file_path": "new", "content": content}), tool="Write")]
+    assert attached_again(items, counter, factor) == tokens
+
+
+def test_what_is_no_file_is_not_attached() -> None:
+    counter = Counter(open_tokenizer())
+    for text in ("no JSON", "[1]", json.dumps({"content": "word"}), json.dumps({"file_path": "a", "content": 7})):
+        assert attached_again([Item("tool_call", 0, 0, text, tool="Write")], counter, 1.0) == 0
+    # Another tool's result, and one without numbered lines, tell of no size.
+    items: list[Item] = []
+    read(items, "a", 1, 3)
+    whole = attached_again(items, counter, 1.0)
+    read(items, "a", 1, 900, "Bash")
+    items.append(Item("tool_result", len(items), 0, "word " * 100, tool="Read", answers=0))
+    assert attached_again(items, counter, 1.0) == whole > 0

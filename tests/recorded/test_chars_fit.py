@@ -12,7 +12,17 @@ from samples import conversation
 from ctxsim.answers.calibration.calibration import calibrate, cross_validate, recorded_prompts, recorded_ratio
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.chars_fit import Series, head, holds_its_texts, series_of, slope, unseen_errors
+from ctxsim.recorded.chars_fit import (
+    Series,
+    chars_per_token,
+    head,
+    holds_its_texts,
+    ratio_interval,
+    series_of,
+    slope,
+    slope_interval,
+    unseen_errors,
+)
 from ctxsim.recorded.sample import collect
 from ctxsim.transcript import Compaction, Head, Transcript, Usage
 
@@ -144,3 +154,56 @@ def test_what_joins_unlogged_is_there_from_its_own_call_on() -> None:
     (one,) = collect([msgspec.structs.replace(made, calls=tuple(calls))], open_tokenizer(), "kind").series
     # Of nine calls the second grew by less than 500 tokens, which says nothing.
     assert one.joined == pytest.approx([0] * 3 + [8_000] * 5, abs=10)
+
+
+def test_a_series_is_what_was_logged_and_recorded_since_its_first_call() -> None:
+    made = conversation(*["result"] * 5)
+    usage = (9_000, 9_400, None, 9_500, 10_000, 20_000)
+    calls = tuple(
+        msgspec.structs.replace(call, usage=None if tokens is None else Usage(tokens, 1), model="m" * (number > 2))
+        for number, (call, tokens) in enumerate(zip(made.calls, usage, strict=True), 1)
+    )
+    whole = msgspec.structs.replace(made, calls=calls, head=Head(recorded=False))
+    sizes = [np.array([100.0 * n, 30.0 * n, n, 2 * n]) for n in range(1, 7)]
+    # The first two calls are of no known model, and the second grew by 400; of the third nothing is known. The fourth
+    # is the first of model m, from which the fifth grew by 500 and the sixth by 10,500. At four characters a token the
+    # first two have a head of (9,400 / 9,500 + 9,875 / 10,000) / (1 / 9,500 + 1 / 10,000) = 9,631.4, so that beside
+    # 150 counted tokens 10,219 of 20,000 joined unlogged.
+    assert list(series_of(whole, 7, sizes)) == [
+        Series(7, "m", (400, 500, 600), ((4, 8), (5, 10), (6, 12)), (9_500, 10_000, 20_000), (0, 0, 10_219)),
+    ]  # fmt: skip
+    nameless = msgspec.structs.replace(whole, calls=tuple(msgspec.structs.replace(c, model="") for c in whole.calls))
+    assert [one.model for one in series_of(nameless, 0, sizes)] == ["unknown"]
+
+
+def test_later_calls_are_told_from_the_first_by_hand() -> None:
+    one = Series(0, "m", (100, 400, 1_000), ((1,), (4,), (10,)), (750, 900, 1_200), (0, 0, 0))
+    # 750 + 300 / 4 of 900 and 750 + 900 / 4 of 1,200; by the class 750 + 3 x 20 and 750 + 9 x 20.
+    assert unseen_errors(one, 0.25).tolist() == pytest.approx([825 / 900 - 1, 975 / 1_200 - 1])
+    by_class = unseen_errors(one, 20.0, lambda series: np.array(series.features, dtype=float)[:, 0])
+    assert by_class.tolist() == pytest.approx([810 / 900 - 1, 930 / 1_200 - 1])
+
+
+def test_intervals_are_the_middle_95_per_cent_of_a_thousand_draws() -> None:
+    # Ratios of 1 to 5, two transcripts each with a part of 10: the mean of ten draws has a deviation of
+    # sqrt(2 / 10) = 0.447, of which 1.96 are 0.88.
+    found = ratio_interval(list(range(10)), [(10.0 * (n % 5 + 1), 10.0) for n in range(10)])
+    assert found is not None and found == pytest.approx((3 - 0.88, 3 + 0.88), abs=0.09)
+    # Parts of one transcript are drawn together, by their number, and a part of nothing isn't divided by.
+    assert ratio_interval([4, 4, 9, 9], [(1.0, 1.0), (3.0, 1.0), (1.0, 1.0), (3.0, 1.0)]) == (2.0, 2.0)
+    assert ratio_interval([0, 1], [(3.0, 1.0), (1.0, 0.0)]) == (3.0, 4.0)
+    assert ratio_interval([3, 3], [(1.0, 1.0), (3.0, 1.0)]) is None
+    # Products by squares: both series have the same slope.
+    assert slope_interval([series(0, 9, 0.25, [400, 800]), series(1, 5, 0.25, [400, 4_000])]) == pytest.approx(
+        (0.25, 0.25)
+    )
+
+
+@pytest.mark.parametrize(("per_char", "held"), [(0.14, False), (0.16, True), (0.87, True), (0.88, False)])
+def test_a_log_holds_its_texts_where_four_characters_are_0_6_to_3_5_tokens(per_char: float, held: bool) -> None:
+    assert holds_its_texts(series(0, 0, per_char, [40_000, 80_000])) is held
+
+
+@pytest.mark.parametrize(("per_char", "ratio"), [(0.25, 4.0), (0.0, float("inf")), (-0.25, float("inf"))])
+def test_tokens_of_a_character_as_people_say_it(per_char: float, ratio: float) -> None:
+    assert chars_per_token(per_char) == ratio

@@ -87,6 +87,9 @@ def test_rates_are_fitted_to_six_calls_whatever_was_written(writes: int) -> None
     assert found is not None
     assert (found.input, found.cache_read, found.output, found.cache_write) == (2.0, 0.5, 8.0, 2.0)
     assert found.source == "fitted to 6 recorded costs: gives the recorded cost"
+    third = [msgspec.structs.replace(one, cost_usd=(one.cost_usd or 0.0) / 6) for one in six(writes)]
+    found = prices_that_held(paid(*third), Provider(prices=PAID_WRITES)).prices
+    assert found is not None and (found.input, found.cache_read, found.output) == (0.3333, 0.0833, 1.3333)
     # When the clock began is no price: it stays.
     assert found.zero_s == 1_700_000_000.0
     five = Provider(prices=PAID_WRITES)
@@ -119,3 +122,21 @@ def test_a_cost_without_discounts_shows_that_nothing_was_cached() -> None:
     assert cache_that_held(paid(costing(0.028, plain)), known) is known
     assert cache_that_held(paid(plain, costing(0.0315)), known) is known
     assert cache_that_held(paid(Usage(10_000, 100)), known) is known, "no cost says nothing"
+
+
+@pytest.mark.parametrize(("read", "changed"), [(300, True), (200, False)])
+def test_two_per_cent_off_are_near_enough(read: int, changed: bool) -> None:
+    # At full price 10,000 x 3 + 1,500 = 31,500 millionths; with 300 read at 0.3 it would be 30,690, 2.6 % less, with
+    # 200 it would be 30,960, 1.7 % less.
+    provider = Provider(prices=FREE_WRITES)
+    found = prices_that_held(paid(Usage(10_000, 100, read, cost_usd=0.0315)), provider)
+    assert (found is not provider) is changed
+
+
+def test_what_was_written_costs_what_input_does_where_nothing_was_cached() -> None:
+    known = Provider(cache="anthropic", prices=PAID_WRITES)
+    assert cache_that_held(paid(Usage(10_000, 100, 0, 3_000, cost_usd=0.0315)), known).cache == "none"
+    assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.0322)), known) is known, "2.2 % more"
+    assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.032)), known).cache == "none", "1.6 % more"
+    for other in (Provider(cache="none", prices=PAID_WRITES), Provider(cache="anthropic")):
+        assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.0315)), other) is other

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from made_samples import sample, series
 
 from ctxsim.answers.calibration.calibration import by_project, cross_validate, recorded_prompts
 from ctxsim.answers.calibration.risk import Unsafe, unsafe, votes
-from ctxsim.counting.estimators.classes import FEATURES
-from ctxsim.recorded.chars_fit import Series, head, slope, unseen_errors
-from ctxsim.recorded.sample import Prompt, Sample, Text
-
-
-def features(chars: int) -> tuple[int, ...]:
-    """All characters of one class."""
-    return (chars, *(0,) * (len(FEATURES) - 1))
-
-
-def series(number: int, per_char: float, of_head: int, chars: tuple[int, ...] = (400, 800)) -> Series:
-    recorded = tuple(round(of_head + per_char * one) for one in chars)
-    return Series(number, "m", chars, tuple(map(features, chars)), recorded, (0,) * len(chars))
-
-
-def sample(ratios: list[float], projects: tuple[int, ...] = ()) -> Sample:
-    """By transcript one text and one request of 400 characters, and the usage of two requests."""
-    tokens = [round(400 * ratio) for ratio in ratios]
-    return Sample(
-        [Text(n, 400, many, "", features(400)) for n, many in enumerate(tokens)],
-        [Prompt(n, 400, float(many), features(400)) for n, many in enumerate(tokens)],
-        [series(n, ratio, 100 if ratio == 0.25 else 0) for n, ratio in enumerate(ratios)],
-        len(ratios), projects or tuple(range(len(ratios))),
-    )  # fmt: skip
-
+from ctxsim.recorded.chars_fit import head, slope, unseen_errors
+from ctxsim.recorded.sample import Prompt, Sample
 
 ODD = [0.25] * 4 + [0.5]
 
