@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
 import pytest
 from command_line import ctxsim
+from compacted import MODEL, SUMMARY, long_session, look, session
 from corpus import FOLDER, here
 
 from ctxsim.answers.compactions import score, score_summary
@@ -23,34 +23,6 @@ from ctxsim.results.compactions import CompactionRow
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Head, Transcript, Usage
-
-SUMMARY = "We found the order ord-77881 and go on."
-
-
-def session(summary: str = SUMMARY, kept: tuple[int, ...] = ()) -> Transcript:
-    """Three calls, a compaction, three calls. Of what calls 4 to 6 use, the history before it has:
-
-    ord-77881 (the summary holds it), zz99887 (it doesn't), abc12345 (nor that; the agent had repeated it in call 2),
-    kk55443 (nor that; call 5 gets it a second time before call 6 uses it).
-    fresh00017 was never behind it. Call 6 repeats call 5, which is no call from before.
-    """
-    made = Assembly("hand")
-    made.user("Do the task.")
-    _look(made, 1, {"file_path": "src/alpha.py"}, "token abc12345 order ord-77881 value zz99887")
-    _look(made, 2, {"file_path": "src/gamma.py"}, "key kk55443", "The token is abc12345.")
-    made.response([Part("assistant", "So far so good.")], Usage(9_000, 20))
-    made.compacted("auto", [summary] if summary else [], kept, tokens_before=9_500)
-    text = "Now ord-77881 with zz99887 and abc12345."
-    _look(made, 4, {"file_path": "src/alpha.py"}, "the same file again", text)
-    _look(made, 5, {"file_path": "src/gamma.py", "offset": 10}, "key kk55443 and fresh00017")
-    _look(made, 6, {"file_path": "src/gamma.py", "offset": 10}, "as before", "It is kk55443, not fresh00017.")
-    return made.transcript()
-
-
-def _look(made: Assembly, number: int, arguments: dict[str, object], result: str, text: str = "") -> None:
-    said = [Part("assistant", text)] if text else []
-    made.response([*said, Part("tool_call", json.dumps(arguments), "Read", f"c{number}")], Usage(1_000 * number, 20, 0))
-    made.result(result, f"c{number}")
 
 
 def row_of(transcript: Transcript) -> CompactionRow:
@@ -93,9 +65,9 @@ def test_what_was_lost_comes_again_by_its_call_or_in_any_result_and_so_does_what
 def test_what_another_call_shows_was_shown_and_not_fetched() -> None:
     made = Assembly("hand")
     made.user("Do the task.")
-    _look(made, 1, {"file_path": "src/alpha.py"}, "token abc12345")
+    look(made, 1, {"file_path": "src/alpha.py"}, "token abc12345")
     made.compacted("auto", [SUMMARY], ())
-    _look(made, 2, {"file_path": "src/other.py"}, "token abc12345 too")
+    look(made, 2, {"file_path": "src/other.py"}, "token abc12345 too")
     made.response([Part("assistant", "It is abc12345.")])
     one = row_of(made.transcript())
     assert (one.lost_used, one.lost_fetched, one.lost_shown) == (1, 0, 1)
@@ -121,10 +93,6 @@ def test_a_repeated_call_has_the_same_arguments_or_looks_into_the_same_file() ->
     again = asked_again(transcript, Provider().counter())
     assert [(one.call, one.exact) for one in again] == [(4, True), (5, False), (6, True)]
     assert row.reread_tokens == sum(one.tokens_call + one.tokens_result for one in again[:2]) > 0
-
-
-MODEL = "claude-sonnet-4-5"
-"""Requests over 200,000 tokens cost more: output 1.5 times as much, input twice."""
 
 
 def test_asking_again_costs_what_a_request_of_that_size_costs() -> None:
@@ -206,19 +174,6 @@ def test_kinds(atom: str, kind: str) -> None:
     assert kind_of_atom("strict", atom) == kind
 
 
-def long_session(calls: int = 60, at: int = 30) -> Transcript:
-    made = Assembly("long")
-    made.user("Do the task.")
-    for number in range(1, calls + 1):
-        if number == at:
-            made.compacted("auto", ["A summary of what came before: id-20011 matters."])
-        result = "\n".join(f"row id-{number}{n:04} of the listing" for n in range(20))
-        text = f"Next id-{number - 4}0011 and so on."
-        made.response([Part("assistant", text), Part("tool_call", json.dumps({"n": number}), "list", f"c{number}")])
-        made.result(result, f"c{number}")
-    return made.transcript()
-
-
 def test_a_cut_lasts_up_to_the_next_one_or_the_end() -> None:
     (cut,) = session_of(session()).cuts()
     assert (cut.compaction.call, cut.last) == (4, 6)
@@ -226,7 +181,7 @@ def test_a_cut_lasts_up_to_the_next_one_or_the_end() -> None:
     made = Assembly("ends so")
     made.user("Do the task.")
     for number in range(1, 4):
-        _look(made, number, {"n": number}, f"result {number}")
+        look(made, number, {"n": number}, f"result {number}")
     made.compacted("auto", [SUMMARY])
     (cut,) = session_of(made.transcript()).cuts()
     assert (cut.compaction.call, cut.last) == (4, 3)
