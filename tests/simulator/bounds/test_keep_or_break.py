@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
-from samples import basis_of, conversation
+from samples import ASK, TASK, basis_of, chat, conversation
 
 from ctxsim.simulator.bounds.lossless import cache_prices
 from ctxsim.simulator.bounds.schedule import KeepOrBreak
 from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
+from ctxsim.transcript import Transcript
 
 LONG = "word " * 1_500
 MADE = conversation(LONG, LONG, "c")
@@ -18,14 +20,14 @@ PRICES = Prices(input=10.0, output=0.0, cache_read=1.0, cache_write=12.5)
 READ, WRITE = 1e-6, 12.5e-6
 
 
-def prices_at(**rules: object) -> tuple[KeepOrBreak, list[int]]:
+def prices_at(made: Transcript = MADE, **rules: object) -> tuple[KeepOrBreak, list[int]]:
     """The prices, and by number of items the tokens of that many."""
     provider = Provider(**{"prices": PRICES, "cache": "anthropic", **rules})  # type: ignore[arg-type]
-    basis = basis_of(MADE, provider)
+    basis = basis_of(made, provider)
     sizes = [0]
-    for item in MADE.items:
+    for item in made.items:
         sizes.append(sizes[-1] + basis.counter.item(item))
-    return cache_prices(MADE, provider, basis.counter, Walk(basis.ledger).kept), sizes
+    return cache_prices(made, provider, basis.counter, Walk(basis.ledger).kept), sizes
 
 
 def test_what_is_read_costs_reading_and_what_is_not_costs_writing() -> None:
@@ -55,3 +57,39 @@ def test_a_pause_makes_an_edit_cheaper() -> None:
     # 400 seconds from call to call: an entry of five minutes has gone each time, so nothing is ever read.
     found, _ = prices_at(pace_s=400.0)
     assert found.readable == [0] * 5 and found.keep.tolist()[1:] == pytest.approx([WRITE] * 4)
+
+
+def test_runs_of_parallel_calls_and_their_results() -> None:
+    parallel = [ASK, ASK, ("tool_result", LONG), ("tool_result", "b")]
+    found, _ = prices_at(chat(("assistant", "Hi."), TASK, *parallel, ("user", "c"), ("assistant", "d")))
+    assert list(found.runs) == [1, 2, 3, 3, 4, 4, 5, 6]
+    # The first call is sent nothing; calls 2 and 3 end in runs 2 and 5.
+    assert list(found.reach) == [0, 0 - 20, 2 - 20, 5 - 20]
+
+
+@pytest.mark.parametrize(("reasoning", "counts"), [("all", True), ("never", False), ("current_turn", False)])
+def test_thinking_counts_where_it_is_always_sent_again(reasoning: str, counts: bool) -> None:
+    made = chat(TASK, ("reasoning", "hm hm"), ASK, ("tool_result", "a"), ("assistant", "b"))
+    found, tokens = prices_at(made, reasoning=reasoning)
+    thought = 0 if counts else tokens[2] - tokens[1]
+    assert list(found.ends) == [tokens[1], *(upto - thought for upto in tokens[2:])]
+
+
+@pytest.mark.parametrize(("first", "second", "cold"), [(1_200, 2_000, True), (2_000, 1_200, False)])
+def test_a_request_of_which_less_than_half_is_read_is_cold(first: int, second: int, cold: bool) -> None:
+    # The log says of the last call that the first result was read and the second one wasn't, of some 3,200 tokens.
+    made = conversation(" a" * first, " a" * second, "c")
+    calls = (*made.calls[:3], msgspec.structs.replace(made.calls[3], held=first + 20))
+    found, tokens = prices_at(msgspec.structs.replace(made, calls=calls))
+    assert found.readable == [0, 0, 0, tokens[3], tokens[4]] and found.cheaper == frozenset()
+    assert found.keep[4] == pytest.approx(WRITE if cold else READ)
+
+
+def test_an_edit_is_cheaper_where_less_can_be_read_or_writing_costs_less() -> None:
+    last = msgspec.structs.replace(MADE.calls[3], held=0)
+    lost, _ = prices_at(msgspec.structs.replace(MADE, calls=(*MADE.calls[:3], last)))
+    assert (lost.readable[4], lost.cheaper) == (0, frozenset({4}))
+    # Requests of 2,000 tokens and more, as the last two are, are written for less.
+    found, _ = prices_at(prices=msgspec.structs.replace(PRICES, cache_write=((0, 12.5), (2_000, 5.0))))
+    assert found.break_usd[1:] == pytest.approx([WRITE - READ, WRITE - READ, 4e-6, 4e-6])
+    assert found.cheaper == frozenset({3})

@@ -159,3 +159,28 @@ def test_one_item_worked_by_hand() -> None:
     for behind, expected in ((40, 2), (50, 7)):
         prices = prices_of([100, behind], [1, 1], {0: 2}, 6)
         assert best_times([Dead(0, 100, 2)], prices).times == {0: expected}
+
+
+def test_what_saves_nothing_or_dies_behind_the_end_is_in_no_schedule() -> None:
+    prices = prices_of([10, 10, 10, 10], [1] * 4, {}, 4)
+    assert best_times([Dead(0, 0, 2), Dead(1, 10, 5)], prices) == ({}, 0.0)
+    # A token saved in the last call is worth it: nothing behind it is in the cache. It dies with the first call too.
+    assert best_times([Dead(3, 1, 4)], prices) == ({3: 4}, 0.0)
+    assert best_times([Dead(3, 1, 1)], prices) == ({3: 1}, 0.0)
+    # Behind the first item 30 tokens would be written: 34.5, and 10 cost 3 to keep.
+    assert best_times([Dead(0, 10, 2)], prices) == ({0: 5}, pytest.approx(3.0))
+
+
+def test_where_clearing_costs_what_keeping_does_nothing_is_cleared() -> None:
+    # 10 tokens at a half in two calls, or 10 behind them at 1.
+    prices = KeepOrBreak(np.array([0.0, 0.5, 0.5, 0.5]), frozenset(), [1.0] * 4, [20.0] * 4, [0.0] * 4, [10.0], [0])
+    assert best_times([Dead(0, 10, 2)], prices) == ({0: 4}, 10.0)
+
+
+def test_in_too_many_steps_every_edit_clears_all_that_is_dead() -> None:
+    # Two items of 10 tokens die at call 2 of 6, 1,000 live ones between them, 2 behind them. Clearing the later one
+    # alone costs 2 x 1.15 and saves 5 calls x 10 x 0.1 = 5. Two items, three moments cubed, by 6: 9 steps.
+    items = [Dead(0, 10, 2), Dead(2, 10, 2)]
+    prices = prices_of([10, 1_000, 10, 2], [1] * 4, {}, 6)
+    assert best_times(items, prices, 9) == best_times(items, prices) == ({0: 7, 2: 2}, pytest.approx(7.3))
+    assert best_times(items, prices, 8) == ({0: 7, 2: 7}, pytest.approx(10.0))

@@ -69,7 +69,9 @@ def least(walked: Walk, dead: Sequence[Dead]) -> list[float]:
 
 @pytest.mark.parametrize(("dies", "calls", "requests"), [
     # 4 calls, of which each of six results has the last or none: 4 x 2^6.
-    ([4] * 6, 4, lossless.FEW_REQUESTS), ([2, 2], 40, lossless.TRIED_REQUESTS), ([2, 2], 41, 0),
+    ([4] * 6, 4, 40_000), ([2, 2], 40, 500), ([2, 2], 41, 0),
+    # 40 calls x 10 x 10 x 10; or 11 for the last.
+    ([32] * 3, 40, 40_000), ([32, 32, 31], 40, 500),
 ])  # fmt: skip
 def test_how_many_requests_may_be_walked(dies: list[int], calls: int, requests: int) -> None:
     assert lossless._limit([Dead(n, 1, one) for n, one in enumerate(dies)], calls) == requests

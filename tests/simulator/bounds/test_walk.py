@@ -14,7 +14,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec
 from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
-from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule, Resend, Vendor, load_vendor
 from ctxsim.simulator.references import first_sent
@@ -99,6 +99,8 @@ def provider_of(rng: Random, patched: pytest.MonkeyPatch) -> Provider:
         reasoning=rng.choice(reasoning),
         prices=PRICES if rng.random() < 0.9 else None,
         pace_s=rng.choice([0, 3, 30]),
+        # Waiting lets entries expire.
+        rate_limit=rng.choice([None, None, RateLimit(tokens_per_minute=600)]),
     )
 
 
@@ -144,3 +146,10 @@ def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
     provider = Provider(prices=PRICES)
     paid = [one.cost_usd for one in run(made, "keep-all", prices=PRICES)]
     assert list(Walk(Ledger(made, provider, provider.counter())).usd({}, STUB)) == paid
+
+
+@pytest.mark.parametrize(("prices", "usd"), [(None, 0.0), (Prices(input=0.123456789, output=0.0), 0.0000011111)])
+def test_dollars_are_rounded_as_in_rows(prices: Prices | None, usd: float) -> None:
+    # Nine letters at 0.123456789 USD in a million: 0.000001111111101.
+    made = Transcript("made", Head(), (Item("user", 0, 0, "u" * 9), Item("assistant", 1, 1, "a")), (Call(1, 2),))
+    assert list(Walk(Ledger(made, Provider(prices=prices), Counter(Letters()))).usd({}, STUB)) == [usd]
