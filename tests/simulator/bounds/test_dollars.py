@@ -1,4 +1,4 @@
-"""The least dollars of a conversation, and of schedules near it, by hand. A dollar a token, unless said otherwise."""
+"""The least dollars of a conversation, and of schedules near it, by hand: 2 dollars a token, 0.2 one that is read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Head
 
-CACHED = Prices(input=1e6, output=2e6, cache_read=1e5, cache_write=1.25e6)
-A = "zebra_one zebra_three" + " a" * 30
+CACHED = Prices(input=2e6, output=4e6, cache_read=2e5, cache_write=2.5e6)
+A = "zebra_zero zebra_one zebra_three" + " a" * 30
 B = "zebra_two" + " b" * 50
 MADE = chat(
-    TASK, ASK, ("tool_result", A), ASK, ("tool_result", B), ("assistant", "zebra_one"), ("user", "more"),
-    ("assistant", "zebra_three zebra_two"), head=Head("You read."),
+    TASK, ASK, ("tool_result", A), ("tool_call", '{"q": "zebra_zero"}'), ("tool_result", B), ("assistant", "zebra_one"),
+    ("user", "more"), ("assistant", "zebra_three zebra_two"), head=Head("You read."),
 )  # fmt: skip
-"""Result A is in requests 2 to 4 and used by calls 3 and 4, B in requests 3 and 4 and used by call 4."""
+"""Result A is in requests 2 to 4 and used by calls 3 and 4 (and at once by call 2), B in 3 and 4 and used by call 4."""
 
 
 def basis(cache: str = "anthropic", model: str = "") -> tuple[Basis, int, int, list[int], float]:
@@ -27,20 +27,20 @@ def basis(cache: str = "anthropic", model: str = "") -> tuple[Basis, int, int, l
     made = basis_of(MADE, Provider(cache=cache, model=model, prices=CACHED))
     a, b = made.counter.text(A), made.counter.text(B)
     requests = [sent - has for sent, has in zip(made.keep_all.calls["tokens_sent"], (0, a, a + b, a + b), strict=True)]
-    return made, a, b, requests, 2 * sum(made.keep_all.calls["tokens_output"])
+    return made, a, b, requests, 4 * sum(made.keep_all.calls["tokens_output"])
 
 
 def test_what_a_result_costs_is_its_first_request_and_all_until_each_reader() -> None:
     made, a, b, requests, output = basis()
     found = made.frontiers["results"]
     # The last request is all that was ever new; the others are read.
-    dialogue = output + requests[3] + 0.1 * sum(requests[:3])
+    dialogue = output + 2 * requests[3] + 0.2 * sum(requests[:3])
     assert found.cost_usd(0.0) == pytest.approx(dialogue)
     # Call 3 uses zebra_one: half of all. A is new with call 2 and read by call 3.
-    assert found.cost_usd(0.5) == pytest.approx(dialogue + 1.1 * a) and found.kept(0.5) == {2: 3}
+    assert found.cost_usd(0.5) == pytest.approx(dialogue + 2.2 * a) and found.kept(0.5) == {2: 3}
     # Call 4 uses two, a quarter each: A is read once more; B is new with call 3 and read by call 4.
-    assert found.cost_usd(0.75) == pytest.approx(dialogue + 1.2 * a) and found.kept(0.75) == {2: 4}
-    assert found.cost_usd(1.0) == pytest.approx(dialogue + 1.2 * a + 1.1 * b) and found.kept(1.0) == {2: 4, 4: 4}
+    assert found.cost_usd(0.75) == pytest.approx(dialogue + 2.4 * a) and found.kept(0.75) == {2: 4}
+    assert found.cost_usd(1.0) == pytest.approx(dialogue + 2.4 * a + 2.2 * b) and found.kept(1.0) == {2: 4, 4: 4}
     assert [found.tokens(level) for level in (0.0, 0.5, 0.75, 1.0)] == [
         sum(requests), sum(requests) + 2 * a, sum(requests) + 3 * a, sum(requests) + 3 * a + 2 * b
     ]  # fmt: skip
@@ -51,12 +51,12 @@ def test_by_any_means_only_the_head_stays_and_a_reference_is_a_token_that_is_rea
     found, head = made.frontiers["any"], made.counter.text("You read.")
     for level, references in ((0.0, 0), (0.5, 1), (0.75, 2), (1.0, 3)):
         assert found.tokens(level) == pytest.approx(4 * head + references, abs=1e-4)
-        assert found.cost_usd(level) == pytest.approx(output + head * 1.3 + references * 0.1, abs=1e-4)
+        assert found.cost_usd(level) == pytest.approx(output + head * 2.6 + references * 0.2, abs=1e-4)
 
 
 def test_where_a_cache_keeps_answers_only_the_first_request_is_new() -> None:
     made, _, _, requests, output = basis("deepseek", "deepseek-chat")
-    assert made.frontiers["results"].cost_usd(0.0) == pytest.approx(output + requests[0] + 0.1 * sum(requests[1:]))
+    assert made.frontiers["results"].cost_usd(0.0) == pytest.approx(output + 2 * requests[0] + 0.2 * sum(requests[1:]))
 
 
 @pytest.mark.parametrize(("rules", "usd"), [
@@ -83,9 +83,9 @@ def test_a_schedule_clears_what_is_dead_where_that_costs_least() -> None:
     scheduled, results = Scheduled(held.ledger), held.frontiers["results"]
     dialogue = results.cost_usd(0.0)
     assert dialogue is not None
-    assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 1.1 * a + b + 1.15 * asked)
+    assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 2.2 * a + 2 * b + 2.3 * asked)
     # What nobody needs leaves as soon as it was sent: nothing behind it has been cached by then.
-    assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + a + b)
+    assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + 2 * a + 2 * b)
 
 
 def test_without_prices_a_schedule_has_none() -> None:
