@@ -1,0 +1,163 @@
+"""What a provider says to one request and what it bills, worked by hand. " a" is one token."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from samples import conversation
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
+from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Cost, Prices, Split
+from ctxsim.simulator.provider.summaries import PROMPT
+from ctxsim.transcript import Item, Transcript
+from ctxsim.view import Edit
+
+COUNTER = Counter(open_tokenizer())
+MADE = conversation(" a" * 96, " a" * 98, system=" a" * 296)
+"""Three requests of 300, 398 and 498 tokens: a head of 296, a task of 4, calls of 2, results of 96 and 98."""
+DOLLAR = Prices(input=1e6, output=5e6, cache_read=1e5, cache_write=2e6)
+"""A dollar a token: 0.1 read, 2 written, 5 of output."""
+
+
+def ledger_of(made: Transcript = MADE, **rules: object) -> Ledger:
+    return Ledger(made, Provider(**rules), COUNTER)  # type: ignore[arg-type]
+
+
+def begun(number: int = 1, made: Transcript = MADE, **rules: object) -> tuple[Ledger, Kernel]:
+    """A kernel that has the request of a call, and has judged and billed those before it."""
+    ledger = ledger_of(made, **rules)
+    kernel = ledger.kernel_at(number)
+    kernel.begin(ledger.legs[number - 1])
+    ledger.enter(kernel.request, ledger.legs[number - 1])
+    return ledger, kernel
+
+
+def test_sizes() -> None:
+    assert [one.tokens for one in ledger_of().kept] == [300, 398, 498]
+    # Without a cache nothing is read, not even the first item. In units of 64 tokens: 256 to 319 of the second request,
+    # whose result ends at 398, and 384 to 447 of the third.
+    assert [(one.size, one.unread) for one in ledger_of().kept] == [(1, 0), (3, 0), (5, 0)]
+    assert [(one.size, one.unread) for one in ledger_of(cache="deepseek").kept] == [(1, 0), (3, 2), (5, 4)]
+    # All was read of a request that others had sent.
+    first = msgspec.structs.replace(MADE.calls[0], held=300)
+    made = msgspec.structs.replace(MADE, calls=(first, *MADE.calls[1:]))
+    assert ledger_of(made, cache="deepseek").kept[0].unread == 6
+
+
+@pytest.mark.parametrize(("window", "reserved", "reasons"), [
+    (498, 0, ["", "", ""]), (497, 0, ["", "", "498 tokens exceed the window of 497"]), (598, 100, ["", "", ""]),
+    (597, 100, ["", "", "498 + 100 reserved for output tokens exceed the window of 597"]),
+])  # fmt: skip
+def test_a_request_may_be_as_large_as_the_window(window: int, reserved: int, reasons: list[str]) -> None:
+    verdicts = [one.verdict for one in ledger_of(window=window, reserved_output=reserved).kept]
+    assert verdicts == [Verdict("overflow" if reason else "ok", reason) for reason in reasons]
+
+
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (4, " ...")])
+def test_of_torn_pairs_three_are_named(count: int, more: str) -> None:
+    _, kernel = begun()
+    kernel.request.join([Item("tool_result", place, 7, "r", answers=90) for place in range(5, 5 + count)])
+    reason = "; ".join(f"result {place} has no call in the message before it" for place in (5, 6, 7)) + more
+    assert kernel.judge() == Verdict("invalid_pairs", reason)
+
+
+@pytest.mark.parametrize(("limit", "waits", "clocks"), [
+    # 600 tokens, and 10 more a second: 300 are left for the second request, none for the third.
+    (RateLimit(600), [0.0, 9.8, 49.8], [0.0, 9.8, 59.6]),
+    # A refused request takes its tokens: 98 too few, then 398 to gain; and so on from none.
+    (RateLimit(600, failed_requests_count=True), [0.0, 49.6, 99.6], [0.0, 49.6, 149.2]),
+    # One request a minute, whichever takes longer.
+    (RateLimit(600, 1), [0.0, 60.0, 60.0], [0.0, 60.0, 120.0]), (RateLimit(600, 3), [0.0, 9.8, 49.8], [0.0, 9.8, 59.6]),
+    (RateLimit(100_000, 2), [0.0, 0.0, 30.0], [0.0, 0.0, 30.0]),
+])  # fmt: skip
+def test_a_request_waits_until_the_limit_holds_what_it_takes(
+    limit: RateLimit, waits: list[float], clocks: list[float]
+) -> None:
+    ledger = ledger_of(rate_limit=limit)
+    assert [one.verdict for one in ledger.kept] == [
+        Verdict("ok", "", int(wait > 0), pytest.approx(wait)) for wait in waits
+    ]
+    assert [one.clock for one in ledger.kept] == [
+        (pytest.approx(after - wait), pytest.approx(after)) for wait, after in zip(waits, clocks, strict=True)
+    ]
+    # What is asked for is asked for without any waiting.
+    assert ledger.demands == [(pytest.approx(0.0), tokens) for tokens in (300, 398, 498)]
+
+
+def test_all_that_follows_is_later_by_the_waiting() -> None:
+    # After 9 seconds 390 tokens are there, for 398. The third begins 0.8 seconds late, and finds 90 for 498.
+    assert [one.clock for one in ledger_of(rate_limit=RateLimit(600), pace_s=9.0).kept] == [
+        (0.0, 0.0), (9.0, pytest.approx(9.8)), (pytest.approx(18.8), pytest.approx(59.6))
+    ]  # fmt: skip
+
+
+def test_what_a_limit_never_holds_is_refused() -> None:
+    verdicts = [one.verdict for one in ledger_of(rate_limit=RateLimit(398)).kept]
+    reason = "498 tokens exceed what the bucket can ever hold (398)"
+    # The second waits until the bucket is full again: 300 of 398 a minute.
+    assert verdicts[1:] == [
+        Verdict("ok", "", 1, pytest.approx(300 / 398 * 60)), Verdict("rate_limited", reason, 1)
+    ]  # fmt: skip
+
+
+def test_bills_where_nobody_edits() -> None:
+    bills = [one.bill for one in ledger_of(cache="deepseek", prices=DOLLAR).kept]
+    # Read in units of 64: 256 of the first 300, 384 of the 398 that the second had. Output is 2, 2, and 2 of "Done.".
+    assert bills == [
+        Bill(Split(0, 0, 300), Cost(0.0, 0.0, 300.0, 10.0), 0, 0, ""),
+        Bill(Split(256, 0, 142), Cost(pytest.approx(25.6), 0.0, 142.0, 10.0), 0, 0, ""),
+        Bill(Split(384, 0, 114), Cost(pytest.approx(38.4), 0.0, 114.0, 10.0), 0, 0, ""),
+    ]
+
+
+@pytest.mark.parametrize(("cut", "split", "rewritten"), [
+    # The first result stands behind 302 tokens: 256 of them in whole units, where 384 could have been read.
+    (" b" * 96, Split(256, 0, 242), 128),
+    # What begins alike is read: 32 words more are 334, of which 320 in whole units; the others are gone.
+    (" a" * 32, Split(320, 0, 114), 0),
+])  # fmt: skip
+def test_what_an_edit_makes_unreadable_is_rewritten(cut: str, split: Split, rewritten: int) -> None:
+    ledger, kernel = begun(3, cache="deepseek", prices=DOLLAR)
+    result = MADE.items[2]
+    kernel.request.edit([Edit(result, result.with_text(cut), 2, "because")])
+    bill = kernel.bill(ledger.legs[2])
+    assert (bill.split, bill.tokens_missed) == (split, 0)
+    assert (bill.tokens_rewritten, bill.cause) == (rewritten, "because" if rewritten else "")
+    assert bill.cost == Cost(pytest.approx(split.read / 10), 0.0, float(split.uncached), 10.0)
+
+
+@pytest.mark.parametrize(("held", "reads", "missed"), [
+    # The log says what was read of each request: less than the rules allow is missed, more of the first is a beginning
+    # that others had sent.
+    ((None, None, None), [0, 256, 384], [0, 0, 0]), ((64, 100, None), [64, 100, 384], [0, 156, 0]),
+    ((None, 0, None), [0, 0, 384], [0, 256, 0]), ((9_999, None, None), [300, 256, 384], [0, 0, 0]),
+    ((None, 300, 999), [0, 256, 384], [0, 0, 0]),
+])  # fmt: skip
+def test_what_was_read_by_the_log(held: tuple[int | None, ...], reads: list[int], missed: list[int]) -> None:
+    calls = [msgspec.structs.replace(call, held=one) for call, one in zip(MADE.calls, held, strict=True)]
+    found = [one.bill for one in ledger_of(msgspec.structs.replace(MADE, calls=tuple(calls)), cache="deepseek").kept]
+    assert [bill.split for bill in found] == [
+        Split(read, 0, total - read) for read, total in zip(reads, (300, 398, 498), strict=True)
+    ]
+    assert [(bill.tokens_missed, bill.cost) for bill in found] == [(one, None) for one in missed]
+
+
+def test_a_summary_is_a_request_of_its_own() -> None:
+    _, kernel = begun(2, cache="deepseek", prices=DOLLAR, window=1_000)
+    prompt = COUNTER.text(PROMPT)
+    asked = kernel.summarize(kernel.request.items, 50, (), "empty")
+    text = asked.text or ""
+    # All of the second request and the prompt; 256 tokens of it were in the first. None of it is written.
+    cost = Cost(pytest.approx(25.6), 0.0, 142.0 + prompt, 5.0 * COUNTER.text(text))
+    assert asked == SummaryCall(text, 398 + prompt, COUNTER.text(text), cost, Verdict("ok"))
+    assert kernel.demands == [(0.0, 300), (0.0, 398 + prompt)]
+    # Its output has to fit in as well.
+    assert kernel.summarize(kernel.request.items, 602 - prompt, (), "empty").verdict == Verdict("ok")
+    refused = kernel.summarize(kernel.request.items, 603 - prompt, (), "empty")
+    assert refused.verdict.status == "overflow"
+    assert (refused.text, refused.tokens_in, refused.tokens_out, refused.cost) == (None, 398 + prompt, 0, None)
+    assert [item.place for item in kernel.request.items] == [0, 1, 2], "the conversation goes on as it was"
