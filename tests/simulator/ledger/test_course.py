@@ -91,7 +91,7 @@ def everything(replayed: Replay) -> tuple[object, ...]:
 def test_and_on_real_recordings() -> None:
     labels = ("token-budget", "mask:keep=10", "head-tail+summary", "fifo:budget=20000", "max-messages:n=21", "retry")
     for number, transcript in enumerate(recorded()):
-        if not transcript.calls or number % 6:
+        if not transcript.calls or number % 12:
             continue
         provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=60_000)
         check(transcript, provider, labels)

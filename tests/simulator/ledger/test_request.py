@@ -37,7 +37,7 @@ def common(left: list[int], right: list[int]) -> int:
 
 
 @pytest.mark.parametrize(("vendor", "model"), [("none", ""), ("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")])
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(transcripts(), st.data())
 def test_an_edited_request_is_the_one_made_anew(
     vendor: str, model: str, transcript: Transcript, data: st.DataObject

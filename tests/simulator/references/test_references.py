@@ -340,7 +340,7 @@ def edited(view: View, joined: int, data: st.DataObject) -> View:
     return view
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.one_of(conversations(), conversations(), transcripts()), st.data())
 def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataObject) -> None:
     survival = Survival(prepare(transcript))
