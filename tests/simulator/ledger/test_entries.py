@@ -146,6 +146,19 @@ def test_of_entries_that_have_expired_only_so_many_are_passed(readable: int, rea
     assert cache.split(request_of("u.a.u.a"), 70.0).read == read
 
 
+def with_tools(system: str) -> Request:
+    """Tools of 12 tokens, a system prompt of 3, a user's 5."""
+    made = Request(FRAMES, Head(system, (" a" * 12,)))
+    made.join(items("u"))
+    return made
+
+
+def test_tools_may_be_all_that_is_read() -> None:
+    cache = marks(strategy="system-tools-last")
+    assert sent(cache, with_tools(" a a a"), 0.0) == Split(0, 20, 0)
+    assert [cache.split(with_tools(" b b b"), at_s) for at_s in (60.0, 61.0)] == [Split(12, 8, 0), Split(0, 20, 0)]
+
+
 def test_what_was_noted_can_be_recalled_by_another_cache() -> None:
     cache, other, request = marks(), marks(), request_of("u.a.u")
     sent(cache, request, 0.0)
@@ -210,6 +223,15 @@ def test_an_answer_may_be_kept_like_the_request(answers: tuple[str, ...], read: 
     assert follow(prefixes(responses=answers), "u.a.u", "u.a.u.ac.r") == Split(read, 0, 30 - read)
     # Only where all of the request is there.
     assert follow(prefixes(responses=answers), "u.a.u", "u.a.U.ac").read == 10
+
+
+def test_nothing_is_read_of_a_first_request_nor_of_one_that_has_expired() -> None:
+    assert follow(prefixes(0, responses=("*",)), "u.aa") == Split(0, 0, 15)
+    cache, request = prefixes(), with_tools(" a a a")
+    sent(cache, request, 0.0)
+    assert [cache.split(request, at_s) for at_s in (60.0, 60.1)] == [Split(20, 0, 0), Split(0, 0, 20)]
+    request.with_head(Head(" b b b", (" a" * 12,)))
+    assert cache.split(request, 1.0) == Split(12, 0, 8)
 
 
 @pytest.mark.parametrize(("said", "length"), [("acc.r", 3), ("tac.a", 3), ("u.a", 0), ("", 0), ("aa.a", 2)])
