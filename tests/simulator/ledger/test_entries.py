@@ -216,6 +216,12 @@ def test_inside_the_first_item_that_differs(partial: bool, said: str, read: int)
     other = Item("user", 3, 3, said)
     request.become([*items("u.a.u"), other])
     assert cache.split(request, 1.0).read == 15
+    # The very first item may be the one.
+    first = items("u")[0]
+    cache, request = prefixes(0, partial_items=partial), request_of("u")
+    sent(cache, request, 0.0)
+    request.become([first.with_text(said)])
+    assert cache.split(request, 1.0).read == read - 15
 
 
 @pytest.mark.parametrize(("answers", "read"), [((), 15), (("*",), 25)])
@@ -251,6 +257,16 @@ def test_a_branch_that_was_left_is_read_while_it_is_alive() -> None:
     assert [cache.split(request, at_s).read for at_s in (130.0, 130.1)] == [20, 0]
     cache.forget()
     assert cache.split(request, 70.0).read == 0
+
+
+def test_along_a_branch_only_what_goes_another_way_is_left_of_it() -> None:
+    cache, request = prefixes(), request_of("u.a.u.a")
+    reads = []
+    # Back on the first way, then off it at the last item, and back again: each time all that any of them had is read.
+    for said in ("u.a.u.a", "u.A.U", "u.a.u.a", "u.a.u.A", "u.a.u.a", "u.A.U.a", "u.A.u"):
+        request.become(items(said))
+        reads.append(sent(cache, request, 1.0).read)
+    assert reads == [0, 0, 20, 15, 20, 15, 10]
 
 
 @pytest.mark.parametrize(("total", "held"), [(9, 0), (10, 10), (11, 11)])
