@@ -161,3 +161,20 @@ def test_a_summary_is_a_request_of_its_own() -> None:
     assert refused.verdict.status == "overflow"
     assert (refused.text, refused.tokens_in, refused.tokens_out, refused.cost) == (None, 398 + prompt, 0, None)
     assert [item.place for item in kernel.request.items] == [0, 1, 2], "the conversation goes on as it was"
+
+
+@pytest.mark.parametrize(("held", "read"), [(None, 1_104), (0, 0)])
+def test_where_the_log_says_that_nothing_was_read_older_entries_are_gone(held: int | None, read: int) -> None:
+    # The first request of 1,104 tokens and the second are entries; an edit behind the first one's end leaves that one.
+    made = conversation(" a" * 96, " a" * 98, system=" a" * 1_100)
+    calls = (made.calls[0], msgspec.structs.replace(made.calls[1], held=held), made.calls[2])
+    made = msgspec.structs.replace(made, calls=calls)
+    for number in (2, 3):
+        # Along two requests, or begun behind both.
+        ledger, kernel = begun(number, made, cache="anthropic", breakpoints="automatic")
+        if number == 2:
+            kernel.bill(ledger.legs[1])
+            kernel.begin(ledger.legs[2])
+            ledger.enter(kernel.request, ledger.legs[2])
+        kernel.request.edit([Edit(made.items[2], made.items[2].with_text("cut"), 2, "because")])
+        assert kernel.bill(ledger.legs[2]).split.read == read
