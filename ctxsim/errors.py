@@ -100,9 +100,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question after the names, up to three, that are close to one, or begin close to it; empty if none is."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3)
+    close = difflib.get_close_matches(name, names)
     begins = {one[: len(name) + 1]: one for one in names if one not in close}
-    close += [begins[one] for one in difflib.get_close_matches(name, begins, n=3, cutoff=0.8)]
+    close += [begins[one] for one in difflib.get_close_matches(name, begins, cutoff=0.8)]
     return f"did you mean {' or '.join(close[:3])}?" if close else ""
 
 
