@@ -244,7 +244,8 @@ class Sizes:
         if not isinstance(items, tuple):
             return sum(map(self, items))
         found = self._sums.get(id(items))
-        if found is None or found[0] is not items:
+        if found is None:
+            # Kept beside its sum: while it is, no other tuple has its id.
             found = self._sums[id(items)] = (items, sum(map(self, items)))
         return found[1]
 
@@ -284,10 +285,10 @@ def _problems_of_edits(transcript: Transcript) -> list[str]:
     first = calls[0].start if calls else size
     if not 0 <= transcript.carried <= first:
         found.append(f"{transcript.carried} items are carried over, but the first request has {first}")
-    before = 0
+    before = 2
     for number, compaction in enumerate(transcript.compactions, 1):
         call, at, kept = compaction.call, compaction.at, compaction.kept
-        if not max(2, before) <= call <= len(calls) + 1:
+        if not before <= call <= len(calls) + 1:
             found.append(f"compaction {number} is before call {call}, which doesn't follow an earlier call")
             continue
         before = call

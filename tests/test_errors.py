@@ -105,7 +105,9 @@ def test_the_names_that_may_be_meant(name: str, known: list[str], said: str) -> 
         ("policy", "zzz", [f"a{n}" for n in range(10, 51)], "unknown policy 'zzz'; see: ctxsim list policies"),
     ],
 )  # fmt: skip
-def test_of_an_unknown_name_up_to_forty_known_ones_are_listed(kind: str, name: str, known: list[str], said: str) -> None:
+def test_of_an_unknown_name_up_to_forty_known_ones_are_listed(
+    kind: str, name: str, known: list[str], said: str
+) -> None:
     assert str(unknown(kind, name, known)) == said
 
 
