@@ -41,14 +41,17 @@ def also(**changed: Any) -> Transcript:
         Transcript("said", Head(), (item("user", 0),), ()),
         # The first request has one item: all of it may be carried over, and a carried response is none of this one.
         also(carried=1),
-        Transcript("carried", Head(), (item("assistant", 0), item("user", 1), item("assistant", 2)), (Call(2, 3),), carried=1),
+        Transcript(
+            "carried", Head(), (item("assistant", 0), item("user", 1), item("assistant", 2)), (Call(2, 3),), carried=1
+        ),
         # A recording may begin with a response.
         Transcript("t", Head(), (item("tool_call", 0), item("tool_result", 1, answers=0)), (Call(0, 1),)),
         # A call may answer with nothing; two may be asked with the same.
         also(calls=(Call(1, 2), Call(3, 4), Call(4, 4), Call(5, 6))),
         # Before the second call, from the end of the first one to its own start; before one that doesn't follow.
         also(compactions=(Compaction(2, 2),)), also(compactions=(Compaction(2, 3, kept=(0, 2)),)),
-        also(compactions=(Compaction(4, 6), Compaction(4, 7, kept=(6,)))), also(compactions=(Compaction(2, 3), Compaction(3, 4))),
+        also(compactions=(Compaction(4, 6), Compaction(4, 7, kept=(6,)))),
+        also(compactions=(Compaction(2, 3), Compaction(3, 4))),
         also(cleared=((1, 2), (4, 2))),
     ],
 )  # fmt: skip
@@ -72,18 +75,20 @@ def test_what_can_be_replayed_has_no_problems(made: Transcript) -> None:
         # Calls that overlap, run backwards, or reach beyond the end.
         (also(calls=(Call(1, 2), Call(1, 4), Call(5, 6))),
          ["call 2 spans items 1..4, after 2", "call 2 has a tool_result in its response"]),
-        (also(calls=(Call(1, 2), Call(3, 4), Call(5, 8))), ["call 3 spans items 5..8, after 4", "call 3 has a user in its response"]),
+        (also(calls=(Call(1, 2), Call(3, 4), Call(5, 8))),
+         ["call 3 spans items 5..8, after 4", "call 3 has a user in its response"]),
         (also(calls=(Call(1, 2), Call(4, 3), Call(5, 6))),
          ["call 2 spans items 4..3, after 2", "item 3 is a assistant outside any response",
           "item 3 is a assistant outside any response"]),
         (also(calls=(Call(1, 2), Call(4, 5), Call(5, 6))),
          ["call 2 has a user in its response", "item 3 is a assistant outside any response"]),
         # What is carried over may be a response; the first item is, this one isn't.
-        (Transcript("t", Head(), (item("assistant", 0), item("assistant", 1), item("assistant", 2)), (Call(2, 3),), carried=1),
+        (Transcript("t", Head(), tuple(item("assistant", n) for n in range(3)), (Call(2, 3),), carried=1),
          ["item 1 is a assistant outside any response"]),
         (also(carried=2), ["2 items are carried over, but the first request has 1"]),
         (also(carried=-1), ["-1 items are carried over, but the first request has 1"]),
-        (Transcript("t", Head(), (item("user", 0),), (), carried=2), ["2 items are carried over, but the first request has 1"]),
+        (Transcript("t", Head(), (item("user", 0),), (), carried=2),
+         ["2 items are carried over, but the first request has 1"]),
     ],
 )  # fmt: skip
 def test_each_item_and_call_that_breaks_a_rule_is_told(made: Transcript, told: list[str]) -> None:
@@ -97,7 +102,8 @@ KEEPS = "keeps places that are not earlier ones in order"
 @pytest.mark.parametrize(
     ("compactions", "told"),
     [
-        ([Compaction(1, 1)], [f"compaction 1 {ORDER.format(1)}"]), ([Compaction(5, 7)], [f"compaction 1 {ORDER.format(5)}"]),
+        ([Compaction(1, 1)], [f"compaction 1 {ORDER.format(1)}"]),
+        ([Compaction(5, 7)], [f"compaction 1 {ORDER.format(5)}"]),
         ([Compaction(3, 4), Compaction(2, 2)], [f"compaction 2 {ORDER.format(2)}"]),
         # What was wrong is left behind: the next one is measured by the last that was right.
         ([Compaction(1, 1), Compaction(2, 2)], [f"compaction 1 {ORDER.format(1)}"]),
