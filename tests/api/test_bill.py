@@ -137,7 +137,9 @@ def test_two_sets_of_sessions_are_compared_by_rules(tmp_path: Path) -> None:
     found = compare_unpaired(before, after, ["head > 10%", "calls > 0", "tokens < -1%"], index=False)
     assert [one.figure for one in found.broken] == ["head"] and found.errors == []
     # Their project is the folder that they lie in.
-    assert (found.alike, found.left_out) == (False, (0, 0)) and found.frame().figure.tolist() == [one.figure for one in found.differences]
+    assert (found.alike, found.left_out) == (False, (0, 0)) and found.frame().figure.tolist() == [
+        one.figure for one in found.differences
+    ]
     (before / "broken.jsonl").write_text('{"cut": ')
     same = compare_unpaired(before, before, ["head > 10%"], index=False)
     assert same.broken == [] and len(same.errors) == 2
