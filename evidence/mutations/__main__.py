@@ -1,12 +1,10 @@
 """How many small changes of the code the tests of its own room notice within 30 seconds of CPU time.
 
     python -m evidence.mutations [--places 300] [--seed 1] [--room simulator/ledger] [--csv FILE] [--again FILE]
-        [--passing FILE]
 
 Operators, bounds of comparisons, numbers, conditions and returned values are changed, one at a time, at places drawn from all rooms of the
 package by seed (`places.py`: what is left out, as messages, annotations and looks). A room's tests are those in the same folder under
-`tests/` (`rooms.py`). `--csv` gets a row for each as it is known; `--again` tries only the rows of such a file that nothing found. With `--passing`
-(`passing.py`) only tests that pass the changed line are run, and those that came since; without it all of the room's.
+`tests/` (`rooms.py`). `--csv` gets a row for each as it is known; `--again` tries only the rows of such a file that nothing found.
 Changes are made in a temporary copy. A test that is red without the change too counts for nothing.
 
 Neither mutmut nor cosmic-ray: mutmut 3 changes only what is inside functions, makes all changes rather than a sample, and needs the whole
@@ -27,8 +25,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from evidence.mutations.passing import Passing, read
-from evidence.mutations.places import Place, changed, lines, places, sample
+from evidence.mutations.places import Place, changed, places, sample
 from evidence.mutations.rooms import own_tests, room
 from evidence.mutations.trial import IMPORT, Found, compiled, preload, tried
 
@@ -77,8 +74,7 @@ def shares(rows: Iterable[tuple[str, bool]]) -> str:
 class Copy:
     """A copy of the tree, and what is known of its tests without a change."""
 
-    def __init__(self, folder: Path, passing: Passing | None) -> None:
-        self.passing = passing
+    def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
         shutil.copytree(
             ROOT, self.root, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
@@ -95,17 +91,10 @@ class Copy:
         path = self.root / "ctxsim" / file
         before, times = path.read_text(), path.stat()
         tests = [f"tests/{one}" for one in own_tests(file, self.tests)]
-        skipped: frozenset[str] = frozenset()
-        if self.passing and (
-            passing := {one for one in self.passing.of(file, lines(before, place)) if _file(one) in tests}
-        ):
-            skipped = self.passing.known - passing
-            files = {_file(one) for one in passing}
-            tests = [one for one in tests if one in files or (self.root / one).stat().st_mtime > self.passing.written]
         without = [f"--deselect={one}" for one, red in self.red.items() if red]
         try:
             path.write_text(changed(before, place))
-            found = tried(self.root, [*tests, *without], LIMIT_S, skipped)
+            found = tried(self.root, [*tests, *without], LIMIT_S)
         finally:
             path.write_text(before)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -123,14 +112,13 @@ def main() -> int:
     parser.add_argument("--room")
     parser.add_argument("--csv", type=Path)
     parser.add_argument("--again", type=Path)
-    parser.add_argument("--passing", type=Path)
     given = parser.parse_args()
     chosen = unfound(given.again) if given.again else drawn(given.places, given.seed, given.room)
     preload()
     rows: list[tuple[str, bool]] = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), read(given.passing) if given.passing else None)
+        copy = Copy(Path(folder))
         out = given.csv.open("w", newline="") if given.csv else sys.stdout
         table = csv.writer(out)
         table.writerow(COLUMNS)
@@ -145,10 +133,6 @@ def main() -> int:
         f"{len(rows)} changes in {(time.monotonic() - began) / 60:.0f} minutes; red without a change: {', '.join(red) or 'none'}"
     )
     return 0
-
-
-def _file(test: str) -> str:
-    return test.split("::")[0]
 
 
 def _spelled(file: str, place: Place) -> str:

@@ -70,19 +70,6 @@ def changed(source: str, place: Place) -> str:
     raise ValueError(f"no such place: {place}")
 
 
-def lines(source: str, place: Place) -> range:
-    """Return the lines of the innermost statement that holds a place; of one with a body, those of its head."""
-    found = range(place.line, place.line + 1)
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-            # Of all that hold it the walk meets the innermost last.
-            if node.lineno <= place.line <= max(end, node.lineno):
-                found = range(node.lineno, max(end, node.lineno) + 1)
-    return found
-
-
 def _spliced(source: str, tree: ast.Module, option: _Option) -> str:
     """The text with one node written anew, or with the whole f-string around it: inside of these nothing has a place."""
     old, new = option.node, option.changed()

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,16 +53,13 @@ def compiled(root: Path) -> None:
             )  # fmt: skip
 
 
-def tried(root: Path, tests: Sequence[str], limit: float, skipped: Set[str] = frozenset()) -> Found:
-    """Run tests (paths or ids, relative to `root`) until one is red or `limit` seconds of CPU time are over.
-
-    `skipped`: the ids of those not to run.
-    """
+def tried(root: Path, tests: Sequence[str], limit: float) -> Found:
+    """Run tests (paths or ids, relative to `root`) until one is red or `limit` seconds of CPU time are over."""
     told, began = root / ".found", time.monotonic()
     told.unlink(missing_ok=True)
     child = os.fork()
     if not child:
-        _run(root, tests, told, limit, skipped)
+        _run(root, tests, told, limit)
     ended = 0
     while not ended and time.monotonic() - began < WAITS * limit:
         time.sleep(0.02)
@@ -74,12 +71,12 @@ def tried(root: Path, tests: Sequence[str], limit: float, skipped: Set[str] = fr
     stopped = not ended or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
     if told.exists():
         return Found(told.read_text(), seconds)
-    if not stopped and os.waitstatus_to_exitcode(status) not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if not stopped and os.waitstatus_to_exitcode(status) != 0:
         return Found(IMPORT, seconds)
     return Found("", seconds, stopped)
 
 
-def _run(root: Path, tests: Sequence[str], told: Path, limit: float, skipped: Set[str]) -> None:
+def _run(root: Path, tests: Sequence[str], told: Path, limit: float) -> None:
     """What the child does; it never returns."""
     status = 99
     try:
@@ -97,7 +94,7 @@ def _run(root: Path, tests: Sequence[str], told: Path, limit: float, skipped: Se
         os.environ["PYTHONDONTWRITEBYTECODE"] = os.environ["CTXSIM_COMPILED_EACH_TIME"] = "1"
         sys.dont_write_bytecode = True
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not corpus and not live", "--hypothesis-seed=0"]
-        status = int(pytest.main([*options, *tests], plugins=[_Watch(told, skipped)]))
+        status = int(pytest.main([*options, *tests], plugins=[_Watch(told)]))
     finally:
         os._exit(status)
 
@@ -107,8 +104,8 @@ class _Watch:
     none is made smaller.
     """
 
-    def __init__(self, told: Path, skipped: Set[str]) -> None:
-        self.told, self.skipped = told, skipped
+    def __init__(self, told: Path) -> None:
+        self.told = told
 
     def pytest_collection(self, session: object) -> None:
         from hypothesis import Phase, settings
@@ -120,7 +117,7 @@ class _Watch:
         def rank(item: pytest.Item) -> tuple[bool, bool]:
             return item.get_closest_marker("slow") is not None, item.get_closest_marker("hypothesis") is not None
 
-        items[:] = sorted((one for one in items if one.nodeid not in self.skipped), key=rank)
+        items.sort(key=rank)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.told.exists():
