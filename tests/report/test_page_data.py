@@ -230,7 +230,12 @@ def test_nothing_known_is_left_out_of_the_card(tmp_path: Path) -> None:
 
 def test_pictures_agree_on_names_colours_and_what_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     one = picture(run)
-    assert (one.title, one.many, one.chosen, one.mark) == ("Made by hand", "3 transcripts", "mask:keep=1", "▶: advised")
+    assert (one.title, one.many, one.chosen, one.mark) == (
+        "Made by hand",
+        "3 transcripts",
+        "mask:keep=1",
+        "▶: named first in the title",
+    )
     assert [one.marked(label) for label in one.labels] == ["keep-all (bound)", "▶ mask", "retry"]
     assert [one.name(label) for label in one.labels] == ["keep-all", "mask", "retry"] and one.bound("keep-all")
     assert one.color("keep-all") == OTHER_COLOR and one.color("retry") == COLORS[one.colors["retry"]]

@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.report import sweep_plots
+from ctxsim.report.picture import CHOSEN
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 from ctxsim.report.sweep_plots import (
     FEWEST,
@@ -71,7 +72,7 @@ def test_a_curve_has_a_panel_for_what_settings_cost_and_one_for_what_they_keep()
     )
     assert (list(dotted.get_ydata()), dotted.get_color(), dotted.get_linestyle()) == ([100, 100], OTHER_COLOR, ":")
     assert points(paid) == [
-        (0, 125, "setting", OTHER_COLOR, 6, False), (1, 50, "advised", COLORS[0], 10, False),
+        (0, 125, "setting", OTHER_COLOR, 6, False), (1, 50, "chosen", COLORS[0], 10, False),
         (2, 75, "setting", LIMIT_COLOR, 6, False),
     ]  # fmt: skip
     ranges = [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in paid.lines
@@ -85,7 +86,7 @@ def test_a_curve_has_a_panel_for_what_settings_cost_and_one_for_what_they_keep()
         assert [one.get_text() for one in axes.get_xticklabels()] == ["500", "1K", "2K"]
         assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_ylim()[0]) == ("a: n", name, 0)
     assert found.get_size_inches().tolist() == pytest.approx([10.5, 1.2 + 2.6])
-    marks = "blue: advised; red: some calls refused; whiskers: ranges; dotted: keep-all"
+    marks = "blue: named first in the title; red: some calls refused; whiskers: ranges; dotted: keep-all"
     assert texts(found) == ["An answer.", f"T, 2 transcripts: a by n; {marks}"]
 
 
@@ -172,13 +173,13 @@ def test_a_map_has_a_cell_for_each_pair() -> None:
         assert (frame.get_x(), frame.get_y(), frame.get_width(), frame.get_height()) == pytest.approx(
             (0.52, 1.52, 0.96, 0.96)
         )
-        assert (to_hex(frame.get_edgecolor()), frame.get_fill(), frame.get_gid()) == (MARK, False, "advised")
+        assert (to_hex(frame.get_edgecolor()), frame.get_fill(), frame.get_gid()) == (MARK, False, "chosen")
         [cross] = axes.lines
         assert (*cross.get_xdata(), *cross.get_ydata()) == pytest.approx((0.36, 0.72))
         assert (cross.get_marker(), cross.get_color(), cross.get_gid()) == ("X", LIMIT_COLOR, "refused")
     assert texts(found) == [
-        "An answer.", "T, 2 transcripts: b by x and y; frame: advised; ×: some calls refused; below each figure its "
-        "range; darker is better",
+        "An answer.", f"T, 2 transcripts: b by x and y; frame: {CHOSEN}; ×: some calls refused; below each figure its range; "
+        "darker is better",
     ]  # fmt: skip
     # Two values are as wide as can be; three rows and a title take 0.6 inches each.
     assert found.get_size_inches().tolist() == pytest.approx([9.5, 1.5 + 0.6 * 4])

@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.report import tradeoff_plots
+from ctxsim.report.picture import CHOSEN
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 from ctxsim.report.tradeoff import Frontier, Point, frontiers, points
 from ctxsim.report.tradeoff_plots import least_amount, tradeoff
@@ -42,7 +43,7 @@ def picture(every: dict[str, Any] | None = None, chosen: str | None = "good", **
     pooled = SimpleNamespace(all=figures, refusals=lambda label: every[label][3], sample=None)
     usual = {
         "run": None, "pooled": pooled, "labels": tuple(every), "chosen": chosen, "headline": "An answer.", "title": "T",
-        "many": "2 transcripts", "marked": lambda label: f"<{label}>",
+        "many": "2 transcripts", "mark": f"▶: {CHOSEN}", "marked": lambda label: f"<{label}>",
     }  # fmt: skip
     return SimpleNamespace(**{**usual, **given})
 
@@ -77,7 +78,7 @@ def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatc
     told = [" ".join(one.get_text().split()) for one in found.texts]
     assert told == [
         "An answer.",
-        "T, 2 transcripts; ▶: advised; red ×: some calls refused; hollow: another is at least as good in both; dotted: "
+        f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is at least as good in both; dotted: "
         "keep-all; square: bound; whiskers: the next sessions, 90 %; grey bar: what keeping as much costs at least; "
         "pale bar: range, by what summaries keep",
     ]
