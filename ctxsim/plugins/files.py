@@ -118,7 +118,7 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
             exec(compile(text, path, "exec"), vars(module))
     # The file is anybody's code: whatever it raises is told in one line, with its place.
     except (Exception, SystemExit) as error:
-        line = getattr(error, "lineno", None) or _line_in(path, error)
+        line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else _line_in(path, error)
         told = f"{type(error).__name__}: {one_line(str(error))}"
         raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
     return module

@@ -65,3 +65,46 @@ def test_paths_are_beside_the_file(folder: Path) -> None:
 
 def test_every_setting_has_a_word_on_it() -> None:
     assert set(ABOUT) == set(Settings.__struct_fields__) - {"file"} and all(ABOUT.values())
+
+
+@pytest.mark.parametrize("path", ["-", "@list"])
+def test_these_paths_are_no_files(folder: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.api.project.refuse", lambda *given: None)
+    (folder.parent / "ctxsim.toml").write_text(f"paths = ['{path}', '~/logs']")
+    assert found().paths[0] == path
+
+
+def test_a_home_stands_for_itself_and_one_is_enough(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.api.project.refuse", lambda *given: None)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    (folder / "ctxsim.toml").write_text(
+        "paths = ['~/inner/logs']\njobs = 1\nwindow = 1\nestimator = 'words'\nhead = 0\n"
+    )
+    said = found()
+    assert (said.paths, said.jobs, said.window, said.estimator, said.head) == (("logs",), 1, 1, "words", 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["policies = ['mine.py:Mine']", "grids = ['mine.py:Mine']", "estimator = 'mine.py:Mine'",
+             "paths = ['../../outside']", "models = '/elsewhere/own.toml'"],
+)  # fmt: skip
+def test_what_runs_code_or_leaves_the_project_asks_for_trust(
+    folder: Path, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (folder / "ctxsim.toml").write_text(text)
+    if "outside" in text:
+        (folder / "ctxsim.toml").write_text("paths = ['../beside']")
+        assert found().paths == ("../beside",), "within the repository"
+        (folder / "ctxsim.toml").write_text(text)
+    with pytest.raises(InputError, match="trust"):
+        found()
+
+
+def test_a_file_that_can_not_be_read_is_told_and_a_folder_of_its_name_is_none(folder: Path) -> None:
+    (folder / "ctxsim.toml").mkdir()
+    assert found() == Settings()
+    (folder / "ctxsim.toml").rmdir()
+    (folder / "ctxsim.toml").symlink_to("ctxsim.toml")
+    with pytest.raises(InputError, match="can't be read"):
+        found()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from invented import write_logs
 from samples import conversation
 
 import ctxsim
-from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.api.replays import HEADLINES
+from ctxsim.errors import ContractError, CtxsimError, InputError, UnknownName
+from ctxsim.policies import registered_policies
+from ctxsim.synthesis import load_scenario
+from ctxsim.transcript import Usage
 
 
 def test_a_row_per_call() -> None:
@@ -84,3 +90,59 @@ def test_what_is_read_is_a_list_with_a_frame(logs: Path) -> None:
     assert frame.transcript.tolist() == [one.name for one in found]
     with pytest.raises(InputError, match="does not exist"):
         ctxsim.read(logs / "missing.json")
+
+
+def test_a_list_of_transcripts_has_a_row_for_each() -> None:
+    made = conversation("one")
+    used = msgspec.structs.replace(made.calls[0], usage=Usage(9), model="m")
+    child = msgspec.structs.replace(
+        made, name="b", parent="a", format="x", notes=("n", "o"), calls=(used, *made.calls[1:])
+    )  # fmt: skip
+    assert ctxsim.Transcripts([made, child]).frame().fillna("").to_dict("records") == [
+        {"transcript": "sample", "format": "", "model": "", "calls": 2, "items": 4, "calls_with_usage": 0,
+         "parent": "", "notes": ""},
+        {"transcript": "b", "format": "x", "model": "m", "calls": 2, "items": 4, "calls_with_usage": 1, "parent": "a",
+         "notes": "n; o"},
+    ]  # fmt: skip
+
+
+def test_a_replay_is_of_one_policy_beside_keep_all() -> None:
+    found = ctxsim.replay("documented-53k", "fifo:budget=20000")
+    assert repr(found) == "<documented-53k under fifo:budget=20000>"
+    assert set(found.calls.policy) == set(found.events.policy) == {"fifo:budget=20000"} and len(found.calls) == 7
+    # What a loss is about is the need of that number.
+    needs = found.needs.atom.tolist()
+    assert len(found.losses) and found.losses.atom.tolist() == [needs[number] for number in found.losses.need]
+    assert (found.summary.name, found.summary.transcript, found.summary.calls) == (found.policy, "documented-53k", 7)
+    plain = ctxsim.replay("documented-53k")
+    assert plain.policy == "keep-all" and plain.losses.empty and plain.summary.cost_vs_keep_all == 1
+    assert found.summary.cost_vs_keep_all == pytest.approx(found.summary.cost_usd / plain.summary.cost_usd)
+    shown = found._repr_html_()
+    assert "tokens_peak" in shown and "cost_vs_keep_all" in shown and "first_failure" not in shown
+    assert HEADLINES[0] == "calls" and len(HEADLINES) == 11
+
+
+def test_what_has_no_call_is_not_replayed() -> None:
+    made = msgspec.structs.replace(conversation("one"), calls=(), items=())
+    with pytest.raises(CtxsimError, match="sample has no call to replay"):
+        ctxsim.replay(made)
+
+
+def test_a_policy_that_fails_is_an_error_here() -> None:
+    class Fails(ctxsim.Policy):
+        """Never answers."""
+
+        def before_call(self, view: Any) -> Any:
+            raise ValueError("never")
+
+    with pytest.raises(ContractError, match="before_call raised ValueError: never"):
+        ctxsim.replay(conversation("one"), Fails)
+    registered_policies().pop("fails")
+
+
+def test_a_number_and_a_head_choose_what_is_replayed(logs: Path) -> None:
+    second = ctxsim.replay(logs, number=2)
+    assert second.transcript.name.endswith("claude-1.jsonl")
+    fitted, bare = (ctxsim.replay(logs / "rollout-1.jsonl", head=head) for head in ("fitted", "none"))
+    assert fitted.calls.tokens_sent.sum() > bare.calls.tokens_sent.sum()
+    assert ctxsim.scenario("one-prompt") == ctxsim.scenario(Path("one-prompt")) == load_scenario("one-prompt")

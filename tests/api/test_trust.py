@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from command_line import ctxsim as command
 from invented import write_logs
+from made_runs import made_run
 from samples import conversation
 
 import ctxsim
-from ctxsim.errors import InputError, UnknownName
+from ctxsim.api.trust import Checked, check
+from ctxsim.counting.estimators import estimator_label
+from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.runs.check import Checked as ProcessChecked
 from ctxsim.transcript import Compaction
 
 RESULTS = [f"result {n}: order A{n}000 of 20 pieces\n" + "x " * 400 for n in range(6)]
@@ -97,3 +102,95 @@ def test_a_vendor_in_the_users_folder_has_a_name(tmp_path: Path, monkeypatch: py
     assert ctxsim.check("vendor", "ours").ok
     listed = command("list", "vendors", "ours", cwd=tmp_path).stdout
     assert "models = chosen by name only" in listed and "cache.lifetime_s = 600" in listed
+
+
+def test_a_check_has_a_line_for_each_violation_and_finding() -> None:
+    plain = Checked("mask", ())
+    assert plain.ok and plain.lines() == [] and plain.append_only == "" and plain.frame().empty
+    found = Checked("mask", ("a", "b"), ("c",))
+    assert not found.ok and found.lines() == [("violation", "a"), ("violation", "b"), ("finding", "c")]
+    assert found.frame().to_dict("list") == {"what": ["violation", "violation", "finding"], "line": ["a", "b", "c"]}
+    assert Checked("mask", (), ("c",)).ok
+
+
+def test_a_policy_is_checked_on_scenarios_and_called_by_its_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def checked(label: str, scenarios: Any) -> Any:
+        asked.append((label, scenarios))
+        return ProcessChecked(["a"], ["b"], "", "append-only: no")
+
+    monkeypatch.setattr("ctxsim.runs.check.check", checked)
+    assert check("policy", "mask", "one-prompt") == Checked("mask:keep=10,batch=1", ("a",), ("b",), "append-only: no")
+    check("policy", Path("mask"))
+    assert asked == [("mask", ("one-prompt",)), ("mask", ())]
+
+
+def test_an_estimator_is_checked_on_three_scenarios_or_those_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def violations(make: Any, transcripts: Any) -> list[str]:
+        asked.append((estimator_label(make()), [one.name for one in transcripts]))
+        return ["twice", "once", "twice"]
+
+    monkeypatch.setattr("ctxsim.counting.estimators.contract.violations", violations)
+    assert check("estimator", "words") == Checked("words", ("twice", "once"))
+    check("estimator", "words", "one-prompt")
+    assert asked == [("words", ["documented-53k", "small-results", "text-only"]),
+                     ("words", ["one-prompt"])]  # fmt: skip
+
+
+def test_an_agent_of_a_file_is_tried_where_nothing_is_wrong_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems: list[str] = []
+    monkeypatch.setattr("ctxsim.live.agent.agent_problems", lambda target: problems)
+    monkeypatch.setattr("ctxsim.api.live.tried", lambda target, learn: ((f"{target} {learn}",), ("seen",)))
+    assert check("agent", "codex") == Checked("codex", ())
+    assert check("agent", "mine.toml") == Checked("mine.toml", ("mine.toml False",), ("seen",))
+    assert check("agent", "mine.toml", learn=True).violations == ("mine.toml True",)
+    problems.append("wrong")
+    assert check("agent", "mine.toml") == Checked("mine.toml", ("wrong",)) and check("agent", "codex").violations
+
+
+def test_a_run_is_made_again_only_where_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = made_run(tmp_path / "run", {"keep-all": [{}]})
+    monkeypatch.setattr("ctxsim.runs.rerun.made_again", lambda run, paths: [f"again {run.info.name} {paths}"])
+    plain = check("run", run.folder)
+    assert (plain.target, plain.findings) == (str(run.folder), run.caveats)
+    again = check("run", run.folder, "logs", again=True)
+    assert again.violations == (*plain.violations, "again made ('logs',)")
+
+
+def test_transcripts_are_given_alone_together_or_by_path(logs: Path) -> None:
+    made = conversation("one", "two")
+    file = logs / "claude-1.jsonl"
+    calls = len(ctxsim.validate(file).calls)
+    assert calls == 6 and len(ctxsim.validate([str(file), made]).calls) == calls and ctxsim.validate(made).calls == []
+
+
+def test_calls_are_scored_by_format_and_model_in_order(logs: Path) -> None:
+    found = ctxsim.validate([logs / "rollout-1.jsonl", logs / "claude-1.jsonl"])
+    assert [(one.format, one.model) for one in found.scores] == [
+        ("claude-code", "claude-sonnet-4-5"), ("codex-rollout", "gpt-5")
+    ]  # fmt: skip
+    keys = [(one.format, one.model, one.transcript, one.call) for one in found.calls]
+    assert keys == sorted(keys) and [one.calls for one in found.scores] == [6, 6]
+    assert found.frame().model.tolist() == ["claude-sonnet-4-5", "gpt-5"]
+
+
+def test_estimators_are_judged_at_a_threshold(logs: Path) -> None:
+    found = ctxsim.estimates(logs / "claude-1.jsonl", ["chars"], threshold=1)
+    assert [one.estimator for one in found.consequences] == ["chars"]
+    usual = ctxsim.estimates(logs / "claude-1.jsonl", ["chars"])
+    assert found.consequences != usual.consequences and found.errors == usual.errors
+    with pytest.raises(CtxsimError, match="no call in these transcripts"):
+        ctxsim.estimates(msgspec.structs.replace(conversation("one"), calls=(), items=()), ["chars"])
+
+
+def test_a_fit_has_a_row_for_all_and_for_each_group(logs: Path) -> None:
+    fit = ctxsim.calibrate(logs)
+    assert fit.calibration.by == "tool" and fit.calibration.risk is None and fit.calibration.heads is None
+    frame = fit.frame()
+    assert frame.group.tolist() == ["all", *fit.calibration.groups]
+    assert frame.tokens.tolist() == [fit.calibration.overall.tokens, *(
+        one.tokens for one in fit.calibration.groups.values()
+    )]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -128,3 +129,60 @@ def test_a_key_has_a_hundred_parts_at_most() -> None:
         toml_values(f"a.{long}".encode(), "f")
     with pytest.raises(InputError, match="is no TOML"):
         toml_values(b"a", "f")
+
+
+@dataclass
+class Made:
+    """Says what it is made of."""
+
+    name: str
+    many: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name == "ours":
+            raise InputError("here", "is wrong")
+        if self.name == "end":
+            raise SystemExit(3)
+        if self.name == "theirs":
+            raise ValueError("no")
+
+
+def test_what_making_an_object_raises_is_told_with_its_place() -> None:
+    assert build("policy", Made, "made", {"name": "x"}) == Made("x", 0)
+    with pytest.raises(InputError, match="here: is wrong"):
+        build("policy", Made, "made", {"name": "ours"})
+    for name, said in (("end", "SystemExit: 3"), ("theirs", "ValueError: no")):
+        with pytest.raises(LabelError, match=rf"policy made can't be made: {said} \(.*test_labels\.py:\d+\)$"):
+            build("policy", Made, "made", {"name": name})
+    with pytest.raises(LabelError, match=r"^made: many=a: expected a whole number$"):
+        build("policy", Made, "made", {"name": "x", "many": "a"})
+    with pytest.raises(LabelError, match=r"made: unknown parameter 'nam'; did you mean name\?$"):
+        build("policy", Made, "made", {"nam": "x"})
+    with pytest.raises(LabelError, match=r"many=1-9: expected a whole number; a range, in sweep: 1\.\.9@5$"):
+        build("policy", Made, "made", {"many": "1-9"})
+    with pytest.raises(LabelError, match=r"many=1:9: expected a whole number; a range, in sweep: 1\.\.9@5$"):
+        build("policy", Made, "made", {"many": "1:9"})
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(4.0, "4"), (0.25, "0.25"), (1e-07, "1e-07"), (True, "True"), ("a b", "a b"), (0, "0"), (-2.0, "-2")],
+)  # fmt: skip
+def test_a_value_is_written_to_its_last_digit(value: Any, written: str) -> None:
+    assert of("made", Made("x", value)) == f"made:name=x,many={written}"
+
+
+def test_an_empty_text_is_left_out_where_it_is_the_default() -> None:
+    assert of("made", Made("")) == "made:name=,many=0", "where it must be given it is written"
+    assert of("made", Made("x"), defaults=False) == "made:name=x"
+    assert of("keeps", Keeps(1, name="")) == "keeps:budget=1,share=4,on=False,keep=1"
+
+
+@pytest.mark.parametrize(
+    ("label", "plain"),
+    [("a:b=1 \t\n\t c", "a:b=1c"), ("pipe:cat\n-n\nx", "pipe:cat -n x"), ("pipe:a,\nb", "pipe:a,b"),
+     ("pipe:a+\nb", "pipe:a+b"), ("pipe:a:\nb", "pipe:a:b"), ("pipe:\"a\nb\"\nc", "pipe:\"a\nb\" c"),
+     ("a (bound) x", "a (bound) x")],
+)  # fmt: skip
+def test_a_break_is_mended_by_where_it_stands(label: str, plain: str) -> None:
+    assert pasted(label) == plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -133,3 +134,114 @@ def test_mistakes_in_a_file_are_one_line_with_their_place(tmp_path: Path) -> Non
         registry.open(f"{tmp_path}/good.py:Instaled")
     with pytest.raises(LabelError, match=r"no policy file .*none\.py"):
         registry.open(f"{tmp_path}/none.py:X")
+
+
+def test_a_class_of_ones_own_has_its_name_alone() -> None:
+    registry = Registry("policy", "ctxsim.policies", Policy)
+
+    class Own(Policy):
+        """Mine."""
+
+        name = "own-one"
+
+    assert registry.register(Own) is Own and registry.named("own-one") is Own and registry.open("own-one:a=1") == (
+        "own-one", Own, {"a": "1"}
+    )  # fmt: skip
+    assert registry.register(Own) is Own, "the same class again"
+
+    class Fifo(Policy):
+        """Its name belongs to another one."""
+
+        name = "fifo"
+
+    with pytest.raises(LabelError, match=r"there is a policy called fifo already: .*; give yours another name"):
+        registry.register(Fifo)
+    estimators = Registry("estimator", "ctxsim.counting.estimators", object)  # type: ignore[type-abstract]
+    estimators.__dict__["_found"] = ({"own-one": Policy}, {})
+    with pytest.raises(LabelError, match="there is an estimator called own-one already"):
+        estimators.register(Own)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("", "'' has no policy's name, as in token-budget:budget=40000"), ("a=1", "'a=1' has no policy's name"),
+     ("fifos", r"unknown policy 'fifos'; did you mean fifo\?")],
+)  # fmt: skip
+def test_what_is_no_name_is_told(name: str, said: str) -> None:
+    with pytest.raises(LabelError if "name" in said else UnknownName, match=said):
+        Registry("policy", "ctxsim.policies", Policy).named(name)
+
+
+def test_a_form_goes_before_a_class_of_its_name_unless_only_parameters_follow(installed: Registry[Policy]) -> None:
+    registry = Registry(
+        "policy", "ctxsim.policies", Policy, lambda: ("pipe", "fifo", "installed"),
+        lambda prefix: lambda rest: (f"{prefix}:{rest}", Policy, {}),
+    )  # fmt: skip
+    assert registry.open("pipe:cat -n") == ("pipe:cat -n", Policy, {})
+    assert registry.open("pipe") == ("pipe:", Policy, {}) and registry.open("pipe:x=1") == ("pipe:x=1", Policy, {})
+    assert registry.open("fifo:Class:x=1") == ("fifo:Class:x=1", Policy, {})
+    assert registry.open("fifo:budget=3")[0] == registry.open("fifo")[0] == "fifo"
+    assert registry.open("installed:size=4")[0] == "installed" and registry.open("installed:X")[0] == "installed:X"
+    with pytest.raises(UnknownName, match="did you mean pipe"):
+        registry.open("pip:x=1")
+
+
+def test_a_file_names_its_class_and_an_estimators_file_is_another(tmp_path: Path) -> None:
+    registry = Registry("policy", "ctxsim.policies", Policy)
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD + "\nclass Other(Policy): pass\nclass Thing: pass\nclass Quiet(Policy, abstract=True): pass\n")
+    name, cls, parameters = registry.open(f"{file}:Installed:size=4,estimator={file}:Half:x=1")
+    assert (name, cls.__name__, parameters) == (
+        f"{file}:Installed", "Installed", {"size": "4", "estimator": f"{file}:Half:x=1"}
+    )  # fmt: skip
+    assert registry.open(f"{file}:Other")[2] == {}
+    assert registry.open(f"fifo:budget=3,estimator={file}:Half")[0] == "fifo"
+    for label, said in (
+        (f"{file}:Thing", f"Thing in {file} is no policy; it has Installed, Other"),
+        (f"{file}:", f"{file}: names no policy; it has Installed, Other"),
+        (f"{file}:Quiet", f"Quiet in {file} is no policy; it has Installed, Other"),
+        (f"{file}:zzz", f"{file} has no zzz that is a policy; it has Installed, Other"),
+        (f"{file}", f"{file}: name a class of it, as in {file}:CLASS; it has Installed, Other"),
+    ):  # fmt: skip
+        with pytest.raises(LabelError, match=re.escape(said)):
+            registry.open(label)
+    (tmp_path / "empty.py").write_text("")
+    with pytest.raises(LabelError, match="it has none"):
+        registry.open(f"{tmp_path}/empty.py:zzz")
+
+
+def test_other_plug_ins_are_given_and_what_was_found_is_forgotten(
+    installed: Registry[Policy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_points", None)
+    assert "installed" in installed.classes and len(plugins.installed("ctxsim.policies")) == 4
+    plugins.give_points([EntryPoint("other", "good_package:Installed", "ctxsim.policies"),
+                         EntryPoint("x", "y", "ctxsim.readers")])  # fmt: skip
+    assert [one.name for one in plugins.installed("ctxsim.policies")] == ["other"]
+    assert "installed" in installed.classes and not installed.broken, "by the class's own name"
+    plugins.give_points([])
+    assert "installed" not in installed.classes
+    monkeypatch.setattr(plugins, "_points", None)
+    plugins.folders.cache_clear()
+
+
+def test_folders_of_agents_have_their_names_and_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Registry[Policy]
+) -> None:
+    (tmp_path / "far_agent").mkdir()
+    (tmp_path / "far_agent" / "__init__.py").touch()
+    monkeypatch.setattr(plugins, "_points", [
+        EntryPoint("far", "far_agent", "ctxsim.agents"), EntryPoint("codex", "far_agent", "ctxsim.agents"),
+        EntryPoint("gone", "no_such_package", "ctxsim.agents"),
+    ])  # fmt: skip
+    plugins.folders.cache_clear()
+    try:
+        agents, frameworks = map(plugins.folders, plugins.FOLDERS)
+        assert agents["far"] == ("far_agent", tmp_path / "far_agent") and "gone" not in agents
+        assert agents["claude-code"][0] == "ctxsim.policies.agents.claude_code"
+        assert agents["codex"][0] == "ctxsim.policies.agents.codex", "ours go first"
+        assert "shared" not in agents and "shared" not in frameworks and "far" not in frameworks
+        assert frameworks["langchain"][1].name == "langchain"
+    finally:
+        monkeypatch.setattr(plugins, "_points", None)
+        plugins.folders.cache_clear()

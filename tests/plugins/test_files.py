@@ -1,0 +1,102 @@
+"""Users' Python files as modules, and TOML within bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError, LabelError
+from ctxsim.plugins import files
+from ctxsim.plugins.files import FROM_FILE, MOST_BYTES, load_file, small_file, toml_values, user_file
+
+
+@pytest.fixture(autouse=True)
+def nothing_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_texts", {})
+    monkeypatch.setattr(files, "_given", set())
+
+
+def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("print('loud')\nx = 1\n")
+    made = load_file("policy", str(file))
+    assert load_file("policy", str(file)) is made and made.x == 1
+    assert (
+        made.__name__.startswith(f"{FROM_FILE}policy_mine_")
+        and len(made.__name__) == len(f"{FROM_FILE}policy_mine_") + 16
+    )
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "loud\n"), "standard output is for rows"
+    file.write_text("x = 2\n")
+    assert load_file("policy", str(file)).x == 2
+    assert load_file("reader", str(file)).__name__.startswith(f"{FROM_FILE}reader_mine_")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = (\n", r"policy file .*mine\.py, line 1: SyntaxError: '\(' was never closed"),
+        ("\n\nraise KeyError('a\\nb')", r"mine\.py, line 3: KeyError: 'a\\nb'"), 
+        ("raise SystemExit(2)", "line 1: SystemExit: 2"),
+        ("import json\n\njson.loads('{')\n", r"line 3: JSONDecodeError: "),
+        ("\nexec('x = (')\n", r"line 2: SyntaxError: "),
+        ("def f():\n    1 / 0\n\nf()\n", r"line 2: ZeroDivisionError: division by zero"),
+    ],
+)  # fmt: skip
+def test_what_running_it_raises_is_told_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(LabelError, match=said):
+        load_file("policy", str(tmp_path / "mine.py"))
+
+
+def test_a_file_is_read_by_who_may_and_remembered(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one")
+    read: list[Path] = []
+
+    def reading(path: Path) -> bytes:
+        read.append(path)
+        return b"two"
+
+    assert user_file("vendor", str(tmp_path / "a"), reading) == b"two" and read == [tmp_path / "a"]
+    assert files.files_loaded() == {str(tmp_path / "a"): b"two"}
+    files.files_loaded().clear()
+    assert files.files_loaded(), "a copy"
+    with pytest.raises(LabelError, match="no vendor file "):
+        user_file("vendor", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("data", "values"),
+    [(b"a = 1", {"a": 1}), ("é = 'ü'".encode(), None), (b"", {}), (b"[a.b]\nc = 1.5", {"a": {"b": {"c": 1.5}}})],
+)  # fmt: skip
+def test_toml_is_values_or_refused(data: bytes, values: Any) -> None:
+    if values is None:
+        with pytest.raises(InputError, match="f: is no TOML"):
+            toml_values(data, "f")
+    else:
+        assert toml_values(data, "f") == values
+    with pytest.raises(InputError, match="f: is no TOML: "):
+        toml_values(b"\xff", "f")
+
+
+def test_toml_is_nested_as_deep_as_people_write() -> None:
+    with pytest.raises(InputError, match="is nested too deeply"):
+        toml_values(b"a = " + b"[" * 50_000 + b"]" * 50_000, "f")
+
+
+@pytest.mark.parametrize("text", ["{} = 1", "[{}]", "x = {{ {} = 1 }}"])
+def test_a_long_key_is_refused_wherever_it_stands(text: str) -> None:
+    long = text.format(" . ".join(['"a"' if "x" in text else "a"] * 101))
+    with pytest.raises(InputError, match="has a key of more than 100 parts"):
+        toml_values(long.encode(), "f")
+
+
+def test_a_megabyte_is_the_most(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    assert small_file(tmp_path / "a") == b"" and MOST_BYTES == 1_000_000
+    with pytest.raises(FileNotFoundError):
+        small_file(tmp_path / "none")
+    with pytest.raises(InputError, match="is a pipe, a device or a socket"):
+        small_file(Path("/dev/null"))
