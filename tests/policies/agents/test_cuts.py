@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.policies.agents.shared.cuts import ends_of, whole_lines
+from ctxsim.policies.agents.shared.cuts import byte_length, ends_of, first_bytes, last_bytes, whole_lines
 
 THREE = "aaaa\nbbbb\ncccc"  # 14 bytes, each line 5 with its end
 
@@ -26,9 +26,25 @@ THREE = "aaaa\nbbbb\ncccc"  # 14 bytes, each line 5 with its end
 )
 def test_whole_lines(lines: int, size: int, end: bool, kept: str) -> None:
     assert whole_lines(THREE, lines, size, end) == kept
+    if not end:
+        assert whole_lines(THREE, lines, size) == kept
 
 
 def test_ends_say_how_much_is_between() -> None:
     assert ends_of("0123456789", 3, 2, "<{left}>") == "012<5>89"
     assert ends_of("0123456789", 3, 0, "<{left}>") == "012<7>"
     assert ends_of("0123456789", 6, 4, "<{left}>") == "0123456789"
+    assert ends_of("0123456789", 6, 3, "<{left}>") == "012345<1>789"
+    assert ends_of("0123456789", 6, 9, "<{left}>") == "0123456789"
+
+
+@pytest.mark.parametrize(
+    ("size", "first", "last"),
+    # Five bytes: an e with an accent has two, of which none stays alone.
+    [(0, "", ""), (1, "a", "c"), (2, "a", "bc"), (3, "a\u00e9", "bc"), (4, "a\u00e9b", "\u00e9bc"),
+     (5, "a\u00e9bc", "a\u00e9bc"), (9, "a\u00e9bc", "a\u00e9bc")],
+)  # fmt: skip
+def test_ends_by_bytes(size: int, first: str, last: str) -> None:
+    text = "a\u00e9bc"
+    assert (byte_length(text), byte_length("abc")) == (5, 3)
+    assert (first_bytes(text, size), last_bytes(text, size)) == (first, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.transcript import Usage
@@ -109,3 +110,74 @@ def test_switched_off_it_leaves_runs_and_refusals_alone() -> None:
         driven.calls("a" * 400, used=100)
         driven.calls("b" * 100, used=100)
         assert (driven.refused() is not None) is compacted
+
+
+def by_characters(keep: int, *said: str) -> Driven:
+    """Texts by turns of the user and of the model, of which so many characters are the tail."""
+    driven = Driven(f"pi:reserve_tokens=400,keep_recent_tokens={keep},estimator=chars:ratio=1", 1_000)
+    for number, text in enumerate(said):
+        driven.says(text) if number % 2 else driven.user(text)
+    return driven
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"),
+    # A turn that is cut has a summary of its own, if there are others before it. 40 characters are all: nothing leaves.
+    [(1, "SSd"), (10, "SSd"), (11, "Scd"), (20, "Scd"), (21, "Sbcd"), (30, "Sbcd"), (31, None), (40, None),
+     (41, None), (50, None)],
+)  # fmt: skip
+def test_the_tail_to_the_character(keep: int, left: str | None) -> None:
+    answer = by_characters(keep, "a" * 10, "b" * 10, "c" * 10, "d" * 10).refused()
+    if left is None:
+        assert answer is None
+    else:
+        assert answer is not None
+        assert "".join("S" * item.text.count(SUMMARY) or item.text[0] for item in answer) == left
+
+
+def test_a_tail_that_begins_with_a_turn_has_one_summary_of_what_came_before() -> None:
+    driven = by_characters(20, "a" * 10, "b" * 10, "c" * 10, "d" * 10)
+    driven.refused()
+    assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"]]
+    driven = by_characters(10, "a" * 10, "b" * 10, "c" * 10, "d" * 10)
+    driven.refused()
+    assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"], ["c"]]
+
+
+def test_where_one_of_two_summaries_fails_nothing_changes() -> None:
+    driven = Driven(SMALL, 1_000, refuses=lambda items: items[0].text == "Two.")
+    driven.user("One.")
+    driven.says("Done one.")
+    driven.user("Two.")
+    driven.calls("a" * 400)
+    driven.calls("b" * 100)
+    assert driven.refused() is None and len(driven.asked) == 2
+
+
+def test_where_no_tail_can_begin_nothing_is_done() -> None:
+    # The newest result alone is too large, and nothing stands behind it.
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    driven.calls("a" * 400, used=900)
+    assert driven.sent() == ["The task.", "{}", "a" * 400] and not driven.asked
+    nothing = Driven(SMALL, 1_000, head=700)
+    assert nothing.sent() == []
+
+
+def test_a_history_that_begins_with_a_response_is_a_turn_of_its_own() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.says("Hello.")
+    driven.calls("a" * 400)
+    driven.calls("b" * 100)
+    answer = driven.refused()
+    assert answer is not None and [item.text for item in answer] == [SUMMARY, "{}", "b" * 100]
+    assert [[item.text[:2] for item in asked] for asked in driven.asked] == [["He", "{}", "aa"]]
+
+
+def test_the_summariser_gets_2_000_characters_of_a_result() -> None:
+    driven = Driven(SMALL, 1_000_000)
+    driven.user("u" * 2_001)
+    driven.calls("a" * 2_001)
+    driven.calls("b" * 40)
+    driven.refused()
+    assert [len(item.text) for item in driven.asked[0]] == [2_001, 2, 2_000]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.qwen_code.policy import ACKNOWLEDGED
@@ -65,3 +66,62 @@ def test_an_idle_hour_clears_all_but_the_newest_five_results() -> None:
     driven.sent()
     driven.sees.now_s = 3_600
     assert driven.sent().count(CLEARED) == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "threshold"),
+    # With less than 33,000 the share holds: 0.85; with more what is left of them, if that is less.
+    [(20_000, 17_000), (33_000, 28_050), (33_001, 1), (80_000, 47_000), (220_000, 187_000), (1_000_000, 850_000)],
+)
+def test_thresholds(window: int, threshold: float) -> None:
+    assert Driven("qwen-code", window).moments.links[0].fires_at() == threshold
+
+
+def test_results_on_arrival() -> None:
+    driven = Driven("qwen-code:truncate_tool_output_threshold=5000", 200_000)
+    driven.user()
+
+    def arrived(size: int, tool: str) -> str:
+        (place,) = driven.calls("a" * 2_500 + "b" * (size - 2_500), tool=tool)
+        return driven.text(place)
+
+    cut = "\n\n... [1,001 characters in a file] ...\n\n"
+    assert len(arrived(5_000, "run_shell_command")) == len(arrived(5_000, "read_file")) == 5_000
+    assert arrived(5_001, "run_shell_command") == "a" * 2_000 + cut + "b" * 2_000
+    assert arrived(5_001, "read_file") == "a" * 2_500 + "b" * 2_500 + "\n[1 characters not shown]"
+    assert len(arrived(5_001, "grep")) == 5_001
+
+
+def test_idle_is_the_time_between_two_requests() -> None:
+    driven = Driven("qwen-code:tool_results_num_to_keep=1", 200_000)
+    driven.user("The task.")
+    for number in range(2):
+        driven.calls(f"result {number}", used=100)
+    for now, cleared in ((0, 0), (3_000, 0), (3_700, 0), (7_299, 0), (10_899, 1)):
+        driven.sees.now_s = now
+        assert driven.sent().count(CLEARED) == cleared, now
+    few = Driven("qwen-code:tool_results_num_to_keep=3", 200_000)
+    few.user("The task.")
+    few.calls("one", "two", used=100)
+    few.sent()
+    few.sees.now_s = 3_600
+    assert CLEARED not in few.sent(), "fewer than may stay"
+
+
+def test_a_summary_that_succeeds_begins_the_count_of_failures_anew() -> None:
+    answers = iter([False, False, True, False, False, False, True])
+    driven = Driven("qwen-code", 80_000, refuses=lambda items: not next(answers))
+    driven.user("The task.")
+    for _ in range(9):
+        driven.calls("r", used=60_000)
+        driven.sent()
+    assert len(driven.asked) == 6
+
+
+def test_of_the_items_that_wait_the_last_response_stays_with_its_text_and_its_calls() -> None:
+    driven = Driven("qwen-code", 80_000)
+    driven.user("The task.")
+    driven.says("First.", used=100)
+    driven.calls("one", used=60_000, said="I look.")
+    assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "I look.", "{}", "one"]
+    assert driven.told == ["Compacted 2 items into a summary: 60,017 tokens are 47,000 or more"]

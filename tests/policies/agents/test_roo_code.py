@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from by_hand import SUMMARY, Driven
 
 
@@ -46,6 +47,12 @@ def test_without_usage_nothing_is_done() -> None:
     driven.user("word " * 5_000)
     driven.calls("r", used=0)
     assert SUMMARY not in driven.sent()
+    first = Driven("roo-code", 1_000)
+    first.user("word " * 5_000)
+    assert SUMMARY not in first.sent()
+    first.says("Done.", used=0)
+    first.user("word " * 5_000)
+    assert SUMMARY not in first.sent()
 
 
 def test_a_result_whose_call_is_hidden_goes_with_it() -> None:
@@ -56,3 +63,39 @@ def test_a_result_whose_call_is_hidden_goes_with_it() -> None:
     driven.calls("result 1", used=9_000)
     # Six messages: (6 - 1) // 2 is 2, the text and the first call.
     assert driven.sent()[2:] == ["{}", "result 1"]
+
+
+@pytest.mark.parametrize(("used", "compacted"), [(4_998, False), (4_999, True)])
+def test_its_own_share_is_a_second_threshold(used: int, compacted: bool) -> None:
+    # The last message is one more.
+    driven = Driven("roo-code:auto_condense_context_percent=50,estimator=chars:ratio=1", 10_000)
+    driven.user("The task.")
+    driven.calls("r", used=used)
+    assert (SUMMARY in driven.sent()) is compacted
+    if compacted:
+        # Until usage is told again nothing else happens.
+        driven.user("x" * 9_000)
+        assert driven.sent() == [SUMMARY, "x" * 9_000] and len(driven.asked) == 1
+    assert driven.told == ["Compacted 3 items into a summary: 5,000 tokens of 10,000"] * compacted
+
+
+@pytest.mark.parametrize(
+    ("calls", "used", "left"),
+    [
+        # 7,000 with the last message aren't over 7,000; one more is.
+        (4, 6_999, "t01234"), (4, 7_000, "t*34"),
+        # Of ten messages (10 - 1) // 2 are four, of six two, of four none. What a call brought goes too.
+        (2, 7_000, "t*2"), (1, 7_000, "t01"),
+    ],
+)  # fmt: skip
+def test_without_condensing_half_of_the_messages_are_hidden_once(calls: int, used: int, left: str) -> None:
+    driven = Driven("roo-code:auto_condense_context=False,estimator=chars:ratio=1", 10_000)
+    driven.user("task")
+    driven.says("0")
+    for number in range(1, calls + 1):
+        driven.calls(str(number), used=used)
+    for _ in range(2):
+        sent = [text for text in driven.sent() if text != "{}"]
+        assert "".join("*" if text.startswith("[Sliding") else text[0] for text in sent) == left
+    driven.user("x" * 9_000)
+    assert len(driven.sent()) - len(sent) <= calls + 1
