@@ -208,3 +208,44 @@ def test_a_summary_replaces_more_than_itself(tokens: int, compacted: bool) -> No
     one = session(response(0, tokens, 10))
     found = changes.compacted_at(400, 200, one, as_recorded(one), Effect())
     assert [request.input for request in found] == ([300, 501] if compacted else [500])
+
+
+def test_a_recorded_compaction_and_a_new_session_begin_anew() -> None:
+    # The second turn leaves 1,000 behind; the recorded agent compacts before the third request, which is as it was.
+    one = session(FIRST, response(1_100, 50, 50, turn=True), response(0, 400, 300, compacted=True),
+                  response(400, 30, 30))  # fmt: skip
+    found = changes.new_session_per_task(one, as_recorded(one), Effect())
+    assert classes(found) == [(0, 1_100, 0, 0), (0, 150, 0, 0), (0, 400, 0, 0), (400, 30, 0, 0)]
+    assert [request.gone for request in found] == [0, 1_000, 0, 0]
+    # What was compacted before stays away up to there too: 1,900 of 300 and 1,930 of 330, then 400.
+    one = session(FIRST, response(1_100, 800, 800), response(1_900, 30, 30), response(0, 400, 300, compacted=True))
+    found = changes.compacted_at(1_500, 200, one, as_recorded(one), Effect())
+    assert [request.input for request in found] == [1_100, 300, 330, 400, 1_900]
+    # After a new session a compaction has nothing of the old one to take away again.
+    one = session(FIRST, response(1_100, 800, 800), response(1_900, 50, 50, turn=True), response(1_950, 30, 30))
+    begun = changes.new_session_per_task(one, as_recorded(one), Effect())
+    assert [request.input for request in begun] == [1_100, 1_900, 150, 180]
+    found = changes.compacted_at(1_500, 200, one, begun, Effect())
+    assert [request.input for request in found] == [1_100, 300, 150, 180, 1_900]
+
+
+@pytest.mark.parametrize(("head", "fresh", "begins"), [(100, 100, True), (100, 101, False)])
+def test_a_session_begins_anew_where_more_is_left_behind_than_is_sent_again(
+    head: int, fresh: int, begins: bool
+) -> None:
+    # Of 401 tokens 201 are behind 200 that are sent again; 200 are not more than 201.
+    one = session(FIRST, response(0, 401, fresh, head=head, turn=True))
+    found = changes.new_session_per_task(one, as_recorded(one), Effect())
+    assert found[1].input == (200 if begins else 401)
+
+
+def test_a_results_cut_leaves_where_it_stands() -> None:
+    # 300 of 700 tokens stay. They join behind 1,100 tokens, and later stand right behind the head; of a request that
+    # is smaller than what is cut nothing is left but its end.
+    large = (Large(1, 3, 700, 0, 0), Large(1, 9, 300, 0, 0))
+    one = session(FIRST, response(1_100, 800, 800), response(100, 1_830, 30), response(0, 150, 50),
+                  parts=("results of Read",), large=large)  # fmt: skip
+    effect = Effect()
+    found = changes.results_cut(300, "", one, as_recorded(one), effect)
+    assert classes(found) == [(0, 1_100, 0, 0), (1_100, 400, 0, 0), (100, 1_430, 0, 0), (0, 150, 0, 0)]
+    assert (effect.times, effect.lost) == (1, 0), "what has exactly so many tokens isn't cut"

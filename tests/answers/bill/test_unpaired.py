@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from ctxsim.answers.bill import unpaired
-from ctxsim.answers.bill.unpaired import Case, compared, difference, differences
+from ctxsim.answers.bill.facts import Response, Session
+from ctxsim.answers.bill.sums import billed
+from ctxsim.answers.bill.unpaired import FIGURES, Case, Difference, cases, compared, difference, differences
 from ctxsim.errors import CtxsimError
 from ctxsim.report.changes import unpaired_sheet
 
@@ -117,3 +119,71 @@ def test_what_is_no_difference_of_the_two_medians_is_not_called_so() -> None:
     said = {column.name: (column.heading, column.about) for column in table.columns}
     assert said["effect"][0] == "change" and "the medians of A and B may differ by another amount" in said["effect"][1]
     assert said["power"][0] == "finds +10%" and "larger ones are found more often" in said["power"][1]
+
+
+def small(*figures: tuple[float, float, float]) -> list[Case]:
+    """Sessions of two projects by turns: dollars, tokens of a head, compactions."""
+    return [
+        Case("pq"[n % 2], dict(zip(("cost", "head", "compactions"), one, strict=True))) for n, one in enumerate(figures)
+    ]
+
+
+def test_a_difference_has_all_its_figures() -> None:
+    before = small(*((1.0 + n, 100.0 + 10 * n, float(n % 2)) for n in range(6)))
+    after = small(*((1.5 + 1.5 * n, 130.0 + 12 * n, float(1 + n % 3)) for n in range(6)))
+    cost, head, compactions = found = differences(before, after)
+    # Each second session costs half as much again: medians of 3.5 and 5.25. Of 2,000 deals of six ranks in each project
+    # a third are as far apart.
+    assert cost == Difference("cost", 3.5, 5.25, pytest.approx(50), cost.low, cost.high, cost.chance, True, (6, 6),
+                              cost.power)  # fmt: skip
+    assert (cost.chance, cost.power) == (pytest.approx(0.344, abs=0.02), pytest.approx(0.055, abs=0.03))
+    assert (cost.low, cost.high) == (pytest.approx(-25, abs=3), pytest.approx(218, abs=25))
+    assert (head.before, head.after, head.effect) == (125, 160, pytest.approx(28.0124))
+    assert head.chance == pytest.approx(0.0425, abs=0.01) and 5 < head.low < 15 and 45 < head.high < 57
+    assert (compactions.before, compactions.after, compactions.effect, compactions.ratio) == (0.5, 2, 1.5, False)
+    assert (compactions.low, compactions.high, compactions.power) == (0, 3, None)
+    assert compactions.chance == pytest.approx(0.017, abs=0.006)
+    assert [one.changed for one in found] == [False, True, True]
+    # Less is as much of a change as more, and the other way round it is the inverse.
+    turned = differences(after, before)[1]
+    assert turned.effect == pytest.approx(100 * (1 / 1.280124 - 1)) and turned.chance == pytest.approx(
+        head.chance, abs=0.01
+    )
+
+
+@pytest.mark.parametrize(("chance", "changed"), [(0.05, True), (0.0501, False)])
+def test_a_twentieth_is_no_chance(chance: float, changed: bool) -> None:
+    assert Difference("cost", 1, 1, 0, 0, 0, chance, True, (4, 4), None).changed is changed
+
+
+def test_each_side_needs_four_sessions_with_the_figure() -> None:
+    four = small(*[(1.0, 2.0, 0.0)] * 4)
+    none = [Case("p", {"compactions": 0.0})]
+    for before, after in ((four[:3], four), (four, four[:3])):
+        with pytest.raises(CtxsimError, match="each set needs 4 for a comparison"):
+            differences(before, after)
+        assert difference("cost", [*before, *none], [*after, *none]) is None
+    found = difference("cost", four, four)
+    assert found is not None and (found.effect, found.chance, found.low, found.high, found.power) == (0, 1, 0, 0, 1)
+    # Of a side's project that has no like on the other three in common are too few.
+    assert compared(small(*[(1.0, 1.0, 0.0)] * 8), four[:3] * 2) == (True, (0, 0))
+    assert list(FIGURES) == ["cost", "cost_per_call", "tokens", "tokens_per_call", "head", "calls", "compactions"]
+
+
+def test_cases_are_sessions_with_their_sub_agents_whose_file_may_come_first() -> None:
+    def session(name: str, tokens: int, parent: str = "", project: str = "p") -> Session:
+        response = Response(None, "m", tokens, 0, 0, 0, 1, False, 2.0, head=tokens // 2)
+        return Session(name, parent, "f", project, "1", (response,), (), ())
+
+    class Prices:
+        def of(self, model: str, time_s: float | None) -> None:
+            return None
+
+    made = [session("sub", 10, "own", "elsewhere"), session("own", 100), session("other", 7)]
+    found = cases(billed(made, Prices(), None))  # type: ignore[arg-type]
+    assert found == [
+        Case("p m", {"cost": 4.0, "cost_per_call": 2.0, "tokens": 110.0, "tokens_per_call": 55.0, "head": 50.0,
+                     "calls": 2.0, "compactions": 0.0}),
+        Case("p m", {"cost": 2.0, "cost_per_call": 2.0, "tokens": 7.0, "tokens_per_call": 7.0, "head": 3.0,
+                     "calls": 1.0, "compactions": 0.0}),
+    ]  # fmt: skip

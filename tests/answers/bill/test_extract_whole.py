@@ -1,0 +1,158 @@
+"""All that is extracted of one recording made by hand: each part of each request, and what classes its log states."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from samples import conversation
+
+from ctxsim.answers.bill.extract import _missed, facts_of
+from ctxsim.answers.bill.facts import Large, Response, Session
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.transcript import Call, Head, Media, Transcript, Usage
+
+MODEL = "claude-opus-4-6"
+
+
+def recorded(model: str = MODEL) -> Transcript:
+    """Texts of 400 characters each but for a result of 4,000 with a picture of 300 tokens, and an answer of 200."""
+    made = Assembly("logs/s.jsonl")
+    made.user("<system-reminder>" + "r" * 383)
+    made.user("u" * 400)
+    parts = [
+        Part("reasoning", "t" * 400),
+        Part("assistant", "a" * 200),
+        Part("tool_call", "{}" + " " * 394, "Read", "c0"),
+    ]
+    made.response(parts, Usage(600, 50, 0, 500, cache_write_long_tokens=100))
+    made.result("r" * 4_000, "c0", media=(Media("image", 300),))
+    made.response([Part("tool_call", "{}" + " " * 382, "mcp__figma__draw", "c1")], Usage(2_100, 20, 600, 1_500))
+    made.result("x" * 400, "c1")
+    made.compacted("auto", ["S" * 800], (), 2_200, 400)
+    made.user("g" * 400)
+    made.response([Part("assistant", "d" * 400)], Usage(700, 30, 0, 700))
+    whole = made.transcript()
+    calls = tuple(
+        msgspec.structs.replace(call, model=model, time_s=1_000.0 + 400 * n) for n, call in enumerate(whole.calls)
+    )
+    tools = (json.dumps({"name": "Read", "x": "y" * 380}), json.dumps({"name": "mcp__figma__draw", "x": "y" * 368}),
+             "plain" * 8)  # fmt: skip
+    return msgspec.structs.replace(
+        whole, calls=calls, head=Head("s" * 400, tools), format="claude-code", project="p", version="2.1.0",
+        beside=(Call(0, 0, usage=Usage(70, 3, 50, 10), time_s=1_500.0, model="claude-haiku-4-5"), Call(0, 0)),
+        notes=("line 3 skipped, not JSON: cut", "other"),
+    )  # fmt: skip
+
+
+PARTS = (
+    "head, system prompt", "head, tools", "head, MCP server figma", "attachments", "user", "thinking", "assistant",
+    "tool calls", "results of Read", "images and files", "results of mcp__figma__draw", "unknown", "summaries",
+    "outside the conversation",
+)  # fmt: skip
+
+
+def groups(*parts: tuple[int, int, int, int]) -> tuple[int, ...]:
+    return tuple(number for part in parts for number in part)
+
+
+def test_a_recording_is_told_in_numbers() -> None:
+    # The first request is 541 by its texts and 59 of nobody knows what; of the second more is logged than was sent, so
+    # all but its head is smaller: 330 for 110 each of the head's three. The third one is a history of its own.
+    first = Response(
+        1_000.0, MODEL, 0, 500, 100, 100, 50, False, None, 1_000,
+        groups((0, 0, 106, 0), (1, 0, 117, 0), (2, 0, 107, 0), (3, 0, 106, 0), (4, 0, 64, 41),
+        (11, 0, 0, 59)), 330, 270,
+    )  # fmt: skip
+    second = Response(
+        1_400.0, MODEL, 600, 1_500, 0, 0, 20, False, None, 400,
+        groups((0, 106, 0, 0), (1, 117, 0, 0), (2, 107, 0, 0), (3, 102, 0, 0), (4, 102, 0, 0), (5, 66, 36, 0),
+               (6, 0, 51, 0), (7, 0, 102, 0), (8, 0, 1_021, 0), (9, 0, 290, 0)), 330, 1_311, 400.0,
+    )  # fmt: skip
+    third = Response(
+        1_800.0, MODEL, 0, 700, 0, 0, 30, False, None, 400,
+        groups((0, 0, 114, 0), (1, 0, 128, 0), (2, 0, 115, 0), (4, 0, 115, 0), (12, 0, 228, 0)), 357, 343, 400.0,
+        compacted=True,
+    )  # fmt: skip
+    beside = Response(1_500.0, "claude-haiku-4-5", 50, 10, 0, 10, 3, False, None, parts=(13, 50, 10, 10))
+    found = facts_of(recorded())
+    assert found == Session(
+        "logs/s.jsonl", "", "claude-code", "p", "2.1.0", (first, second, third), (beside,), PARTS,
+        (Large(1, 2, 1_056, 8, 0),), {"Read": 1, "mcp__figma__draw": 1}, found.chars_per_token,
+        skipped=("line 3 skipped, not JSON: cut",),
+    )  # fmt: skip
+    # The median of 400 / 105.6 and 400 / 114.
+    assert found.chars_per_token == pytest.approx(3.64, abs=0.01)
+    for one in found.responses:
+        sums = [sum(one.parts[at::4]) for at in (1, 2, 3)]
+        assert sums == [one.read, one.write, one.plain]
+
+
+@pytest.mark.parametrize(("model", "held"), [(MODEL, True), ("gpt-5", True), ("gemini-2.5-pro", False)])
+def test_what_was_thought_is_in_a_request_by_the_rules_of_who_answers(model: str, held: bool) -> None:
+    found = facts_of(recorded(model))
+    thinking = found.parts.index("thinking")
+    assert (thinking in found.responses[1].parts[::4]) is held
+    # Where a user has said something more, only who sends all of it again still does.
+    made = Assembly("t")
+    made.user("u" * 400)
+    made.response([Part("reasoning", "t" * 400), Part("assistant", "a" * 400)], Usage(1_000, 1))
+    made.user("v" * 400)
+    made.response([Part("assistant", "b")], Usage(1_400, 1))
+    whole = made.transcript()
+    calls = tuple(msgspec.structs.replace(call, model=model) for call in whole.calls)
+    later = facts_of(msgspec.structs.replace(whole, calls=calls))
+    assert (later.parts.index("thinking") in later.responses[1].parts[::4]) is (model == MODEL)
+
+
+@pytest.mark.parametrize(("usage", "told"), [
+    # Read, written, of that for an hour, plain, output, unfinished, dollars: nothing is more than the request.
+    (Usage(100, 5, 200, 50), (100, 0, 0, 0, 5, False, None)),
+    (Usage(100, 5, 60, 70, cache_write_long_tokens=90), (60, 40, 40, 0, 5, False, None)),
+    (Usage(100, 5, 60, 30, cache_write_long_tokens=20, cost_usd=0.5), (60, 30, 20, 10, 5, False, 0.5)),
+    (Usage(100, output_begun_tokens=7), (0, 0, 0, 100, 7, True, None)), (Usage(100), (0, 0, 0, 100, 0, True, None)),
+    (Usage(100, 0, output_begun_tokens=7), (0, 0, 0, 100, 0, False, None)),
+])  # fmt: skip
+def test_classes_are_those_that_the_log_states(usage: Usage, told: tuple[object, ...]) -> None:
+    plain = conversation()
+    made = msgspec.structs.replace(plain, beside=(Call(0, 0, usage=usage, model="m"),), cost_usd=2.0)
+    (one,) = facts_of(made).beside
+    assert (one.read, one.write, one.long, one.plain, one.output, one.begun, one.usd) == told
+    calls = (msgspec.structs.replace(plain.calls[0], usage=usage),)
+    found = facts_of(msgspec.structs.replace(made, calls=calls))
+    # What is stated of the session counts where nothing is stated of its responses.
+    assert found.usd == (None if told[-1] else 2.0) and found.responses[0].plain == told[3]
+    silent = msgspec.structs.replace(made, calls=(msgspec.structs.replace(plain.calls[0], time_s=9.0),))
+    assert facts_of(silent).unrecorded == (9.0,) and facts_of(silent).responses == ()
+
+
+@pytest.mark.parametrize(("chars", "large"), [(3_996, ()), (4_000, (1_000,)), (8_000, (2_000,))])
+def test_a_result_is_large_from_a_thousand_tokens_on(chars: int, large: tuple[int, ...]) -> None:
+    made = conversation("x" * chars)
+    calls = tuple(msgspec.structs.replace(call, usage=Usage(9_000, 1), model="gpt-4.1") for call in made.calls)
+    assert tuple(one.tokens for one in facts_of(msgspec.structs.replace(made, calls=calls)).large) == large
+
+
+def response(read: int, write: int, **more: object) -> Response:
+    made = Response(1_000.0, "m", read, write, 0, 0, 10, False, None)
+    return msgspec.structs.replace(made, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("last", "this", "missed"), [
+    # A request of 93 % goes on; a thousand tokens are missed from a thousand on, and from a twentieth of the request.
+    (10_000, (0, 9_300), 9_300), (10_000, (0, 9_299), 0), (10_000, (9_000, 1_500), 1_000), (10_000, (9_001, 1_500), 0),
+    (30_000, (28_500, 1_500), 1_500), (30_000, (28_501, 1_499), 0), (10_000, (0, 20_000), 10_000),
+])  # fmt: skip
+def test_what_is_missed_is_more_than_the_grain_of_a_cache(last: int, this: tuple[int, int], missed: int) -> None:
+    found = _missed(response(*this), response(0, last), False)
+    assert found == (missed, 3 if missed else 0, 0.0)
+
+
+@pytest.mark.parametrize(("pause_s", "long", "cause"), [
+    # Five minutes or an hour, less the half minute by which a log may be late.
+    (270.0, 0, 3), (270.5, 0, 1), (3_570.0, 5, 3), (3_570.5, 5, 1),
+])  # fmt: skip
+def test_a_cache_has_expired_half_a_minute_before_its_end(pause_s: float, long: int, cause: int) -> None:
+    this, last = response(0, 9_900, time_s=1_000.0 + pause_s), response(0, 9_900, long=long)
+    assert _missed(this, last, False) == (9_900, cause, pause_s)

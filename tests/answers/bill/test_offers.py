@@ -1,0 +1,217 @@
+"""All changes that are offered for some sessions, in groups; and prices and facts that are kept for the next time."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from ctxsim.answers.bill.changes import Effect, as_recorded
+from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
+from ctxsim.answers.bill.facts import Rates, Response, Session
+from ctxsim.answers.bill.index import Index, Indexed, Known, forget, load, place, save
+from ctxsim.answers.bill.offers import DATE, Offer, offers
+from ctxsim.answers.bill.smaller import smaller
+from ctxsim.answers.bill.sums import billed
+from ctxsim.policies.agents.given import Given
+from ctxsim.readers.source import Source
+
+RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
+PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
+
+
+def response(read: int, write: int, **more: Any) -> Response:
+    made = Response(None, "x-dear", read, write, 0, 0, 10, False, None, head=100)
+    return msgspec.structs.replace(made, **more)
+
+
+def session(name: str, *responses: Response, **more: Any) -> Session:
+    return msgspec.structs.replace(Session(name, "", "claude-code", "p", "2.1.330", responses, (), ()), **more)
+
+
+SESSIONS = (
+    session("s", response(0, 1_100), response(1_100, 50, compacted=True), chars_per_token=3.5,
+            parts=("head, not in the log", "head, MCP server b", "head, MCP server a")),
+    session("t", response(0, 3_000, compacted=True), response(0, 100, model="x-cheap"), version="2.1.9",
+            chars_per_token=2.5),
+    session("c", response(0, 100), format="codex-rollout", version="0.140.0"),
+)  # fmt: skip
+
+
+def told(offer: Offer) -> tuple[object, ...]:
+    change: Any = offer.change
+    given = change.args if isinstance(change, partial) else ()
+    return offer.name, offer.order, (getattr(change, "func", change).__name__, *given), offer.how, offer.format
+
+
+def setting(key: str, value: int, order: int, change: tuple[object, ...], file: str, agent: str) -> tuple[object, ...]:
+    how = f'"{key}": {value} in {file}' if file.endswith("json") else f"{key} = {value} in {file}"
+    return f"{key} = {value}", order, change, how if file else f"export {key}={value}", agent
+
+
+def test_all_that_can_be_changed_is_offered_in_groups() -> None:
+    found = [list(map(told, group)) for group in offers(billed(SESSIONS, PRICES, None), PRICES, 60)]
+    claude, codex = ("~/.claude/settings.json", "claude-code"), ("~/.codex/config.toml", "codex-rollout")
+    # Claude Code compacts 33,000 tokens below its window; what was left by two compactions beside the head is 1,050 and
+    # 2,900 tokens: 1,975. Characters are 3 a token, the median of two sessions. Codex has left nobody knows what.
+    assert found == [
+        [("a new session per task", 4, ("new_session_per_task",), "/clear in Claude Code, /new elsewhere", "")],
+        [("memory files half as long", 2, ("head_shorter", 30), "shorten them by half", "")],
+        *([(f'MCP server "{one}" off', 1, ("without_server", one), f"take {one} out of the agent's MCP settings", "")]
+          for one in "ab"),
+        [setting("autoCompactWindow", size, 5, ("compacted_at", size - 33_000, 1_975), *claude)
+         for size in (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)],
+        [setting("bashOutputMaxChars", size, 3, ("results_cut", tokens, "Bash"), *claude)
+         for size, tokens in ((4_000, 1_333), (8_000, 2_667), (16_000, 5_333))],
+        [setting("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, 3, ("results_cut", size, "Read"), "", "claude-code")
+         for size in (2_500, 5_000, 10_000)],
+        [("one-hour cache", 7, ("hour_long_cache",), "export ENABLE_PROMPT_CACHING_1H=1", "claude-code"),
+         ("five-minute cache", 7, ("five_minute_cache",), "export FORCE_PROMPT_CACHING_5M=1", "claude-code")],
+        [setting("model_auto_compact_token_limit", size, 5, ("compacted_at", size, 5_000), *codex)
+         for size in (50_000, 100_000, 150_000, 200_000)],
+        [setting("tool_output_token_limit", size, 3, ("results_cut", size, ""), *codex)
+         for size in (2_500, 5_000, 10_000)],
+        [("pauses within the cache's life", 6, ("no_long_pause",),
+          "answer sooner, or begin a new session after a pause", "")],
+        [("x-cheap for most", 8, ("other_model", "x-dear", "x-cheap", 1.0, False), "/model x-cheap", "")],
+        [("x-cheap for sub-agents", 8, ("other_model", "x-dear", "x-cheap", 1.0, True),
+          "model: x-cheap in the sub-agent's settings", "")],
+    ]  # fmt: skip
+    assert smaller(billed(SESSIONS, PRICES, None), PRICES, 60).tried == sum(map(len, found))
+
+
+def test_what_an_offer_costs_in_words() -> None:
+    every = [one for group in offers(billed(SESSIONS, PRICES, None), PRICES, 60) for one in group]
+    assert {one.name.partition(" = ")[0]: one.loses(Effect(2, 40, 3)) for one in every} == {
+        "a new session per task": "5% of turns used nothing older",
+        "memory files half as long": "30 tokens of instructions",
+        'MCP server "a" off': "used in 2 of 40 transcripts", 'MCP server "b" off': "used in 2 of 40 transcripts",
+        **dict.fromkeys(("autoCompactWindow", "bashOutputMaxChars", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS",
+                         "model_auto_compact_token_limit", "tool_output_token_limit"), "keeps 92% at least"),
+        "one-hour cache": "nothing; 2 pauses keep the cache", "five-minute cache": "2 pauses lose the cache",
+        "pauses within the cache's life": "2 of your pauses must be shorter",
+        "x-cheap for most": "another model's answers", "x-cheap for sub-agents": "another model's answers",
+    }  # fmt: skip
+    assert [one.given for one in every if one.keeps][:1] == [Given("claude-code", "autoCompactWindow", 100_000)]
+    assert all((one.given is not None) == one.keeps for one in every)
+
+
+def test_models_of_another_maker_or_as_dear_are_not_offered() -> None:
+    # Dearest is what most was paid for, by its output; names are of a maker up to the first dash.
+    rates = {"x-dear": 50.0, "x-same-20260101": 49.0, "y-cheap": 1.0, "x-alike": 50.0, "vendor/x-low": 2.0}
+    prices: Any = SimpleNamespace(of=lambda model, time_s: Rates(*[rates[model] * 1e6] * 5) if model in rates else None)
+    made = session("s", response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
+    names = [one.name for group in offers(billed([made], prices, None), prices, 0) for one in group]
+    assert [name for name in names if name.endswith("for most")] == ["x-same for most", "vendor/x-low for most"]
+    assert DATE.sub("", "claude-haiku-4-5-20251001") == "claude-haiku-4-5"
+    # Without a price nothing is cheaper, and without sessions nothing is dear.
+    bare = billed([session("s", response(0, 9_000, model="none"), response(0, 10, model="y-cheap"))], prices, None)
+    assert not [one for group in offers(bare, prices, 0) for one in group if "model" in one.how]
+    assert [one.name for group in offers(billed([], prices, None), prices, 0) for one in group] == [
+        "a new session per task", "pauses within the cache's life",
+    ]  # fmt: skip
+
+
+def test_a_request_costs_by_its_classes() -> None:
+    one = response(100, 50, long=20, plain=7)
+    # 100 read at 1, 30 written at 10, 20 for an hour at 20, 7 plain at 5, 10 answered at 50.
+    assert listed(one, RATES["x-dear"]) == Paid(100.0, 700.0, 35.0, 500.0, "listed")
+    assert listed(as_recorded(session("s", one))[0], RATES["x-dear"]).usd == 1_335
+    assert listed(one, None) == NOTHING == Paid(0.0, 0.0, 0.0, 0.0, "") and NOTHING.usd == 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "read", "output"), [(199_999, 0.3, 15.0), (200_000, 0.3, 15.0), (200_001, 0.6, 22.5)]
+)
+def test_larger_requests_have_their_own_rates(tokens: int, read: float, output: float) -> None:
+    rates = Rates(((0, 0.3), (200_000, 0.6)), 3.75, 6.0, 3.0, ((0, 15.0), (200_000, 22.5)))
+    assert rates.at(tokens) == pytest.approx((read / 1e6, 3.75e-6, 6e-6, 3e-6, output / 1e6))
+    assert rates.at(0)[0] == pytest.approx(0.3e-6)
+
+
+def test_prices_are_looked_up_once_a_day_and_again_in_another_list() -> None:
+    index = Index()
+    prices = PriceList(index)
+    noon = 1_767_614_400.0
+    known = Rates(0.5, 2.0, 2.0, 2.0, 8.0)
+    assert prices.of("gpt-4.1", noon) == known and prices.changed
+    # What isn't written at a price of its own costs what input does; a model that nobody lists has no price.
+    assert prices.of("gpt-4.1", None) == known and prices.of("nobody", noon) is None and prices.of("", noon) is None
+    assert index.rates == {"gpt-4.1|20458d": known, "gpt-4.1|d": known, "nobody|20458d": None}
+    sonnet = prices.of("claude-sonnet-4-5", noon)
+    assert sonnet is not None and sonnet.at(1) == pytest.approx((0.3e-6, 3.75e-6, 6e-6, 3e-6, 15e-6))
+    again = PriceList(index)
+    assert again.of("gpt-4.1", noon + 3_600) == known and not again.changed
+    other = PriceList(msgspec.structs.replace(index, priced_by="genai-prices 0"))
+    assert other.of("gpt-4.1", noon) == known and other.changed
+    # Some prices are those of half an hour.
+    kept = Index(priced_by=index.priced_by, rates={"m|982007": known})
+    assert PriceList(kept).of("m", 982_007 * 1_800.0 + 1_799) == known
+    assert PriceList(kept).of("m", 982_008 * 1_800.0) is None
+
+
+def test_an_index_is_of_its_version_and_written_for_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = place()
+    assert file == tmp_path / "cache" / "ctxsim" / "bill" / "facts.msgpack"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert place() == tmp_path / ".cache" / "ctxsim" / "bill" / "facts.msgpack"
+    assert load(file) == Index() and not forget(file)
+    index = Index(files={"a": Known(((1, 2),), SESSIONS)}, priced_by="p")
+    save(file, index)
+    assert load(file) == index and file.stat().st_mode & 0o777 == 0o600 and file.parent.stat().st_mode & 0o777 == 0o700
+    save(file, msgspec.structs.replace(index, version=index.version - 1))
+    assert load(file) == Index() and forget(file) and not file.exists()
+    # A folder that can't be written keeps none, and nobody is told.
+    file.parent.rmdir()
+    file.parent.write_text("")
+    save(file, index)
+    assert load(file) == Index()
+
+
+def test_facts_are_told_anew_where_a_file_or_what_lies_beside_it_has_changed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def extract(source: Source) -> tuple[Session, ...]:
+        asked.append(source.name)
+        return SESSIONS[:1]
+
+    file = tmp_path / "a.db"
+    file.write_text("one")
+    known = Indexed(Index(), extract)
+    source = Source(str(file), path=file)
+    assert known.of(source) == SESSIONS[:1] and known.changed and len(asked) == 1
+    known.changed = False
+    assert known.of(Source(str(file), path=file)) == SESSIONS[:1] and len(asked) == 1 and not known.changed
+    # Another column, member or reader of it is something else; a reader of the user's own may have changed.
+    for n, more in enumerate(({"column": "text"}, {"member": "b.jsonl"}), 2):
+        known.of(Source(str(file), path=file, **more))  # type: ignore[arg-type]
+        assert len(asked) == n
+    own = Source(str(file), path=file)
+    own.reader = "mine.py"
+    known.of(own)
+    known.of(own)
+    assert len(asked) == 5
+    os.utime(file, ns=(1, 1))
+    known.of(source)
+    assert len(asked) == 6
+    (tmp_path / "a.db-wal").write_text("more")
+    known.of(source)
+    assert len(asked) == 7
+    # What has no file is told each time, and all that a folder holds counts.
+    for _ in range(2):
+        known.of(Source("stdin", data=b""))
+    assert len(asked) == 9
+    folder = Source("folder", path=tmp_path)
+    known.of(folder)
+    known.of(folder)
+    assert len(asked) == 10
+    (tmp_path / "b").write_text("")
+    known.of(folder)
+    assert len(asked) == 11 and len(known.index.files) == 4
