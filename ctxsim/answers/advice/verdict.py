@@ -90,7 +90,9 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
     parts = [f"From {many(take.transcripts, 'transcript(s)')}."]
     if unknown := take.transcripts - len(advice.recorders):
         parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
-    if advice.ahead is not None:
+    if advice.sampled:
+        parts += _of_sample(advice)
+    elif advice.ahead is not None:
         parts += _how_sure(advice, advice.ahead)
     elif advice.tried:
         parts.append("From one session; the answer may not hold for others.")
@@ -210,12 +212,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("With all transcripts the answer may differ.")
-        share = take.share(advice.amount)
-        if share is None or share.low is not None:
-            parts.append("Ranges show the sampling error for this folder.")
-        else:
-            parts.append("One transcript drawn by chance tells no sampling error, so no saving is sure: draw more.")
+        parts += _of_sample(advice)
     elif advice.ahead is None:
         parts.append("From one session; the answer may not hold for others.")
     else:
@@ -225,6 +222,17 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
         parts.append(f"These may be as good: {named}{more} (intervals overlap).")
     return " ".join(parts)
+
+
+def _of_sample(advice: Advice) -> list[str]:
+    """Return what ranges of a sample are of, a sentence each."""
+    share = advice.take.share(advice.amount)
+    known = share is None or share.low is not None
+    chance = "One transcript drawn by chance tells no sampling error, so no saving is sure: draw more."
+    return [
+        "With all transcripts the answer may differ.",
+        "Ranges show the sampling error for this folder." if known else chance,
+    ]
 
 
 def _how_sure(advice: Advice, ahead: int) -> list[str]:
