@@ -14,6 +14,7 @@ from ctxsim.readers import read
 from ctxsim.readers.assembly.numbers import (
     LATEST_S,
     MOST_TOKENS,
+    MOST_USD,
     dollars,
     in_parts,
     of_prompt,
@@ -158,3 +159,29 @@ def test_usage_as_vendors_count_it(made: Usage, usage: Usage) -> None:
 )
 def test_a_cost_is_a_number_over_zero(value: object, usd: float | None) -> None:
     assert dollars(value) == usd
+
+
+def test_the_bounds_of_what_can_be() -> None:
+    # A trillion tokens, a billion dollars, the end of the year 9999.
+    assert (MOST_TOKENS, MOST_USD, LATEST_S) == (1_000_000_000_000, 1_000_000_000, 253_402_300_799)
+
+
+def test_all_that_cant_be_is_counted_by_kind() -> None:
+    made = conversation("one", "two")
+    wrong = Usage(100, -1, 200, 300, cache_write_long_tokens=101)
+    calls = tuple(msgspec.structs.replace(call, usage=wrong) for call in made.calls)
+    beside = (msgspec.structs.replace(made.calls[0], usage=Usage(-1), window=0),)
+    found = plausible(msgspec.structs.replace(made, calls=calls, beside=beside, notes=("two\nlines",)))
+    assert [call.usage for call in found.calls] == [Usage(100)] * 3
+    assert (found.beside[0].usage, found.beside[0].window) == (None, None)
+    assert found.notes[0] == "two lines"
+    assert sorted(found.notes[1:]) == [
+        f"{count} x {what} that can't be: taken as not recorded"
+        for count, what in (
+            (1, "input_tokens"), (1, "window"), (3, "cache_read_tokens"), (3, "cache_write_long_tokens"),
+            (3, "cache_write_tokens"), (3, "output_tokens"),
+        )
+    ]  # fmt: skip
+    assert plausible(made) is made
+    only_notes = plausible(msgspec.structs.replace(made, notes=("two\nlines",)))
+    assert only_notes == msgspec.structs.replace(made, notes=("two lines",))
