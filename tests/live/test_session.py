@@ -252,6 +252,15 @@ def test_a_summary_holds_what_stands_before_the_request_for_it() -> None:
     assert two.reply is not None and two.reply.text == "Close ticket_12 now. More.\nRead src/part_7.py first."
 
 
+def test_a_summary_has_at_most_eight_hundred_tokens() -> None:
+    # With its end a line takes five tokens, each of the others four: 5 + 198 * 4 = 797.
+    lines = ["ticket_100 on", *(f"ticket_{n}" for n in range(101, 400))]
+    assert [COUNT(line) for line in lines] == [4, *[3] * 299]
+    system = {"role": "system", "content": "sum it up"}
+    summed = asked(session(agent=MINE), [system, {"role": "user", "content": "\n".join(lines)}]).reply
+    assert summed is not None and len(summed.text.splitlines()) == 199
+
+
 def test_of_a_client_of_which_nothing_is_known_a_summary_is_told_by_its_text() -> None:
     sums: dict[str, Any] = {"role": "user", "content": "Please summarise the work so far."}
     one = session()
