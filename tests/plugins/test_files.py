@@ -38,7 +38,7 @@ def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.Capt
     ("text", "said"),
     [
         ("x = (\n", r"policy file .*mine\.py, line 1: SyntaxError: '\(' was never closed"),
-        ("\n\nraise KeyError('a\\nb')", r"mine\.py, line 3: KeyError: 'a\\nb'"), 
+        ("\n\nraise KeyError('a\\nb')", r"mine\.py, line 3: KeyError: 'a\\nb'"),
         ("raise SystemExit(2)", "line 1: SystemExit: 2"),
         ("import json\n\njson.loads('{')\n", r"line 3: JSONDecodeError: "),
         ("\nexec('x = (')\n", r"line 2: SyntaxError: "),

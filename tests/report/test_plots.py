@@ -11,6 +11,7 @@ import pandas
 import pytest
 
 from ctxsim.report import figure, plots
+from ctxsim.report.picture import CHOSEN
 from ctxsim.report.plots import (
     OWN_COLOR,
     estimates,
@@ -78,13 +79,7 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
         "An answer. and more",
         "of what; red: fails, × at the first call that would be refused, pale after it",
     ]
-    assert (
-        grown(calls_of({"a": [5]}), "a")
-        .texts[1]
-        .get_text()
-        .replace("\n", " ")
-        .endswith("after it; blue: named first in the title")
-    )
+    assert grown(calls_of({"a": [5]}), "a").texts[1].get_text().replace("\n", " ").endswith(f"after it; blue: {CHOSEN}")
 
 
 def test_lines_that_end_together_share_a_name_and_what_did_not_run_has_none() -> None:
@@ -113,7 +108,7 @@ def test_of_seventeen_grey_names_sixteen_have_room(monkeypatch: pytest.MonkeyPat
     found = grown(calls_of({"a": [1], "b": [10], "c": [30], "d": [100]}), "d")
     assert {one.get_text() for one in found.axes[0].texts} == {"c", "▶ d"}
     told = " ".join(found.texts[1].get_text().split())
-    assert told.endswith("blue: named first in the title; lines without a name: 2, see the table")
+    assert told.endswith(f"blue: {CHOSEN}; lines without a name: 2, see the table")
 
 
 @pytest.mark.parametrize(

@@ -178,8 +178,8 @@ def test_a_map_has_a_cell_for_each_pair() -> None:
         assert (*cross.get_xdata(), *cross.get_ydata()) == pytest.approx((0.36, 0.72))
         assert (cross.get_marker(), cross.get_color(), cross.get_gid()) == ("X", LIMIT_COLOR, "refused")
     assert texts(found) == [
-        "An answer.", f"T, 2 transcripts: b by x and y; frame: {CHOSEN}; ×: some calls refused; below each figure its range; "
-        "darker is better",
+        "An answer.", f"T, 2 transcripts: b by x and y; frame: {CHOSEN}; ×: some calls refused; below each figure its "
+        "range; darker is better",
     ]  # fmt: skip
     # Two values are as wide as can be; three rows and a title take 0.6 inches each.
     assert found.get_size_inches().tolist() == pytest.approx([9.5, 1.5 + 0.6 * 4])
