@@ -79,8 +79,8 @@ def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatc
     assert told == [
         "An answer.",
         f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is at least as good in both; "
-        "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; grey bar: what keeping as much costs at least; "
-        "pale bar: range, by what summaries keep",
+        "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; grey bar: what keeping as much costs "
+        "at least; pale bar: range, by what summaries keep",
     ]
 
 
