@@ -63,6 +63,92 @@ def test_what_rounds_to_nothing_is_not_less_than_it(drawn: list[Any]) -> None:
     assert [text.get_text() for text in drawn[0].axes[0].texts] == ["+0", "+0", "-1"]
 
 
+def test_errors_by_kind_are_of_all_texts_of_a_kind_together(drawn: list[Any]) -> None:
+    # json: (60 + 60) / (100 + 100) - 1 is -40 %, and (90 + 120) / 200 - 1 is +5 %; prose: +10 % and nothing.
+    sizes = (("prose", 50, (55, 50)), ("json", 100, (60, 90)), ("json", 100, (60, 120)))
+    texts = [Point("", kind, tokens, None, estimates) for kind, tokens, estimates in sizes]
+    accuracy_plots._heat_map(["chars", "words"], texts, "o200k_base", Path("x.png"))
+    [axes] = drawn[0].axes
+    assert [text.get_text() for text in axes.texts] == ["-40", "+10", "+5", "+0"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["json", "prose"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["chars", "words"]
+    image = axes.images[0]
+    assert image.get_array().tolist() == [pytest.approx([-40, 10]), pytest.approx([5, 0])]
+    assert (image.get_clim(), image.get_cmap().name) == ((-60, 60), "RdBu")
+    # Four kinds are as narrow as can be; rows are 0.36 inches high.
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([7, 2.3 + 2 * 0.36])
+    told = [" ".join(text.get_text().split()) for text in drawn[0].texts]
+    assert told == ["An estimator's error depends on what it counts", "error in % of all tokens of a kind, against "
+                    "o200k_base; red: too low; blue: too high"]  # fmt: skip
+    five = [Point("", kind, 10, None, (10,)) for kind in "abcde"]
+    accuracy_plots._heat_map(["x"], five, "t", Path("x.png"))
+    accuracy_plots._heat_map(["x"], [], "t", Path("x.png"))
+    assert [one.get_size_inches()[0] for one in drawn[1:]] == [8, 7]
+    assert drawn[2].axes[0].images[0].get_array().shape == (1, 1)
+
+
+def test_pictures_say_what_their_marks_mean(drawn: list[Any]) -> None:
+    run = [point(10, 9), point(20_000, 15_000)]
+    accuracy_plots._per_call(["chars"], run, "o200k", Path("x.png"))
+    [axes] = drawn[0].axes
+    assert axes.yaxis.get_major_formatter()(20_000) == "20K" and drawn[0].get_size_inches().tolist() == [10.5, 6]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("call of the largest transcript", "tokens of the request")
+    names = {text.get_text(): (text.get_color(), text.get_position()[1]) for text in axes.texts}
+    assert names == {
+        "counted (o200k)": ("black", pytest.approx(20 / 21)),
+        "chars": (LIMIT_COLOR, pytest.approx(15 / 21)),
+    }
+    told = [" ".join(text.get_text().split()) for text in drawn[0].texts]
+    assert told == [
+        "1 of 1 estimators are off by more than 20% at the last call",
+        "black: counted; red: over 20% too low, requests get refused; blue: too high, context is cut too early",
+    ]
+    # Names are 4.2 % of the height apart: of two at 20,000 each gives way by half of that.
+    accuracy_plots._per_call(["a"], [point(20_000, 20_000)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[1].axes[0].texts)
+    assert heights[1] - heights[0] == pytest.approx(0.042) and sum(heights) / 2 == pytest.approx(20 / 21)
+    accuracy_plots._per_call(list("abc"), [point(20_000, 20_000, 0, 0)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[2].axes[0].texts)
+    assert heights[0] == pytest.approx(0.02) and drawn[2].texts[0].get_text().startswith("2 of 3")
+    accuracy_plots._per_call(list("ab"), [point(20_000, 20_900, 20_900)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[3].axes[0].texts)
+    assert heights[-1] <= 0.985 + 1e-9
+    accuracy_plots._spread(["a"], [point(50, 40), point(100, 110)], "t", Path("x.png"))
+    left, right = drawn[4].axes
+    assert drawn[4].get_size_inches().tolist() == pytest.approx([12.5, 2.4 + 0.34])
+    assert (right.get_xlabel(), right.get_ylabel()) == ("tokens of the request (log scale)", "error, %")
+    assert right.get_title(loc="left") == "a: error against size"
+    # A band of 20 % on either side, and a line at none.
+    assert (left.patches[0].get_x(), left.patches[0].get_width()) == (-20, 40)
+    assert (right.patches[0].get_y(), right.patches[0].get_height()) == (-20, 40)
+    assert " ".join(drawn[4].texts[1].get_text().split()) == (
+        "left of 0: requests get refused; right: context is cut too early; band: ±20%"
+    )
+
+
+def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
+    accuracy_plots.plot_calibration([(1_000, 20, "x"), (9_000, 30, "y")], 3.456, Path("c.png"))
+    accuracy_plots.plot_calibration([(1_000, 2, "x")], 3.5, Path("c.png"), "a request", "tokens, recorded")
+    left, right = drawn[0].axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a text", "tokens, counted")
+    assert [text.get_text() for text in left.get_legend().get_texts()] == [
+        "characters / 3.46, fitted",
+        "characters / 4",
+    ]
+    assert not left.get_legend().get_frame_on() and drawn[0].get_size_inches().tolist() == [12.5, 5.5]
+    assert left.xaxis.get_major_formatter()(2_000) == left.yaxis.get_major_formatter()(2_000) == "2K"
+    assert right.get_xlabel() == "characters per token (box: middle half, whiskers: 5 to 95 %)"
+    assert right.lines[-1].get_linestyle() == ":"
+    assert [" ".join(text.get_text().split()) for text in drawn[0].texts] == [
+        "3.46 characters a token fit these 2 points",
+        "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
+    ]
+    # Of fewer than 20 tokens there is no box.
+    left, right = drawn[1].axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a request", "tokens, recorded")
+    assert len(right.lines) == 1
+
+
 def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
     accuracy_plots._per_call(["a"], [point(0, 0)], "t", Path("x.png"))
     [axes] = drawn[0].axes

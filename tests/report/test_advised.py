@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import msgspec
 from made_runs import made_run
 
-from ctxsim.answers.advice.predicted import Prediction
-from ctxsim.answers.advice.search_result import AgentAdvice, Tried, finalists, of_agent
-from ctxsim.answers.forecast.forecast import Amount
+from ctxsim.answers.advice.search_result import AgentAdvice, finalists, of_agent
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
-from ctxsim.report.advised import answer, screen, tried_sheet
+from ctxsim.report.advised import answer, screen
 from ctxsim.results.run_info import Recorder
 
 WINDOW = Given("claude-code", "autoCompactWindow", 200_000)
@@ -69,20 +66,6 @@ def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
     assert one.lines == {} and one.settings == ()
 
 
-def test_where_no_settings_were_read_now_are_the_defaults(tmp_path: Path) -> None:
-    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), defaults=True)
-    text = " ".join(screen(one))
-    assert "30.00 USD with the agent's default settings (--settings reads yours)." in text
-    assert "as you are set" not in text and "With the defaults: 99 %" in text
-
-
-def test_what_a_window_is_chosen_by_is_named(tmp_path: Path) -> None:
-    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), amount="peak")
-    text = " ".join(screen(one))
-    assert "3 sessions, 1,000 tokens in the largest request of a transcript on average as you are set now." in text
-    assert "700 tokens in the largest request of a transcript on average instead of 1,000 tokens, as you are" in text
-
-
 def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))
@@ -90,44 +73,10 @@ def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     assert "From one session; the answer may not hold for others." in text
 
 
-def test_several_sessions_without_an_interval_are_not_one(tmp_path: Path) -> None:
-    text = " ".join(screen(found(tmp_path / "r", {})))
-    assert "From one session" not in text and "the answer in" not in text, "nothing was tried"
-
-
-def test_what_is_open_is_said_with_what_may_be_as_good(tmp_path: Path) -> None:
-    one = msgspec.structs.replace(
-        found(tmp_path / "r", {(WINDOW,): (5, 0.99)}),
-        wins=0.4,
-        open=(Tried((), 1.0, 1.0, 3), Tried((CUT,), 0.6, 0.9, 3)),
-    )
-    text = " ".join(screen(one))
-    assert "Not settled: changing nothing; or bashOutputMaxChars = 10000 may be as good. This is the answer in" in text
+def test_what_is_open_may_be_as_good(tmp_path: Path) -> None:
     made = noisy(tmp_path / "n")
     assert {made.settings, *(rival.settings for rival in made.open)} == {(WINDOW,), (CUT,)} and len(made.open) == 1
-    settled = " ".join(screen(msgspec.structs.replace(one, wins=0.9)))
-    assert "This stays the answer in 90 %" in settled and "settled" not in settled
-
-
-def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing(tmp_path: Path) -> None:
-    one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)})
-    days = (10.0, 20.0), (5.0, 10.0)
-    said = Prediction("claude-code", {}, {}, {}, days, seen=41, since=1_770_339_152.0)
-    text = " ".join(screen(msgspec.structs.replace(one, prediction=said)))
-    assert "Next 30 days, forecast from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
-    assert "Both under" not in text
-    paired = msgspec.structs.replace(said, saves=Amount(0.25, {"90": (0.1, 0.4)}))
-    text = " ".join(screen(msgspec.structs.replace(one, prediction=paired)))
-    assert "On the same draws of sessions: -25 % (-40 to -10). The share below is of all sessions" in text
-    all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
-    assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
-    assert "tokens decide" not in text
-    unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
-    assert "Prices are known for 1 of 3 transcripts, so tokens are compared." in " ".join(screen(unpriced))
-    partly = msgspec.structs.replace(unpriced, amount="usd")
-    assert "Dollars cover only 1 of 3 transcripts: those with known prices." in " ".join(screen(partly))
-    cut = msgspec.structs.replace(partly, sessions=2)
-    assert "1 of 3 transcripts (sub-agents and compactions begin new ones): those" in " ".join(screen(cut))
+    assert "Not settled: " in " ".join(screen(made))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:
@@ -138,28 +87,6 @@ def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp
     assert next(answer([found(tmp_path / "n", {(WINDOW,): (10, 1.0)})])).startswith(
         "Change nothing. None of 1 setting "
     )
-
-
-def test_what_was_tried_on_a_part_of_the_sessions_says_so(tmp_path: Path) -> None:
-    one = found(tmp_path / "r", {(WINDOW,): (7, 0.94), (CUT,): (9.9, 0.98)}, sessions=9)
-    low, lower = (Tried((WINDOW._replace(value=value),), 0.6, 0.8, 3) for value in (150_000, 100_000))
-    part = msgspec.structs.replace(one, tried=(*one.tried, low, Tried(lower.settings, 1.0, 0.99, 3, idle=True)))
-    text = " ".join(screen(part))
-    assert text.endswith(
-        "Also tried: bashOutputMaxChars = 10000 (-1 %, keeps 98 %). 1 more setting was tried on 3 of the 9 sessions. "
-        "1 more setting tried on 3 of the 9 sessions changes nothing."
-    )
-    text = " ".join(screen(msgspec.structs.replace(part, tried=(low,))))
-    assert text.endswith("Also tried on 3 of the 9 sessions: autoCompactWindow = 150000 (-40 %, keeps 80 %).")
-    nothing = screen(msgspec.structs.replace(part, settings=(), lines={}))
-    assert "None of 3 settings tried over 9 sessions (2 on 3 of the 9 sessions) surely" in " ".join(nothing)
-    assert [row[4] for row in tried_sheet([part]).rows] == [9, 9, 3, 3]
-
-
-def test_every_row_of_the_table_is_a_setting_that_was_tried(tmp_path: Path) -> None:
-    table = tried_sheet([found(tmp_path / "r", {(WINDOW,): (7, 0.94), (CUT,): (9.9, 0.98)})])
-    assert [row[1] for row in table.rows] == ["autoCompactWindow = 200000", "bashOutputMaxChars = 10000"]
-    assert [row[2].text for row in table.rows] == ["70.0%", "99.0%"]
 
 
 def test_finalists_are_the_best_alone_and_beside_the_best_of_the_others(tmp_path: Path) -> None:

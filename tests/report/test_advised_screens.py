@@ -239,6 +239,9 @@ def test_a_head_says_whose_settings_are_meant() -> None:
     found = screen(advice(models=(), defaults=True, sessions=1, now=figures(usd=None)))
     assert found[:2] == ["Claude Code 2.1.5: 1 session, 4,000,000 tokens with the agent's default settings",
                          "(--settings reads yours)."]  # fmt: skip
+    peak = " ".join(screen(advice(amount="peak", take=figures(peak_mean=700))))
+    assert "3 sessions, 150,000 tokens in the largest request of a transcript on average as you are set now." in peak
+    assert "700 tokens in the largest request of a transcript on average instead of 150,000 tokens, as you are" in peak
     assert screen(advice(models=("a", "b")))[0].startswith("Claude Code 2.1.5, a and 1 more: 3 sessions, ")
 
 

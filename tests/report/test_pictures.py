@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas
 import pytest
-from invented import openai_chat, write_logs
+from invented import write_logs
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,9 +19,8 @@ from project import ROOT
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.errors import InputError
-from ctxsim.report import accuracy_plots, charts, figure, plots, tradeoff_plots
+from ctxsim.report import charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
@@ -38,12 +36,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("drawn")
     write_logs(folder / "logs")
     labels = ("keep-all", "drop-all", "mask:keep=1", "head-tail:lines=4,bytes=200")
-    conduct(Setting("drawn", "Drawn", labels), folder / "out", paths=[str(folder / "logs")])
+    title = f"Recorded transcripts in {folder / 'logs'}"
+    conduct(Setting("drawn", title, labels), folder / "out", paths=[str(folder / "logs")])
     return read_run(folder / "out")
 
 
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+@contextmanager
+def noted() -> Iterator[dict[str, str]]:
     """All texts of each figure that is saved: titles, labels, ticks, legends."""
     found: dict[str, str] = {}
     write = figure.save
@@ -57,31 +56,31 @@ def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         found[path.stem] = "\n".join(text for text in texts if text)
         return write(figure_, path)
 
-    monkeypatch.setattr(figure, "save", save)
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figure, "save", save)
+        yield found
 
 
-def test_every_chart_of_a_run(run: Run, written: dict[str, str], tmp_path: Path) -> None:
-    paths = charts.plot_all(picture(run), tmp_path, ("svg",))
+@pytest.fixture(scope="module")
+def every(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], dict[str, str]]:
+    """All charts of the run, and their texts."""
+    with noted() as found:
+        return charts.plot_all(picture(run), tmp_path_factory.mktemp("every"), ("svg",)), found
+
+
+def test_every_chart_of_a_run(run: Run, every: tuple[list[Path], dict[str, str]]) -> None:
+    paths, written = every
     assert [path.stem for path in paths] == [
-        "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
+        "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars",
+        "cache",
     ]  # fmt: skip
-    assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
+    assert all(path.read_text().startswith("<?xml") for path in paths)
+    assert {path.suffix for path in paths[0].parent.iterdir()} == {".svg"}
     assert "mask 1" in written["survival-age"] and "1-2\n(n=18)" in written["survival-age"]
     assert "left out" not in written["survival-age"], "four policies have room"
     total = run.of("keep-all").cost_usd.sum()
     assert f" {usd(total)}" in written["dollars"] and "where the dollars go" in written["dollars"]
     assert "read from the cache" in written["cache"] and "drop-all" in written["cache"]
-
-
-def test_bench_draws_survival_once_against_dollars_or_tokens(run: Run, written: dict[str, str], tmp_path: Path) -> None:
-    def names(one: Run) -> list[str]:
-        return [path.stem for path in charts.plot(picture(one), charts.OF_COMMAND["bench"])]
-
-    assert names(run) == ["token-growth", "estimates", "survival-dollars"]
-    (tmp_path / "chat.json").write_text(json.dumps(openai_chat(1)))  # names no model, so no price is known
-    conduct(Setting("drawn", "Drawn", ("keep-all", "drop-all")), tmp_path / "out", paths=[str(tmp_path / "chat.json")])
-    assert names(read_run(tmp_path / "out")) == ["token-growth", "estimates", "survival-tokens"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
@@ -108,14 +107,11 @@ def test_marks_at_the_last_call_are_whole(run: Run) -> None:
 
 
 def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
-    run: Run, written: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, every: tuple[list[Path], dict[str, str]]
 ) -> None:
-    monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, title=f"Recorded transcripts in {run.folder}"))
     one = picture(run)
-    charts.plot_all(one, tmp_path, ("svg",))
-    growth = plots.growth_of(one)
     assert page_data(run)["title"] == "Recorded transcripts"
-    told = {**written, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
+    told = {**every[1], "token-growth": "\n".join(text.get_text() for text in plots.growth_of(one).texts)}
     for name in ("token-growth", "survival-age", "dollars", "cache"):
         assert one.headline in " ".join(told[name].split())
         assert str(run.folder.parent) not in "".join(told[name].split())
@@ -172,30 +168,6 @@ def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
 def test_an_axis_has_room_for_two_names() -> None:
     assert plots.counted_by(["a_base", "b_base"]) == "a_base and b_base"
     assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
-
-
-def test_pictures_of_accuracy(written: dict[str, str], tmp_path: Path) -> None:
-    # Two estimators over two requests; texts of two kinds. json: (60 + 60) / (100 + 100) - 1 = -40 %, prose: +10 %.
-    requests = [Point("", "request", 100, None, (80, 110)), Point("", "request", 200, None, (150, 260))]
-    sizes = (("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50)))
-    texts = [Point("", kind, tokens, None, estimates) for kind, tokens, estimates in sizes]
-    seen = Observed(texts, requests, [requests], [])
-    paths = accuracy_plots.plot_accuracy(["chars", "words"], seen, "o200k_base", tmp_path)
-    assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
-    cells = written["error-by-kind"].splitlines()
-    assert [cell for cell in cells if cell[0] in "+-\u2212"] == ["-40", "+10", "+5", "+0"]
-    assert {"json", "prose", "chars", "words"} <= set(cells)
-    assert "counted (o200k_base)" in written["estimates-per-call"]
-    assert "chars: error against size" in written["error-distribution"]
-
-
-def test_pictures_of_a_calibration(written: dict[str, str], tmp_path: Path) -> None:
-    points = [(80, 20, "Bash"), (400, 100, "Bash"), (90, 30, "search"), (30, 10, "tiny")]
-    path = accuracy_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert "characters / 3.50, fitted" in written["one"]
-    # Texts under 20 tokens say nothing of a ratio.
-    assert "Bash (2)" in written["one"] and "search (1)" in written["one"] and "tiny" not in written["one"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ctxsim.report.sheet import (
+    FORMS,
     Cell,
     Column,
     Sheet,
@@ -39,6 +40,10 @@ def test_cells_know_a_value_and_its_text() -> None:
         "one", "-", "yes", "no", "1,235", "0", "10,000", "x", "()"
     ]  # fmt: skip
     assert (value_of(Cell(1, "one")), value_of(2)) == (1, 2)
+
+
+def test_there_are_four_forms() -> None:
+    assert set(FORMS) == {"table", "json", "csv", "md"}
 
 
 def test_columns_give_cells_of_objects() -> None:

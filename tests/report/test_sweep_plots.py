@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,10 +10,10 @@ from invented import write_logs
 from matplotlib.text import Text
 
 from ctxsim.answers.advice.settings import family, grids, in_order, parameters
-from ctxsim.report.charts import OF_COMMAND, charts_of, plot_all
+from ctxsim.report.charts import OF_COMMAND, charts_of
 from ctxsim.report.figure import for_paper
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.style import COLORS, LIMIT_COLOR
+from ctxsim.report.style import COLORS
 from ctxsim.report.sweep_plots import curves_figure, curves_of, heat_map_figure, heat_maps_of
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
@@ -29,7 +28,7 @@ MAP = expand("head-tail:lines=2|4|8,bytes=100|900")
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Picture:
     folder = tmp_path_factory.mktemp("swept")
-    write_logs(folder / "logs")
+    write_logs(folder / "logs", 1)
     conduct(Setting("swept", "Swept", (*BOUNDS, *FRONT, *MAP)), folder / "out", paths=[str(folder / "logs")])
     return picture(read_run(folder / "out"))
 
@@ -109,25 +108,6 @@ def one_share(one: Picture, label: str, name: str) -> Any:
     return getattr(one.pooled.all[label], name)
 
 
-def test_refused_settings_have_a_cross(one: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    [grid] = heat_maps_of(one)
-    monkeypatch.setattr(type(one.pooled), "refusals", lambda self, label: float(label == grid.labels[("8", "100")]))
-    figure = heat_map_figure(one, [grid])
-    for axes in figure.axes:
-        [cross] = [line for line in axes.lines if line.get_gid() == "refused"]
-        # The first column, the third row.
-        assert (round(cross.get_xdata()[0]), round(cross.get_ydata()[0])) == (0, 2)
-    assert "×: some calls refused" in figure.texts[1].get_text()
-
-
-def test_refused_settings_of_a_curve_are_red(one: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    [grid] = curves_of(one)
-    monkeypatch.setattr(type(one.pooled), "refusals", lambda self, label: float(label == grid.labels[("700",)]))
-    for axes in curves_figure(msgspec.structs.replace(one, advice=None), [grid]).axes:
-        red = [line for line in axes.lines if line.get_color() == LIMIT_COLOR and line.get_gid() == "setting"]
-        assert [line.get_xdata()[0] for line in red] == [3]
-
-
 def test_titles_of_maps_are_whole(one: Picture) -> None:
     """Inside the figure, and not over one another."""
     figure = heat_map_figure(one, heat_maps_of(one))
@@ -143,8 +123,3 @@ def test_a_sweep_has_them(one: Picture) -> None:
     assert [name for name in charts_of(one) if name in drawn] == [*drawn[2:], *drawn[:2]]
     # Single settings have nothing to draw here.
     assert grids(["keep-all", "fifo:budget=1", "mask:keep=1"]) == []
-
-
-@pytest.mark.slow
-def test_plot_draws_them_too(one: Picture, tmp_path: Path) -> None:
-    assert {"sweep-curves", "sweep-heatmap"} <= {path.stem for path in plot_all(one, tmp_path, ("svg",))}

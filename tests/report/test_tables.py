@@ -7,6 +7,7 @@ import io
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench_runs import SOURCES
@@ -18,9 +19,9 @@ from rich.console import Console
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
-from ctxsim.report.cells import EVERY, every_column, glossary, policy_sheet
-from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, sheet, text_of, text_rows
-from ctxsim.report.tables import bench_sheet, blocks, fitting, print_sheet, sweep_sheet
+from ctxsim.report.cells import EVERY, every_column, glossary
+from ctxsim.report.sheet import Sheet, text_rows
+from ctxsim.report.tables import bench_sheet, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
 
 
@@ -51,14 +52,22 @@ def test_refused_calls_in_the_totals_are_told(tmp_path: Path) -> None:
         assert any("as if they had been answered" in note for note in notes) == bool(overflows)
 
 
+@pytest.fixture(scope="module")
+def documented() -> tuple[Run, list[Sheet], Sheet]:
+    """The documented case: its tables as bench and sweep print them, and one of all columns."""
+    run = read_run(ROOT / "results" / "documented-53k")
+    pooled, advice = Pooled(run), advise(run)
+    printed = [bench_sheet(run, pooled, advice), sweep_sheet(run, pooled, advice)]
+    return run, printed, bench_sheet(run, pooled, None, names=["*"])
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 @pytest.mark.parametrize("wide", [False, True])
-def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> None:
-    run = read_run(ROOT / "results" / "documented-53k")
-    pooled = Pooled(run)
+def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool, documented: Any) -> None:
+    _, two, every = documented
     out = Console(width=width, file=io.StringIO(), color_system=None)
-    for one in (bench_sheet(run, pooled, advise(run)), sweep_sheet(run, pooled, advise(run))):
-        print_sheet(bench_sheet(run, pooled, None, names=["*"]) if wide else one, out.print, width, wide)
+    for one in [every] if wide else two:
+        print_sheet(one, out.print, width, wide)
     printed = out.file.getvalue()  # type: ignore[attr-defined]
     assert max(map(len, printed.splitlines())) <= width
     assert "…" not in printed and "rate limit" in printed
@@ -66,13 +75,9 @@ def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> N
         assert all(one.heading in printed for one in every_column())
 
 
-def test_columns_leave_in_their_order() -> None:
-    run = read_run(ROOT / "results" / "documented-53k")
-    pooled = Pooled(run)
-    one = bench_sheet(run, pooled, None)
-    gone: list[list[str]] = []
-    for width in range(120, 30, -1):
-        gone.append([column.name for column in fitting(one, width)[1]])
+def test_columns_leave_in_their_order(documented: Any) -> None:
+    one = documented[1][0]
+    gone = [[column.name for column in fitting(one, width)[1]] for width in range(120, 30, -1)]
     assert gone[0] == [] and gone[-1] == ["tokens_share", "usd", "usd_share"]
     assert all(now[: len(before)] == before for before, now in pairwise(gone))
 
@@ -82,27 +87,11 @@ def test_columns_have_names_and_meanings() -> None:
     assert len(set(names)) == len(names) and all(one.about for one in every_column())
 
 
-def test_forms_of_any_sheet() -> None:
-    one = sheet("a", "A", ["name", "n"], [("x|y", 1234), ("z", Cell({"": 0.5, "low": None}, "50%"))])
-    assert as_markdown(one).splitlines()[2:] == ["| x\\|y | 1,234 |", "| z | 50% |"]
-    assert as_csv([one]).splitlines() == ["name,n,n_low", "x|y,1234,", "z,0.5,"]
-    assert [text_of(cell) for cell in (None, 1.5, True, 10_000)] == ["-", "1.5", "yes", "10,000"]
-    assert [len(part.columns) for part in blocks(one, 200)] == [2]
-    assert set(FORMS) == {"table", "json", "csv", "md"}
-
-
-def test_the_page_of_columns_is_the_tables() -> None:
+def test_the_page_of_columns_is_the_tables(documented: Any) -> None:
     assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
     for one in every_column():
         assert f"- `{one.name}` ({one.heading}; {one.kind}): " in glossary()
-    gone = fitting(
-        policy_sheet(
-            *(lambda run: (run, Pooled(run), run.labels, [one.name for one in EVERY]))(
-                read_run(ROOT / "results" / "documented-53k")
-            )
-        ),
-        30,
-    )[1]
+    gone = fitting(documented[2].only([one.name for one in EVERY]), 30)[1]
     assert [one.name for one in gone] == ["tokens", "tokens_share", "peak", "usd", "usd_share"]
 
 

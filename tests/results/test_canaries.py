@@ -89,7 +89,7 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
 
 def test_no_canary_sings_without_text(tmp_path: Path) -> None:
     found = [seed for seed in seeds(FOUND, 99) if not seed.archive]
-    assert hunted(found, tmp_path / "loud", True)[1].count(CANARY) > 100
+    assert hunted(found[:3], tmp_path / "loud", True)[1].count(CANARY) > 100
     transcripts, said = hunted(found, tmp_path / "quiet", False)
     assert transcripts > 5
     assert not sung_in(said)

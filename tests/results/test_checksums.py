@@ -15,7 +15,7 @@ from ctxsim.results import read_run
 from ctxsim.results.checksums import sums
 from ctxsim.results.run import UNCHECKED
 
-FLIPS = 750
+FLIPS = 260
 
 
 def flipped(data: bytes, chance: random.Random) -> bytes:

@@ -22,17 +22,18 @@ from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 
-def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_path: Path,
-                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("ctxsim.results.writer.ROW_GROUP", 20)
-    monkeypatch.setattr("ctxsim.results.writer.PART_ROWS", 100)
+def test_a_run_in_many_files_reads_like_one(few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting, given = Setting("logs", f"Recorded transcripts in {few_logs}", POLICIES), [str(few_logs)]
+    once, out = tmp_path / "once", tmp_path / "out"
+    conduct(setting, once, paths=given)
+    monkeypatch.setattr("ctxsim.results.writer.ROW_GROUP", 10)
+    monkeypatch.setattr("ctxsim.results.writer.PART_ROWS", 20)
     monkeypatch.setattr("ctxsim.results.run.HELD_ROWS", 10)
-    out = tmp_path / "out"
-    setting = Setting("logs", f"Recorded transcripts in {logs}", POLICIES)
-    conduct(setting, out, paths=[str(logs)])
+    conduct(setting, out, paths=given)
     parts = sorted(out.glob("calls.parquet/part-*.parquet"))
-    assert len(parts) > 5 and not list(out.rglob("*.tmp"))
-    whole = pandas.read_parquet(undisturbed / "calls.parquet")
+    # One for each transcript.
+    assert len(parts) == 4 and not list(out.rglob("*.tmp"))
+    whole = pandas.read_parquet(once / "calls.parquet")
     duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     for read in (
         pandas.read_parquet(out / "calls.parquet"),
@@ -40,15 +41,15 @@ def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_p
         polars.read_parquet(out / "calls.parquet").to_pandas(),
     ):
         assert read.astype(str).equals(whole.astype(str))
-    many, one = read_run(out), read_run(undisturbed)
+    many, one = read_run(out), read_run(once)
     assert page_data(many) == page_data(one)
     assert policy_rows(many) == policy_rows(one)
     assert {change.verdict for change in compared(one, many)} == {"same"}
     assert [breakdown(many, by) for by in BY] == [breakdown(one, by) for by in BY]
     # Another run in the same folder is one file again, and nothing of the many is left.
     monkeypatch.undo()
-    conduct(setting, out, paths=[str(logs)])
-    assert content(out) == content(undisturbed)
+    conduct(setting, out, paths=given)
+    assert content(out) == content(once)
 
 
 def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
