@@ -101,7 +101,7 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     """Return which share of the dollars of the next sessions `then` saves beside `now`, draw by draw: the same sessions
-    come under both. A saving also differs as it does between projects (`draws.spread`).
+    come under both. A saving also differs as it does between projects (`ranges.spread`).
     """
     change = last_change(now)
     start = change.at if change else 0
