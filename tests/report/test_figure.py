@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +40,23 @@ def test_a_figure_has_its_size_and_on_paper_a_column_s_width() -> None:
     with pytest.raises(ZeroDivisionError), for_paper():
         assert 1 / 0
     assert not is_for_paper()
+
+
+@pytest.mark.parametrize(
+    ("loaded", "spec", "changes"),
+    [(False, SimpleNamespace(origin="/x/matplotlib/__init__.py"), [Path("/x/matplotlib")]),
+     (True, SimpleNamespace(origin="/x/matplotlib/__init__.py"), []), (False, None, []),
+     (False, SimpleNamespace(origin=None), [])],
+)  # fmt: skip
+def test_settings_of_the_current_folder_are_not_matplotlib_s(
+    loaded: bool, spec: Any, changes: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    went: list[Path] = []
+    monkeypatch.setattr(figure, "sys", SimpleNamespace(modules={"matplotlib": 1} if loaded else {}))
+    monkeypatch.setattr(figure, "find_spec", lambda name: spec if name == "matplotlib" else None)
+    monkeypatch.setattr(figure, "chdir", lambda folder: went.append(folder) or nullcontext())
+    figure.load_matplotlib()
+    assert went == changes
 
 
 @pytest.mark.parametrize(("count", "rows"), [(1, 1), (3, 1), (4, 2)])

@@ -99,6 +99,13 @@ def test_settings_stand_by_worth_and_then_by_amount(dollars: bool, order: list[s
     assert found.columns[-1].about.startswith("yes: no other row is at least as good")
 
 
+def test_the_table_of_a_bench_is_texts_by_heading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "figures_of", lambda run: pooled_of())
+    assert tables.policy_rows(run_of())[1] == {
+        "policy": "dear", "USD": "9.000", "of keep-all": "90%", "kept": "90%", "tokens": "60%", "refused": "-"
+    }  # fmt: skip
+
+
 def test_survival_stands_on_calls_that_used_something_old() -> None:
     one = run_of(survival=[0.5, None], chance_rate=[0.25, None], calls=[10, 30], calls_with_aged_needs=[4, 3])
     # Calls of transcripts whose survival is known, of all calls.

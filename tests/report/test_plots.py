@@ -82,6 +82,19 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
     assert grown(calls_of({"a": [5]}), "a").texts[1].get_text().replace("\n", " ").endswith(f"after it; blue: {CHOSEN}")
 
 
+@pytest.mark.parametrize(("calls", "marker", "ticks"), [(20, "o", list(range(1, 21))), (21, "None", None)])
+def test_up_to_twenty_calls_have_marks_and_ticks(calls: int, marker: str, ticks: Any) -> None:
+    [axes] = grown(calls_of({"a": [5] * calls})).axes
+    assert (axes.lines[0].get_marker(), axes.lines[0].get_markersize()) == (marker, 3.5)
+    assert (list(axes.get_xticks()) == list(range(1, calls + 1))) == bool(ticks)
+
+
+def test_growth_is_saved_under_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "growth_of", lambda one: f"figure of {one}")
+    monkeypatch.setattr(plots, "save", lambda found, path: (found, path))
+    assert plots.growth("x", Path("g.png")) == ("figure of x", Path("g.png"))  # type: ignore[arg-type,comparison-overlap]
+
+
 def test_lines_that_end_together_share_a_name_and_what_did_not_run_has_none() -> None:
     rows = {"a": [1, 7], "b": [2, 7], "c": [3, 7], "d": [3, 8]}
     [axes] = grown(calls_of(rows), bounds="abcd", policies=[*"dabc", "gone"], shown={"a": "first:n=2000"}).axes
@@ -98,8 +111,10 @@ def test_names_keep_apart_and_within_the_axes() -> None:
     heights = sorted(one.get_position()[1] for one in axes.texts)
     assert heights[:2] == pytest.approx([0.02, 0.062])
     assert heights[3] - heights[2] == pytest.approx(0.042) and sum(heights[2:]) / 2 == pytest.approx(100.5 / 109.08)
-    [axes] = grown(calls_of({"a": [200, 1], "b": [200, 1], "c": [1, 200], "d": [1, 199]})).axes
-    assert sorted(one.get_position()[1] for one in axes.texts)[-1] <= 0.985
+    # Five names of 100 and a little less would reach beyond the top.
+    [axes] = grown(calls_of({label: [1, 1_000 - n] for n, label in enumerate("abcde")})).axes
+    heights = sorted(one.get_position()[1] for one in axes.texts)
+    assert heights == pytest.approx([0.985 - 0.042 * n for n in range(4, -1, -1)])
 
 
 def test_of_seventeen_grey_names_sixteen_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +250,7 @@ def test_each_request_is_a_mark_beside_what_was_counted(drawn: list[Any]) -> Non
     minor = axes.xaxis.get_minor_formatter()
     assert [minor(value, None) for value in (200, 300, 500, 2_000)] == ["200", "", "500", "2K"]
     assert axes.xaxis.get_major_formatter()(1_000) == "1K"
+    assert list(axes.lines[0].get_ydata()) == [1, 1]
     band = axes.patches[0]
     assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((1 / 1.2, 1.2))
     assert axes.get_xlabel() == "input tokens of the request, counted by x and y (log scale)"
@@ -261,6 +277,11 @@ def test_what_is_far_off_is_a_triangle_at_the_end(drawn: list[Any]) -> None:
     assert axes.xaxis.get_minor_formatter()(200, None) == "200"
     # Where all are exact the axis reaches half as far again, and 30 % more.
     assert axes.get_ylim() == pytest.approx((1 / 1.95, 1.95))
+
+
+def test_a_request_of_one_token_is_one(drawn: list[Any]) -> None:
+    [axes] = estimated(drawn, [[("a", 1, 2), ("a", 2, 2)]]).axes
+    assert list(marks(axes).values()) == [[(1, 2), (2, 1)]]
 
 
 def test_beyond_seven_policies_the_others_are_one_name(drawn: list[Any]) -> None:

@@ -13,7 +13,10 @@ from ctxsim.report.tables import blocks, fitting, print_sheet
 
 def printed(one: Sheet, width: int, wide: bool = False, rest: str = "", styled: bool = False) -> str:
     out = Console(width=width, file=io.StringIO(), color_system="standard" if styled else None, force_terminal=styled)
-    print_sheet(one, out.print, width, wide, rest)
+    if wide or rest:
+        print_sheet(one, out.print, width, wide, rest)
+    else:
+        print_sheet(one, out.print, width)
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())  # type: ignore[attr-defined]
 
 
@@ -90,6 +93,20 @@ def test_columns_leave_by_rank_where_it_gets_narrow(width: int, left: list[str])
 )  # fmt: skip
 def test_a_wide_table_stands_below_itself(width: int, parts: list[list[str]]) -> None:
     assert [[one.name for one in part.columns] for part in blocks(LEAVING, width)] == [["name", *one] for one in parts]
+
+
+def test_a_name_keeps_twenty_characters_before_another_column_leaves() -> None:
+    # 36 of the texts, 1 of the number, two beside each of three and one at the edge are 44.
+    assert [len(fitting(TEXTS, width)[1]) for width in (64, 63)] == [0, 1]
+    assert [len(blocks(TEXTS, width)) for width in (64, 63)] == [1, 2]
+    assert printed(LEAVING, 23).count("name") == 1, "narrow unless told"
+
+
+def test_a_line_wraps_unless_a_word_is_longer_than_it() -> None:
+    def titles(width: int) -> list[str]:
+        return printed(sheet("t", f"a {'c' * 20}", ["x"], [(1,)]), width).splitlines()[1:3]
+
+    assert titles(20) == ["a", "c" * 20] and titles(19) == [f"a {'c' * 20}", ""]
 
 
 def test_all_blocks_are_printed() -> None:

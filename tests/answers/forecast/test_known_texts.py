@@ -46,6 +46,12 @@ def test_after_hits_a_narrower_range_is_asked_for() -> None:
     assert held(rows[:8], 0.5) == []
 
 
+def test_what_comes_as_told_holds() -> None:
+    # All errors are one: the range has no width, and what comes lies at its end.
+    rows = [Told(str(n), n, 2.0, 2.0, None, None, None, False) for n in range(9)]
+    assert held(rows) == [Held("tokens", 1, 1.0, 1.0)]
+
+
 def test_compactions_told_and_came_are_counted() -> None:
     rows = [Told("", 0.0, 1.0, 1.0, None, None, *both) for both in
             ((True, True), (True, False), (True, False), (False, True), (False, False), (None, True))]  # fmt: skip
@@ -91,6 +97,15 @@ def test_a_session_is_told_by_the_heads_of_those_before_it() -> None:
         session("e", 9_000, 0.5), calls=tuple(msgspec.structs.replace(call, usage=None) for call in untimed.calls)
     )
     assert heads_told(untimed, bare, first, second) == {"b": 1_000}, "without a time or usage it tells nothing"
+    begun, *later = session("f", 9_000, 0.5).calls
+    late = msgspec.structs.replace(untimed, calls=(msgspec.structs.replace(begun, time_s=None), *later))
+    assert heads_told(late, first, second) == {"b": 1_000}, "the time of its first call is the one that counts"
+
+
+def test_without_prices_tokens_alone_are_told() -> None:
+    [one] = told([session(name, 1_000, at, model="nobody-s") for name, at in (("a", 1.0), ("b", 2.0))])
+    assert (one.usd, one.usd_came, one.compacts) == (None, None, None)
+    assert one.tokens == one.tokens_came == 6_000 + sum(TOKENS)
 
 
 def test_the_nearest_sessions_before_tell() -> None:
