@@ -1,0 +1,240 @@
+"""One task: what is handed on of each transcript, and of its source."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from bench_runs import write
+from samples import ASK, TASK, chat, conversation
+
+from ctxsim.errors import InputError
+from ctxsim.readers import sources
+from ctxsim.readers.source import Source
+from ctxsim.readers.source.placed import Copies, Placed
+from ctxsim.results import InputInfo
+from ctxsim.runs.anonymous import Numbers, info_without_secrets, info_without_text
+from ctxsim.runs.rows import Done, Rows, Share
+from ctxsim.runs.task import (
+    Setting,
+    _of_each,
+    done,
+    lost,
+    names_beside,
+    scenario_rows,
+    scenario_sha256,
+    source_content,
+    source_rows,
+    source_sha256,
+    specs_of,
+    transcript_sha256,
+    what_if_of,
+)
+from ctxsim.runs.transcript_rows import rows_of
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.summary import WhatIf
+from ctxsim.simulator.provider import Provider
+from ctxsim.synthesis import load_scenario, synthesize
+
+SECRET = "sk-ant-api03-" + "aB3dE6gH9jK2mN5p" * 5 + "AA"
+PLAIN = Setting("a", "a", ("keep-all",))
+
+
+def sent(*names: str, **fields: Any) -> Iterator[AsSent]:
+    for name in names:
+        made = msgspec.structs.replace(conversation("one", name=name), **fields)
+        yield AsSent(made if name != "empty" else msgspec.structs.replace(made, calls=(), items=()), Provider())
+
+
+def made(one: AsSent, failed: list[str]) -> Rows:
+    if one.transcript.name == "bad":
+        raise KeyError("no")
+    if one.transcript.name == "half":
+        failed.append("half: mask: no")
+    return rows_of(one, specs_of(PLAIN), failed)
+
+
+def test_each_transcript_is_counted_and_those_with_calls_are_numbered() -> None:
+    *rows, last = _of_each(
+        sent("a", "empty", "bad", "half", "b", notes=("n",)), PLAIN, "s", "h", made, "beside", ("m",)
+    )
+    assert [(one.transcript, one.number) for one in rows if isinstance(one, Rows)] == [("a", 0), ("half", 2), ("b", 3)]
+    assert isinstance(last, Done) and last.beside == "beside"
+    info = last.info
+    assert (info.name, info.sha256, info.transcripts, info.calls, info.error) == ("s", "h", 5, 8, None)
+    assert info.notes == ("m", *(f"{name}: n" for name in ("a", "empty", "bad", "half", "b")))
+    assert len(info.failures) == 2 and info.failures[0].startswith("bad: KeyError: 'no' (")
+    assert info.failures[1] == "half: mask: no" and info.keys is msgspec.UNSET
+
+
+def test_what_is_not_drawn_has_no_rows_but_counts() -> None:
+    drawn = msgspec.structs.replace(PLAIN, drawn=(1,))
+    *rows, last = _of_each(sent("empty", "a", "b", "c"), drawn, "s", "h", made)
+    assert [(one.transcript, one.number) for one in rows if isinstance(one, Rows)] == [("b", 1)]
+    assert isinstance(last, Done) and (last.info.transcripts, last.info.calls) == (4, 6)
+
+
+def test_a_source_that_breaks_off_keeps_what_was_done() -> None:
+    def broken() -> Iterator[AsSent]:
+        yield from sent("a")
+        raise InputError("f", "is cut")
+
+    *rows, last = _of_each(broken(), PLAIN, "s", "h", made)
+    assert len(rows) == 1 and isinstance(last, Done)
+    assert (last.info.error, last.info.transcripts, last.info.failures) == ("f: is cut", 1, ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept", "keys"),
+    [({}, False, {"Anthropic": 1}), ({"keep_secrets": True}, True, {"Anthropic": 1}), ({"text": False}, False, None)],
+)
+def test_likely_keys_are_counted_and_redacted_unless_all_is_kept(
+    fields: dict[str, Any], kept: bool, keys: dict[str, int] | None
+) -> None:
+    setting = msgspec.structs.replace(PLAIN, **fields)
+    talk = chat(TASK, ASK, ("tool_result", f"the key is {SECRET} here"), ("assistant", "ok"))
+    rows, last = _of_each([AsSent(talk, Provider())], setting, "s", "h", made)
+    assert isinstance(rows, Rows) and isinstance(last, Done)
+    assert (SECRET in str(rows.tables.items.to_pylist())) is kept
+    assert (last.info.keys or None) == keys and (rows.transcript == "chat") is (keys is not None)
+
+
+def test_what_is_handed_on_of_a_source_has_no_more_than_is_asked_for() -> None:
+    info = InputInfo("n", "h", 1, 2, (f"note {SECRET}",), f"error {SECRET}", (f"failed {SECRET}",))
+    kept = done(info, msgspec.structs.replace(PLAIN, keep_secrets=True), "b")
+    assert kept == Done(info, "b")
+    usual = done(info, PLAIN)
+    assert usual == Done(info_without_secrets(info)) and SECRET not in str(usual) and "note" in str(usual)
+    silent = done(info, msgspec.structs.replace(PLAIN, text=False), "b")
+    assert (
+        silent == Done(info_without_text(info), "b") and "note " not in silent.info.error if silent.info.error else ""
+    )
+    plain = InputInfo("n", "h", 1, 2)
+    assert info_without_secrets(plain) == plain
+
+
+def test_without_text_there_are_numbers_in_the_place_of_words() -> None:
+    hashed = hashlib.sha256(b"n").hexdigest()
+    info = InputInfo("n", "h", 1, 2, ("x", "y"), "broken", ("p", "q"))
+    assert info_without_text(info) == InputInfo(
+        hashed, "h", 1, 2, ("2 note(s): --text none keeps none, `ctxsim transcripts check` shows them",),
+        "a source can't be read: --text none keeps no reason, `ctxsim transcripts check` tells it",
+        ("a transcript or policy that failed: --text none keeps no reason",) * 2,
+    )  # fmt: skip
+    assert info_without_text(InputInfo("n", "h", 1, 2)) == InputInfo(hashed, "h", 1, 2)
+    numbers = Numbers()
+    assert [numbers.info(info).name for _ in range(2)] == ["source 1", "source 2"]
+
+
+def test_transcripts_are_numbered_in_the_order_in_which_they_come() -> None:
+    numbers = Numbers()
+    (rows, _) = _of_each(sent("a"), PLAIN, "s", "h", made)
+    assert isinstance(rows, Rows)
+    for name, parent, expected in (("x", None, ("transcript 1", None)), ("y", "z", ("transcript 2", "transcript 3")),
+                                   ("z", "x", ("transcript 3", "transcript 1"))):  # fmt: skip
+        found = numbers.rows(msgspec.structs.replace(rows, transcript=name, parent=parent))
+        assert (found.transcript, found.parent) == expected
+        assert set(found.tables.calls.column("transcript").to_pylist()) == {expected[0]}
+
+
+def test_a_scenario_is_a_source_of_one_transcript() -> None:
+    scenario = load_scenario("documented-53k")
+    share = msgspec.structs.replace(PLAIN, policies=("keep-all", "drop-all"), share=Share(1, 2), name="mine")
+    rows, last = scenario_rows(scenario, share)
+    assert isinstance(rows, Rows) and isinstance(last, Done)
+    assert [one["policy"] for one in rows.summaries] == ["drop-all"] and rows.provider.rate_limit is not None
+    digest = transcript_sha256(synthesize(scenario))
+    assert last == Done(InputInfo("mine", digest, 1, 7)) and scenario_sha256(scenario) == digest
+    assert digest == hashlib.sha256(msgspec.json.encode(synthesize(scenario))).hexdigest()
+
+
+def test_a_source_is_told_who_follows(tmp_path: Path) -> None:
+    write(tmp_path / "logs", conversation("one"), "a")
+    (source,) = sources(str(tmp_path / "logs"))
+    heard: list[Any] = []
+    rows, last = source_rows(source, PLAIN, lambda *one: heard.append(one))
+    assert isinstance(rows, Rows) and rows.transcript == source.name
+    assert isinstance(last, Done) and last == Done(
+        InputInfo(source.name, source_sha256(source), 1, 2), names_beside(source)
+    )  # fmt: skip
+    assert heard and {name for name, *_ in heard} == {source.name}
+
+
+def test_a_stranger_is_left_out_and_an_error_where_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"name": "x"}')
+    for named in (True, False):
+        (source,) = sources(str(tmp_path / "x.json" if named else tmp_path))
+        (last,) = source_rows(source, PLAIN)
+        assert isinstance(last, Done) and last.info.transcripts == 0
+        said = "x.json: left out: is no transcript format"
+        assert (last.info.error is not None) is named and any(said in note for note in last.info.notes) is not named
+
+
+def test_a_source_whose_worker_died_is_said_to_be_lost(tmp_path: Path) -> None:
+    found = lost(Source("a.json", tmp_path), PLAIN)
+    assert (found.info.name, found.info.transcripts, found.info.calls, found.beside) == ("a.json", 0, 0, "")
+    assert found.info.error is not None and found.info.error.startswith(
+        "a.json: the process that replayed it was killed;"
+    )
+
+
+def test_names_beside_are_of_its_folder_and_the_one_above(tmp_path: Path) -> None:
+    folder = tmp_path / "up" / "in"
+    folder.mkdir(parents=True)
+    (folder / "a.json").write_text("{}")
+    source = Source("a", folder / "a.json")
+    found = [names_beside(source)]
+    for other in (folder / "b.jsonl", folder.parent / "c.json", tmp_path / "d.json", folder / "e.txt"):
+        other.write_text("")
+        found.append(names_beside(source))
+    # What lies further up, and what is no transcript, is nothing to it.
+    assert len(set(found)) == 3 and found[2] == found[3] == found[4] and found[0] != found[1] != found[2]
+    assert source_content(source) == source_sha256(source) + found[2]
+    assert names_beside(Source("x", None)) == names_beside(Source("x", folder)) == ""
+    placed = Placed("a", str(tmp_path), "", Copies(), path=folder / "a.json")
+    placed.beside = "said"
+    assert names_beside(placed) == "said"
+
+
+def test_a_hash_is_of_what_a_source_holds(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one")
+    assert source_sha256(Source("a", tmp_path / "a")) == hashlib.sha256(b"one").hexdigest()
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "b").write_bytes(b"two")
+    (tmp_path / "in" / "deep" / "a").write_bytes(b"three")
+    assert source_sha256(Source("in", tmp_path / "in")) == hashlib.sha256(b"twothree").hexdigest()
+    assert source_sha256(Source("none", tmp_path / "none")) == ""
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=wal")
+        writer.execute("CREATE TABLE t (a)")
+        beside = [file for file in tmp_path.glob("x.db-wal") if file.stat().st_size]
+        expected = hashlib.sha256((tmp_path / "x.db").read_bytes())
+        for file in beside:
+            expected.update(hashlib.sha256(file.read_bytes()).digest())
+        assert len(beside) == 1 and source_sha256(Source("x", tmp_path / "x.db")) == expected.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("fields", "what_if"),
+    [({}, WhatIf(True, True, 0.0, 0)), ({"brackets": False}, WhatIf(False, True, 0.0, 0)),
+     ({"refetch": 0.0}, WhatIf(True, False, 0.0, 0)), ({"refetch": 0.5, "draws": 3}, WhatIf(True, True, 0.5, 3))],
+)  # fmt: skip
+def test_which_replays_are_made_beside(fields: dict[str, Any], what_if: WhatIf) -> None:
+    assert what_if_of(msgspec.structs.replace(PLAIN, **fields)) == what_if
+
+
+def test_keep_all_is_first_where_it_is_no_policy_of_its_own() -> None:
+    def labels(*asked: str, estimator: str | None = None) -> list[str]:
+        return [one.label for one in specs_of(Setting("a", "a", asked, estimator))]
+
+    assert labels("mask+keep-all") == ["keep-all", "mask:keep=10,batch=1+keep-all"]
+    assert labels("mask:keep=1", estimator="words") == [
+        "keep-all:estimator=words",
+        "mask:keep=1,batch=1,estimator=words",
+    ]
