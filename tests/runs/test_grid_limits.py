@@ -44,7 +44,8 @@ def test_two_thousand_settings_are_the_most() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [("1..2@0", "needs low..high upwards and at least one step"), ("2..1@2", "needs low..high upwards"),
-     ("1..2", "is not low..high@steps, as in retain=100..4000@8"), ("1.2.3..4@2", "is not low..high@steps"), (f"1..{'9' * 400}@2", "needs low..high upwards")],
+     ("1..2", "is not low..high@steps, as in retain=100..4000@8"), ("1.2.3..4@2", "is not low..high@steps"),
+     (f"1..{'9' * 400}@2", "needs low..high upwards")],
 )  # fmt: skip
 def test_what_is_no_range_is_told(value: str, said: str) -> None:
     with pytest.raises(LabelError, match=re.escape(said)):

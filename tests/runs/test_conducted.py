@@ -1,0 +1,160 @@
+"""What a run says of itself, and of a transcript beside the others."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from bench_runs import write
+from samples import ASK, TASK, chat, conversation, spec_of
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
+from ctxsim.policies import Policy, open_policies, open_policy
+from ctxsim.readers.source import Source
+from ctxsim.results import InputInfo, read_run
+from ctxsim.results.run_info import __version__
+from ctxsim.runs.conduct import (
+    LONG_LABEL,
+    Watch,
+    _Beside,
+    _kept,
+    _with_failures,
+    _work,
+    _writing_told,
+    conduct,
+    said_of,
+)
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.task import Setting, Wanted, transcript_sha256
+from ctxsim.runs.transcript_rows import rows_of
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.references import DETECTORS
+from ctxsim.synthesis import load_scenario, synthesize
+
+
+def test_a_run_says_its_policies_providers_and_tokenizers() -> None:
+    long = "token-approx-budget:budget=9000,estimator=chars:ratio=3.5"
+    specs = open_policies(("keep-all", "mask:keep=1", "drop-all", long, "token-budget:budget=9000"))
+    providers = [Provider(), Provider(tokenizer="cl100k_base"), Provider(window=9)]
+    found = said_of(specs, iter(providers), ("observed:x",))
+    whole = open_policy(long)
+    assert found == {
+        "ctxsim": __version__,
+        "tokenizers": {name: open_tokenizer(name).vocabulary_sha256 for name in ("o200k_base", "cl100k_base")},
+        "policies": ("keep-all", "mask:keep=1,batch=1", "drop-all", whole.label, "token-budget:budget=9000,retain=500",
+                     "observed:x"),
+        "shown": {whole.label: whole.short},
+        "bounds": ("keep-all", "drop-all"),
+        "limits": {spec.label: spec.limits() for spec in specs if spec.limits()},
+        "providers": tuple(map(msgspec.to_builtins, providers)),
+        "detectors": DETECTORS,
+    }  # fmt: skip
+    assert len(whole.label) > LONG_LABEL == 44 and found["limits"]["token-budget:budget=9000,retain=500"]
+
+
+def test_what_was_asked_is_kept_but_for_names_without_text() -> None:
+    setting = Setting("mine", "Mine", ("keep-all",), sample=Wanted(3, 1))
+    kept = _kept(setting, ["logs"])
+    assert (kept["name"], kept["title"], kept["paths"], kept["sample"]) == ("mine", "Mine", ("logs",), (3, 1))
+    quiet = _kept(msgspec.structs.replace(setting, text=False), ["logs"])
+    assert (quiet["name"], quiet["title"]) == ("recorded", "Recorded transcripts") and "paths" not in quiet
+    assert "paths" not in _kept(setting, [])
+
+
+def test_failures_of_sizing_stand_beside_those_of_the_run() -> None:
+    info = InputInfo("a", "h", 1, 1, failed=("b",))
+    assert _with_failures(info, InputInfo("a", "h", 1, 1, failed=("a", "b"))).failures == ("a", "b")
+    assert _with_failures(InputInfo("a", "h", 1, 1), InputInfo("a", "h", 1, 1)).failed is msgspec.UNSET
+    with pytest.raises(InputError, match="a: changed while the sample was drawn"):
+        _with_failures(info, InputInfo("a", "other", 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.ENOSPC, "what is finished is kept, make room"), (errno.EDQUOT, "what is finished is kept"),
+     (errno.EIO, "what is finished is kept"), (errno.ENOTDIR, "a run is written into a folder; choose another with")],
+)  # fmt: skip
+def test_where_writing_failed_is_told_with_what_to_do(number: int, said: str) -> None:
+    with pytest.raises(CtxsimError, match=f"^out: .*; {said}"), _writing_told(Path("out")):
+        raise OSError(number, "no")
+
+
+def rows(name: str, text: str, parent: str | None = None, used: bool = True, **provider: Any) -> Rows:
+    """Of a transcript whose last call uses what its result says."""
+    words = f"{text} " * 3
+    made = chat(TASK, ASK, ("tool_result", words), ASK, ("tool_result", "x"), ("assistant", text if used else "done"))
+    one = AsSent(msgspec.structs.replace(made, name=name, parent=parent), Provider(**provider))
+    return rows_of(one, [open_policy("keep-all")], [])
+
+
+def test_a_transcript_has_its_root_its_provider_and_the_share_of_chance() -> None:
+    beside = _Beside()
+    told = []
+    for one in (
+        rows("a", "zebra_1001"), rows("a/1", "zebra_1001", "a"), rows("a/1/1", "zebra_2002", "a/1", window=9_000),
+        rows("b", "zebra_2002"), rows("c", "zebra_3003"), rows("d", "zebra_3003", used=False), rows("e", "zebra_3003"),
+    ):  # fmt: skip
+        (row,) = beside.summary(one)
+        told.append((row.transcript, row.root, row.provider, row.chance_rate))
+    # Of b the one before holds what it needed, of c none; d needed nothing, and holds what e needs.
+    assert told == [
+        ("a", "a", 0, None), ("a/1", "a", 0, None), ("a/1/1", "a", 1, None), ("b", "b", 0, 1.0), ("c", "c", 0, 0.0),
+        ("d", "d", 0, None), ("e", "e", 0, 1.0),
+    ]  # fmt: skip
+    assert [one.window for one in beside.providers] == [200_000, 9_000]
+
+
+def test_a_scenario_is_one_task_and_standard_input_is_read_once(tmp_path: Path) -> None:
+    scenario = load_scenario("documented-53k")
+    setting = Setting("a", "a", ("keep-all",))
+    work = _work(setting, scenario, [])
+    assert (work.names, len(work.tasks), work.again) == (["documented-53k"], 1, True)
+    assert [one() for one in work.contents] == [transcript_sha256(synthesize(scenario))]
+    here, stream = Source("a", tmp_path / "a"), Source("-", None)
+    assert _work(setting, None, [here]).again and not _work(setting, None, [here, stream]).again
+
+
+def test_a_run_of_nothing_but_failures_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "logs", conversation("one"), "a")
+
+    class FailsHere(Policy):
+        """Never answers."""
+
+        def before_call(self, view: Any) -> Any:
+            raise ValueError("no")
+
+    for room in ("conduct", "task", "identity"):
+        monkeypatch.setattr(f"ctxsim.runs.{room}.specs_of", lambda setting: [spec_of(FailsHere)])
+    with pytest.raises(ContractError, match="no policy could be replayed; the first: a: fails-here: before_call"):
+        conduct(Setting("a", "a", ("fails-here",)), tmp_path / "out", paths=[str(tmp_path / "logs")])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_is_stopped_before_anything_is_done_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "logs", conversation("one"), "a")
+    with pytest.raises(Stopped):
+        conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=[str(tmp_path / "logs")],
+                watch=Watch(stopped=lambda: True))  # fmt: skip
+
+
+def test_a_run_without_text_has_no_names(tmp_path: Path) -> None:
+    for name in "ab":
+        write(tmp_path / "logs", conversation("one"), name)
+    heard: list[tuple[str, int]] = []
+    info = conduct(
+        Setting("mine", "Mine", ("keep-all",), text=False), tmp_path / "out", paths=[str(tmp_path / "logs")],
+        watch=Watch(lambda one, total: heard.append((Path(one.name).name, total))),
+    )  # fmt: skip
+    assert (info.name, info.title, info.complete) == ("recorded", "Recorded transcripts", True)
+    assert [one.name for one in info.inputs] == ["source 1", "source 2"] and heard == [("a.jsonl", 2), ("b.jsonl", 2)]
+    run = read_run(tmp_path / "out")
+    assert run.summary.transcript.tolist() == ["transcript 1", "transcript 2"]
+    plain = conduct(Setting("mine", "Mine", ("keep-all",)), tmp_path / "plain", paths=[str(tmp_path / "logs")])
+    assert (plain.name, plain.title, plain.scenario, plain.sample) == ("mine", "Mine", None, msgspec.UNSET)
+    made = conduct(Setting("s", "S", ("keep-all",), text=False), tmp_path / "made", load_scenario("documented-53k"))
+    assert (made.name, made.title) == ("s", "S") and made.scenario is not None
