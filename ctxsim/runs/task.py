@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
     """A sample of so many transcripts, drawn by this seed."""
 
     transcripts: int
-    seed: int = 0
+    seed: int
 
 
 class Setting(msgspec.Struct, frozen=True):

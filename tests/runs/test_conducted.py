@@ -109,6 +109,22 @@ def test_a_transcript_has_its_root_its_provider_and_the_share_of_chance() -> Non
     assert [one.window for one in beside.providers] == [200_000, 9_000]
 
 
+def test_a_share_of_chance_has_six_digits() -> None:
+    beside = _Beside()
+    beside.summary(rows("a", "zebra_1001"))
+    made = chat(TASK, ASK, ("tool_result", "zebra_1001 zebra_2002 zebra_3003"), ASK, ("tool_result", "x"),
+                ("assistant", "zebra_1001 zebra_2002 zebra_3003"))  # fmt: skip
+    one = AsSent(msgspec.structs.replace(made, name="b"), Provider())
+    (row,) = beside.summary(rows_of(one, [open_policy("keep-all")], []))
+    assert row.chance_rate == 0.333333
+
+
+def test_a_label_is_shortened_from_45_characters_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = open_policies(("mask:keep=1", "mask:keep=10"))
+    monkeypatch.setattr("ctxsim.runs.conduct.LONG_LABEL", len("mask:keep=1,batch=1"))
+    assert said_of(specs, [])["shown"] == {"mask:keep=10,batch=1": specs[-1].short}
+
+
 def test_a_scenario_is_one_task_and_standard_input_is_read_once(tmp_path: Path) -> None:
     scenario = load_scenario("documented-53k")
     setting = Setting("a", "a", ("keep-all",))

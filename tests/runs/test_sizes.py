@@ -42,6 +42,17 @@ def test_a_source_has_the_sizes_of_those_with_calls(tmp_path: Path) -> None:
     assert len(sizes.sizes) == 1 and sizes.calls == done.info.calls == 2 and sizes.sizes[0][0] > 0
 
 
+def test_what_can_not_be_replayed_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(one: AsSent) -> tuple[int, float | None]:
+        raise KeyError("no")
+
+    write(tmp_path / "logs", chat(TASK, ("assistant", "b")), "a")
+    (source,) = sources(str(tmp_path / "logs"))
+    monkeypatch.setattr("ctxsim.runs.sizes.keep_all", fails)
+    sizes, done = source_sizes(source, Setting("a", "a", ("keep-all",)))
+    assert sizes == Sizes(((0, None),), 1) and isinstance(done, Done) and "KeyError" in done.info.failures[0]
+
+
 def about(**fields: object) -> Sample:
     plain = {"asked": 2, "seed": 5, "method": METHOD, "by": "keep-all's dollars", "transcripts": 4, "priced": 4,
              "calls": 9, "tokens": 1_000, "usd": 10.0}  # fmt: skip
