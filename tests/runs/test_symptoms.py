@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from samples import ASK, RESULT, TASK, chat, conversation, spec_of
@@ -113,3 +115,47 @@ def test_nothing_but_the_head() -> None:
 
     assert seen("empty-requests", conversation("a", "b"), spec_of(Empties)) == 3
     assert seen("empty-requests", conversation("a", "b"), KEEP_ALL) == 0
+
+
+def call(**fields: object) -> Any:
+    """One call as a symptom sees it; nothing went wrong with it."""
+    plain = {"status": "ok", "attempts": 1, "view": [1, 2], "changed_from": 2, "cost_usd": 1.0, "edits": (),
+             "summary_calls": 0, "tokens_sent": 100}  # fmt: skip
+    return SimpleNamespace(**(plain | fields))
+
+
+def counted(symptom: str, sent: list[Any], whole: list[Any] = []) -> float:  # noqa: B006 - never changed
+    return SYMPTOMS[symptom](conversation("a"), sent, whole)
+
+
+def test_each_is_counted_over_calls_at_its_limit() -> None:
+    refused = [call(), call(attempts=2), call(status="overflow"), call(status="stopped")]
+    assert counted("refused-calls", refused) == 3
+    assert counted("unpaired-calls", [call(status="invalid_pairs"), call(status="overflow"), call()]) == 1
+    assert counted("empty-requests", [call(view=[]), call(view=[1]), call()]) == 1
+    # Of a continuation of two items the whole is the same, or it isn't.
+    pair = [call(view=[1, 2]), call(view=[1, 2, 3], changed_from=2), call(changed_from=2), call(changed_from=2)]
+    assert counted("broken-prefixes", pair) == pytest.approx(1 / 3) and counted("broken-prefixes", [call()]) == 0
+    edits = [
+        call(edits=(("on_tool_result", 1),)),
+        call(edits=(("before_call", 1), ("on_tool_result", 1))),
+        call(),
+        call(),
+    ]
+    assert counted("edits-share", edits) == 0.25
+    assert counted("summaries-share", [call(summary_calls=2), call(), call(summary_calls=1), call()]) == 0.75
+    assert counted("dollars-of-keep-all", [call(cost_usd=3.0), call(cost_usd=None)], [call(cost_usd=2.0)] * 2) == 0.75
+    assert counted("dollars-of-keep-all", [call(cost_usd=3.0)], [call(cost_usd=None)]) == 3
+    assert counted("tokens-lost-early", [call(), call(tokens_sent=30)], [call(), call(tokens_sent=120)]) == 0.75
+
+
+def test_without_a_users_text_no_task_is_lost() -> None:
+    silent = chat(ASK, ("tool_result", "a"), ("assistant", "b"))
+    assert seen("calls-without-the-task", silent, FORGETFUL) == 0
+
+
+def test_a_text_that_stands_in_another_item_is_held() -> None:
+    said = chat(TASK, ASK, ("tool_result", f"You asked: {TASK[1]}"), ("assistant", "b"))
+    # The second request has the result alone, which says the task word for word.
+    assert seen("calls-without-the-task", said, FORGETFUL) == 0
+    assert seen("user-texts-lost", said, FORGETFUL) == 0
