@@ -10,8 +10,17 @@ from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.config import _of_variables, of_file, of_places
-from ctxsim.policies.agents.given import Given, effect, hindrances, parameters_of, parsed, setting_of, written
-from ctxsim.policies.agents.lines import ENV, constructors, lines, where
+from ctxsim.policies.agents.given import (
+    Given,
+    effect,
+    hindrances,
+    parameters_of,
+    parsed,
+    setting_of,
+    typed,
+    written,
+)
+from ctxsim.policies.agents.lines import ENV, _yaml, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
 from ctxsim.policies.agents.settings import settings_names
 
@@ -44,6 +53,8 @@ def test_what_goes_before_settings_that_are_tried_is_told() -> None:
         assert not hindrances([one], [WINDOW])
     assert hindrances([Given("crush", "options.disable_auto_summarize", True)], [WINDOW])
     assert len(hindrances([disabled], [WINDOW])) == 1 and not hindrances([disabled._replace(value=False)], [WINDOW])
+    assert not hindrances([Given("claude-code", "noSuchKey", 1)], [WINDOW])
+    assert not hindrances([variable._replace(value="auto"), WINDOW], [WINDOW])
     assert not hindrances([variable, WINDOW], [of_results]) and not hindrances([WINDOW, of_results], [variable])
 
 
@@ -51,6 +62,25 @@ def test_what_goes_before_settings_that_are_tried_is_told() -> None:
 def test_what_is_no_setting_is_told(text: str) -> None:
     with pytest.raises(LabelError, match="is not AGENT/KEY=VALUE"):
         parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("agent", "key", "text", "value"),
+    [
+        ("claude-code", "autoCompactWindow", "150000", 150_000), ("claude-code", "autoCompactWindow", "1.5", "1.5"),
+        # Quotes around a number leave; a lone one, and those of a text, stay.
+        ("claude-code", "autoCompactWindow", '"15"', "15"), ("claude-code", "autoCompactWindow", '""', ""),
+        ("claude-code", "autoCompactWindow", '"', '"'), ("claude-code", "autoCompactWindow", '"15', '"15'),
+        ("zed", "agent.auto_compact.threshold", '"80%"', '"80%"'), ("claude-code", "noSuchKey", '"x"', '"x"'),
+        ("claude-code", "autoCompactEnabled", "TRUE", True), ("claude-code", "autoCompactEnabled", "1", True),
+        ("claude-code", "autoCompactEnabled", "false", False), ("claude-code", "autoCompactEnabled", "0", False),
+        ("claude-code", "autoCompactEnabled", "maybe", "maybe"),
+        ("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", "0.5", 0.5), ("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", "x", "x"),
+    ],
+)  # fmt: skip
+def test_a_text_is_of_its_settings_type(agent: str, key: str, text: str, value: bool | int | float | str) -> None:
+    found = typed(agent, key, text)
+    assert found == value and type(found) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +115,7 @@ def test_the_greater_precedence_holds_and_of_equals_the_last() -> None:
     assert window(variable, WINDOW) == window(WINDOW, variable) == "200000"
     assert window(of_model, WINDOW) == "300000"
     assert window(of_model, WINDOW, model="claude-haiku-4-5") == "150000", "another model's"
+    assert window(of_model, WINDOW, model="") == "150000", "of no model it isn't known"
     assert window(WINDOW, WINDOW._replace(value=250_000)) == "250000"
     assert parameters_of("codex", [WINDOW]) == {}
 
@@ -184,6 +215,20 @@ def test_a_file_that_says_nothing_is_told_in_a_line(tmp_path: Path, name: str, t
         of_file(file)
 
 
+def test_a_file_of_an_agent_may_set_nothing(tmp_path: Path) -> None:
+    file = tmp_path / ".claude/settings.json"
+    file.parent.mkdir()
+    for text in ("", "{}", '{"model": "x"}', "[1]"):
+        file.write_text(text)
+        assert of_file(file) == []
+
+
+def test_tables_in_tables_are_indented() -> None:
+    assert list(_yaml({"a": {"b": {"c": 1, "d": "x"}}, "e": True}, 0)) == [
+        "a:", "  b:", "    c: 1", '    d: "x"', "e: true",
+    ]  # fmt: skip
+
+
 def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert lines([WINDOW]) == {"~/.claude/settings.json": ['  "autoCompactWindow": 150000']}
     codex = Given("codex", "model_auto_compact_token_limit", 150_000)
@@ -198,6 +243,7 @@ def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert constructors([trigger, keep]) == [
         'SummarizationMiddleware(trigger=("tokens", 40000), keep=("messages", 10))'
     ]
+    assert lines([trigger, keep]) == {"code": constructors([trigger, keep])}
     assert policy_label(trigger, keep) == "langchain-summarize:trigger=40000,keep=10"
 
 

@@ -199,8 +199,9 @@ def test_a_summary_that_fails_changes_nothing() -> None:
             '"input":{"a":[1,2]}}]}',
         ),
         (
-            Item("tool_call", 0, 0, "a, b, c, d, e, f", "bash", None, "c1"),
-            '{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c1","toolName":"bash","input":"a, b, c, d, e, f"}]}',
+            Item("tool_call", 0, 0, "no JSON at all", "bash", None, "c1"),
+            '{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c1","toolName":"bash",'
+            '"input":"no JSON at all"}]}',
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ctxsim as command
@@ -186,6 +187,50 @@ def test_a_file_in_the_older_form_is_a_users_unless_it_says_otherwise() -> None:
     )
     assert [(one.format, one.scope) for one in older.files] == [("json", "user"), ("toml", "project")]
     assert [one.scope for one in newer.files] == ["project", "project"]
+
+
+def test_what_a_setting_is_unless_its_entry_says_more() -> None:
+    assert Setting(key="k", source="s") == Setting(
+        key="k", source="s", default=(), unit="", parameter="", policy="", note="", type="int", file="", env="",
+        bounds=None, choices=(), words=(), outside="", cap="", precedence=0, search=(), written="{}", needs=(),
+        opposite=False, stops=None, in_list="", thousands=False, honoured=(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "outside", "value", "taken"),
+    [
+        ("int", "clamped", 9, 10), ("int", "clamped", 10, 10), ("int", "clamped", 31, 30), ("int", "ignored", 9, None),
+        ("ratio", "clamped", 9.5, 10.0), ("ratio", "clamped", 12.5, 12.5), ("int", "clamped", "x", None),
+        ("int", "clamped", "unset", "unset"),
+    ],
+)  # fmt: skip
+def test_what_is_outside_bounds(kind: Any, outside: Any, value: float | str, taken: float | str | None) -> None:
+    setting = Setting(key="k", source="s", type=kind, outside=outside, bounds=(10.0, 30.0))
+    found = setting.taken(value)
+    assert found == taken and type(found) is type(taken)
+
+
+def test_what_is_wrong_with_a_value() -> None:
+    choice = Setting(key="k", source="s", type="choice", choices=("a", "b"))
+    assert choice.problem("a") == "" and choice.problem("c") == "'c' is none of a, b"
+    whole = Setting(key="k", source="s", bounds=(1, 2), words=("auto",))
+    said = [whole.problem(value) for value in (1, 2, 3, 0, True, 1.5, "auto", "unset", "x")]
+    assert said == [
+        "", "", "3 is outside 1 to 2", "0 is outside 1 to 2", "True is no int", "1.5 is no int", "", "",
+        "'x' is no int",
+    ]  # fmt: skip
+
+
+def test_tokens_are_the_unit_of_what_is_a_whole_number() -> None:
+    entries = "".join(
+        f'[[setting]]\nkey = "k{n}"\nsource = "s"\n{more}\n'
+        for n, more in enumerate(("", 'type = "int"', 'type = "ratio"', 'unit = "chars"'))
+    )
+    found = parsed("x", f'agent = "x"\nread_on = "d"\n{entries}', "x.toml")
+    assert [one.unit for one in found.settings] == ["tokens", "tokens", "", "chars"]
+    number = parsed("x", 'read_on = "d"\n[[number]]\nkey = "n"\nsource = "s"', "x.toml").numbers
+    assert [one.unit for one in number] == [""]
 
 
 def test_a_files_name_is_its_folders() -> None:
