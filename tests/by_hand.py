@@ -13,7 +13,9 @@ SUMMARY = "What was done."
 
 
 class Driven:
-    """`asked` are the items of each summary request; `refuses` says which of these requests the provider refuses."""
+    """`asked` are the items of each summary request, `most` the tokens that each answer may have; `refuses` says which
+    of them the provider refuses.
+    """
 
     def __init__(
         self, label: str, window: int, refuses: Callable[[Sequence[Item]], bool] = lambda items: False, head: int = 0
@@ -21,6 +23,7 @@ class Driven:
         spec = open_policy(label)
         self.window = window
         self.asked: list[list[Item]] = []
+        self.most: list[int] = []
         self._refuses = refuses
         self.sees = Surroundings(
             window=window, head=Head(hidden=head), estimator=spec.estimator, summarize=self._summarize
@@ -30,6 +33,7 @@ class Driven:
 
     def _summarize(self, items: Sequence[Item], max_tokens: int) -> str | None:
         self.asked.append(list(items))
+        self.most.append(max_tokens)
         return None if self._refuses(self.asked[-1]) else SUMMARY
 
     def _join(self, kind: str, text: str, tool: str = "", answers: int | None = None, same: bool = False) -> int:

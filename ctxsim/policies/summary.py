@@ -30,8 +30,7 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
     old = [item for message in messages[:start] for item in message]
     if all(item.kind == "summary" for item in old):
         return view
-    at = messages[start][0].order if start < len(messages) else view[-1].order + 1
-    after = summarized(policy, view, old, at, max_tokens, reason)
+    after = summarized(policy, view, old, messages[start][0].order, max_tokens, reason)
     if after is not view:
         policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
     return after
