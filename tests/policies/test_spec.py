@@ -1,0 +1,137 @@
+"""What a label opens, what a policy is unless it says otherwise, and what the code of others may not change."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from types import ModuleType
+
+import pytest
+
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.errors import ContractError
+from ctxsim.policies import (
+    Surroundings,
+    agent_of,
+    broken_policies,
+    old_names,
+    open_policies,
+    open_policy,
+    register,
+    registered_policies,
+)
+from ctxsim.policies.policy import SHIPPED, Policy, _take_shipped, with_estimator
+from ctxsim.policies.trial import Watch, refuse
+
+
+@pytest.mark.parametrize(
+    ("label", "server_side", "bound"),
+    [
+        ("anthropic-compact", True, False), ("clear-tool-uses", True, False), ("mask", False, False),
+        ("anthropic-compact+mask", False, False), ("drop-all", False, True), ("recorded", False, True),
+        ("keep-all+mask", False, False),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_whole_chain(label: str, server_side: bool, bound: bool) -> None:
+    spec = open_policy(label)
+    assert (spec.server_side, spec.bound) == (server_side, bound)
+
+
+def test_labels_that_mean_the_same_are_opened_once() -> None:
+    found = open_policies(("mask", "mask:keep=10", "fifo:budget=9"), "words")
+    assert [spec.short for spec in found] == ["mask:estimator=words", "fifo:budget=9,estimator=words"]
+    assert {spec.estimator for spec in found} == {open_estimator("words")}
+    (plain,) = open_policies(("mask",))
+    assert plain.estimator == open_estimator() and plain.label == "mask:keep=10,batch=1" and plain.short == "mask"
+
+
+def test_old_names_of_parameters_are_told() -> None:
+    assert old_names("opencode:tail=5+mask:keep=1") == [
+        "opencode: tail is called preserve_recent_tokens now; the old name still works"
+    ]
+
+
+def test_what_a_policy_is_unless_it_says_otherwise() -> None:
+    class SaysNothing(Policy):
+        pass
+
+    class Named(Policy, abstract=True):
+        name = "its-own"
+
+        def threshold(self) -> float:
+            return 7
+
+    plain = SaysNothing()
+    assert (SaysNothing.name, plain.label, SaysNothing.family) == ("says-nothing", "says-nothing", "")
+    flags = ("bound", "others_code", "server_side", "per_request", "abstract", "ephemeral")
+    assert [getattr(plain, flag) for flag in flags] == [False] * 6
+    assert (plain.retries, plain.threshold(), plain.fires_at(), plain.limits()) == (None, None, None, {})
+    assert (Named.name, Named.abstract, Named().fires_at(), Policy.abstract) == ("its-own", True, 7, True)
+    assert Surroundings(1_000).now_s == 0
+    families = {name: cls.family for name, cls in registered_policies().items()}
+    assert [families[name] for name in ("codex", "langmem", "mask", "keep-all")] == [
+        "agents",
+        "frameworks",
+        "papers",
+        "",
+    ]
+
+
+def test_a_number_that_an_agent_ships_stands_in_the_place_of_its_mark() -> None:
+    class Codex(Policy):
+        agent = "codex"
+        name = "codex"
+        keep_user_tokens = 1
+
+    Codex.keep_user_tokens = SHIPPED
+    _take_shipped(Codex)
+    assert Codex.keep_user_tokens == 20_000
+
+
+def test_an_estimator_is_named_where_it_is_not_the_default() -> None:
+    usual, words = open_estimator(), open_estimator("words")
+    assert with_estimator("mask", usual) == "mask" and with_estimator("mask", words) == "mask:estimator=words"
+    assert with_estimator("fifo:budget=1", words) == "fifo:budget=1,estimator=words"
+    assert with_estimator("mask", usual, always=True).startswith("mask:estimator=")
+
+
+def test_a_class_that_is_registered_is_known() -> None:
+    class Noted(Policy):
+        name = "noted-in-a-test"
+
+    assert register(Noted) is Noted and registered_policies()["noted-in-a-test"] is Noted
+    assert open_policy("noted-in-a-test").create()[0].label == "noted-in-a-test"
+    assert broken_policies() == {}
+    del registered_policies()["noted-in-a-test"]
+
+
+@pytest.mark.parametrize(
+    ("format", "agent"),
+    [("codex", "codex"), ("codex-rollout", "codex"), ("kimi", "kimi-cli"), ("codexrollout", ""), ("kim", ""), ("", "")],
+)
+def test_the_agent_that_writes_a_format(format: str, agent: str) -> None:
+    assert agent_of(format) == agent
+
+
+def test_what_others_use_too_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch()
+    assert watch.changed() == ""
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "dumps", lambda value: "")
+        assert watch.changed() == "replaced json.dumps, which others use too"
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "notes", "no function", raising=False)
+        patch.setattr(os, "linesep", "?")
+        assert watch.changed() == ""
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "json", ModuleType("json"))
+        assert watch.changed() == "replaced the module json, which others use too"
+    assert watch.changed() == ""
+
+
+def test_what_is_refused_and_what_is_not() -> None:
+    refuse(("ctxsim.invented",), "does what it may not")
+    sys.audit("ctxsim.other")
+    with pytest.raises(ContractError, match=r"does what it may not \(ctxsim.invented\); a policy may only look"):
+        sys.audit("ctxsim.invented")
