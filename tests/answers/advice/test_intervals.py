@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
+from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges, ratio_error, refused, resampled
 
 
 def survival_interval(part: pandas.DataFrame) -> Interval | None:
@@ -74,3 +74,38 @@ def test_of_many_sessions_the_normal_interval_and_ranks_are_the_resampled_ones(m
     normal = survival_interval(parts["a"])
     assert resampled is not None and normal is not None and normal == pytest.approx(resampled, rel=0.01)
     assert rank_ranges(parts) == ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}
+
+
+def test_an_error_of_a_mean_by_hand() -> None:
+    # Sums 1, 2, 3 of one transcript each: off the mean by -1, 0, 1, so sqrt(2 x 3 / 2) / 3.
+    error = ratio_error(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]), np.array([1, 1, 1]))
+    assert error == pytest.approx([3**0.5 / 3, 0])
+    # Sessions of one and three transcripts with 0 and 3 of 4: off three quarters each by -.75 and .75.
+    assert ratio_error(np.array([[0.0], [3.0]]), np.array([1, 3])) == pytest.approx([(2 * 0.5625 * 2) ** 0.5 / 4])
+
+
+def test_resamples_draw_as_many_sessions_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    (whole,) = resampled(3, 5)
+    assert whole.shape == (5, 3) and whole.sum(axis=1).tolist() == [3] * 5
+    monkeypatch.setattr("ctxsim.answers.advice.intervals.DRAWN_AT_ONCE", 7)
+    parts = list(resampled(3, 5))
+    assert [len(one) for one in parts] == [2, 2, 1] and (np.concatenate(parts) == whole).all()
+    monkeypatch.setattr("ctxsim.answers.advice.intervals.DRAWN_AT_ONCE", 1)
+    assert [len(one) for one in resampled(3, 2)] == [1, 1]
+
+
+def test_nobody_is_ranked_alone_or_by_one_session() -> None:
+    parts = paired([1.0, 1.0, 1.0], 1)
+    assert rank_ranges({}) == {} == rank_ranges({"best": parts["best"]})
+    assert rank_ranges({label: part.assign(root="one") for label, part in parts.items()}) == {}
+    assert rank_ranges({label: part.assign(survival=np.nan) for label, part in parts.items()}) == {}
+    assert rank_ranges(parts) == {"best": (1, 1), "other 0": (2, 2)}
+    # Of three the last may be either of two.
+    three = parts | {"third": parts["best"].assign(survival=[0.0, 0.5, 0.0])}
+    assert rank_ranges(three) == {"best": (1, 1), "other 0": (2, 3), "third": (2, 3)}
+
+
+def test_refusals_of_a_row_are_of_every_kind() -> None:
+    counts = {"overflows": 1, "rate_limited": 20, "invalid_pairs": 300, "stopped": 4_000, "invalid_thinking": 50_000}
+    rows = pandas.DataFrame([counts, dict.fromkeys(counts, 0) | {"invalid_thinking": None}])
+    assert refused(rows).tolist() == [54_321, 0]

@@ -36,3 +36,12 @@ def test_many_sessions_are_drawn_and_agree_with_what_is_exact() -> None:
     # 15 ones and one of -1: the sum is 14, as far are 16 (2 ways) and 14 (32 ways): 34 / 65,536 = 0.0005.
     found = sign_flip([1.0] * 15 + [-1.0], [str(n) for n in range(16)])
     assert found == pytest.approx(34 / 65_536, abs=6e-4)
+
+
+def test_up_to_fourteen_sessions_every_sign_is_looked_at() -> None:
+    names = [str(n) for n in range(15)]
+    assert sign_flip([1.0] * 14, names[:14]) == 2 / 2**14
+    # Of fifteen 9,999 are drawn, and what was seen is one more: a whole number of ten thousandths.
+    drawn = sign_flip([1.0] * 15, names)
+    assert drawn is not None and drawn * 10_000 == pytest.approx(round(drawn * 10_000)) and drawn < 0.0005
+    assert sign_flip([0.0] * 15, names) is None
