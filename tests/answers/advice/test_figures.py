@@ -1,0 +1,239 @@
+"""Whole figures and whole answers of runs made by hand: of one session, which has no interval, and of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from made_runs import made_run
+
+from ctxsim.answers.advice import advice as rules
+from ctxsim.answers.advice.advice import Advice, advise, candidates, off_recorded
+from ctxsim.answers.advice.figures import Figures, Share
+from ctxsim.answers.advice.pooled import Pooled
+from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN, Again, even_rate
+from ctxsim.answers.forecast.ranges import spread
+from ctxsim.results import Run
+
+Rows = list[dict[str, Any]]
+
+
+def rows(*costs: float | None, kept: float | None = 1.0, root: str | None = "one", **more: Any) -> Rows:
+    """One transcript for each cost, all of one session; or each of its own."""
+    own = {} if root is None else {"root": root}
+    return [{"cost_usd": cost, "survival": kept, **own, **more} for cost in costs]
+
+
+TABLE = {
+    "keep-all": rows(10, 20, tokens_sum=1_000, tokens_peak=400, cost_frontier_usd=1.0),
+    "a": [
+        *rows(5, kept=0.9, tokens_sum=500, tokens_peak=300, overflows=1, first_failure="overflow", survival_low=0.8,
+              survival_high=0.95, cost_frontier_usd=0.5, cost_refetch_usd=2.0, tokens_refetch=70),
+        *rows(12, kept=0.8, tokens_sum=700, tokens_peak=200, cost_frontier_usd=0.25, cost_refetch_usd=1.0,
+              tokens_refetch=30),
+    ],
+    "oracle": rows(1, 1, tokens_sum=100, tokens_peak=90),
+}  # fmt: skip
+BOUNDS = ("keep-all", "oracle")
+
+NOTHING = Figures(
+    "keep-all", True, 2, 2, 1, 20, 30.0, Share(1.0), 2.0, None, None, 0.0, 2_000, Share(1.0), 400, 400, Share(1.0),
+    Share(1.0), None, None, 0, 0,
+)  # fmt: skip
+# 17 of 30 dollars, 1,200 of 2,000 tokens, largest requests of 300 and 200 beside 400. Kept are .9 and .8; had its
+# summaries kept nothing it were .8 and .8, and .95 and .8 had they kept all. Of the second nothing else is known.
+SOME = Figures(
+    "a", False, 2, 2, 1, 20, 17.0, Share(17 / 30), 0.75, 3.0, 100, 0.0, 1_200, Share(0.6), 300, 250, Share(0.625),
+    Share((0.9 + 0.8) / 2), 0.8, 0.875, 1, 1,
+)  # fmt: skip
+
+
+def test_all_figures_of_a_policy(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "r", TABLE, bounds=BOUNDS)
+    found = Pooled(run)
+    assert list(found.all) == ["keep-all", "a", "oracle"]
+    assert found.all["keep-all"] == NOTHING and found.all["a"] == SOME
+    assert (found.all["oracle"].bound, found.all["oracle"].usd, found.all["oracle"].refused) == (True, 2.0, 0)
+    assert (found.ranges, found.by_dollars, found.sessions, found.stands_for) == ("", True, 1, 2.0)
+    assert (found.refusals("a"), found.again("a", "usd"), found.again("a", "tokens"), found.again("a", "peak")) == (
+        0.05, 3.0, 100.0, 0.0,
+    )  # fmt: skip
+    assert found.again("oracle", "usd") is None and found.interval("a", "usd") is None
+    assert candidates(found) == ["keep-all", "a"]
+    # Half of what is lost is fetched again: 1.50 dollars and 50 tokens more.
+    half = Pooled(made_run(tmp_path / "half", TABLE, bounds=BOUNDS, refetch=0.5))
+    assert half.all["a"] == msgspec.structs.replace(
+        SOME, usd=18.5, usd_share=Share(18.5 / 30), tokens=1_250, tokens_share=Share(0.625), at_rate=0.5
+    )
+    # Refused where all are refused less.
+    found_advice = advise(run)
+    assert found_advice == Advice("dollars", "usd", NOTHING, nothing=NOTHING)
+
+
+def test_shares_that_nobody_knows(tmp_path: Path) -> None:
+    # The second has no price, the first no needs; a share of no tokens at all saves nothing.
+    run = made_run(tmp_path, {"keep-all": [*rows(4, kept=None, tokens_sum=0, tokens_peak=0), *rows(None, kept=None)],
+                              "a": [*rows(1, kept=None, tokens_sum=0), *rows(None, kept=None)]})  # fmt: skip
+    found = Pooled(run)
+    assert (found.priced, found.by_dollars) == (1, True) and found.value("a", "usd") == 0.25
+    assert found.value("a", "kept") is None and found.seen("a", "kept") == 1.0 and found.share("a", "kept") is None
+    assert found.all["a"].kept is None and found.all["a"].kept_low is None
+    none = Pooled(made_run(tmp_path / "none", {"keep-all": rows(None, tokens_sum=0, tokens_peak=0), "a": rows(None)}))
+    assert (none.priced, none.by_dollars, none.value("a", "usd")) == (0, False, None)
+    assert none.value("a", "tokens") == 1.0 == none.value("a", "peak") and none.all["a"].usd_share is None
+    assert (none.all["a"].usd, none.all["a"].usd_least, none.all["a"].usd_again) == (None, None, None)
+
+
+def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path: Path) -> None:
+    # All alike, half as dear: what is drawn is the same each time, and what nobody has seen yet stretches the saving:
+    # by exp(+-1.645 x spread), as a loss of odds for what is kept.
+    for sessions, said in ((7, "from other projects, as sessions are too few"), (8, "the next 8 sessions, 90 %")):
+        table = {"keep-all": rows(*[10.0] * sessions, root=None), "a": rows(*[5.0] * sessions, root=None, kept=0.8)}
+        found = Pooled(made_run(tmp_path / f"{sessions}", table))
+        assert found.ranges == said and found.has_next and found.sessions == sessions
+        reach = np.exp(1.645 * spread(sessions))
+        kept = found.interval("a", "kept")
+        assert kept == pytest.approx((1 / (1 + 0.25 * reach), 1 / (1 + 0.25 / reach)), abs=0.015)
+        usd = found.interval("a", "usd")
+        assert usd is not None and usd[0] == pytest.approx(0.5**reach, abs=0.03)
+        assert usd[1] == pytest.approx(1 - 0.5 / reach, abs=0.03)
+        assert found.interval("keep-all", "usd") == (1.0, 1.0)
+        # Beside another one the same draws are taken.
+        assert found.interval("a", "usd", "a") == (0.0, 0.0)
+        assert found.draws("a", "usd").shape == (1_000,) and found.ways("a", "usd") == pytest.approx(0.5)
+    generated = made_run(tmp_path / "g", {"keep-all": rows(10, 10, root=None), "a": rows(5, 5, root=None)})
+    generated.info = msgspec.structs.replace(generated.info, scenario="turns")
+    assert not Pooled(generated).has_next and Pooled(generated).interval("a", "usd") is None
+    found_advice = advise(generated)
+    assert found_advice is not None and found_advice.generated and found_advice.wins == {}
+
+
+GOALS_TABLE = {
+    "keep-all": rows(10, tokens_sum=1_000, tokens_peak=100),
+    "bill": rows(5, kept=0.92, tokens_sum=900, tokens_peak=90), "all": rows(9, tokens_sum=950, tokens_peak=95),
+    "short": rows(9.5, kept=0.93, tokens_sum=400, tokens_peak=80),
+    "flat": rows(9.6, kept=0.94, tokens_sum=800, tokens_peak=30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("goal", "amount", "take", "losing_less", "cheaper"), [
+    ("dollars", "usd", "bill", "all", None), ("kept", "usd", "all", None, "bill"),
+    ("tokens", "tokens", "short", "all", None), ("window", "peak", "flat", "all", None),
+])  # fmt: skip
+def test_an_answer_for_each_goal(
+    goal: str, amount: str, take: str, losing_less: str | None, cheaper: str | None, tmp_path: Path
+) -> None:
+    run = made_run(tmp_path, GOALS_TABLE)
+    known = Pooled(run).all
+    assert advise(run, goal) == Advice(
+        goal, amount, known[take], losing_less=known.get(losing_less or ""), cheaper=known.get(cheaper or ""),
+        nothing=known["keep-all"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("kept", "named"), [(0.93, True), (0.929, False)])
+def test_what_keeps_a_hundredth_more_loses_less(kept: float, named: bool, tmp_path: Path) -> None:
+    table = {"keep-all": rows(10), "a": rows(5, kept=0.92), "b": rows(8, kept=kept)}
+    found = advise(made_run(tmp_path, table))
+    assert found is not None and found.take.policy == "a" and (found.losing_less is not None) is named
+
+
+@pytest.mark.parametrize(("wins", "more"), [
+    # Of 12 sessions: (0.8416 / 0.1257)^2 = 44.9 times as many for four of five ways, where .55 of both were won; at
+    # least .05 are taken for ahead, 283 times as many; where hardly anything is open one more.
+    ({"a": 0.55, "b": 0.45}, 526), ({"b": 0.5, "a": 0.5}, 3_388), ({"b": 0.01, "a": 0.59}, 1),
+    ({"c": 0.2, "b": 0.3, "a": 0.5}, 72),
+])  # fmt: skip
+def test_how_many_sessions_tell_two_answers_apart(wins: dict[str, float], more: int) -> None:
+    assert rules._more(12, wins) == more
+
+
+def recorded(folder: Path, **more: Any) -> float | None:
+    return off_recorded(made_run(folder, {"keep-all": rows(1, **more)}))
+
+
+def test_how_far_keep_all_is_from_what_was_recorded(tmp_path: Path) -> None:
+    of = {"calls_recorded": 5, "tokens_full_recorded": 1_100, "tokens_recorded_sum": 1_000}
+    dollars = {"cost_full_recorded_usd": 0.8, "cost_recorded_usd": 1.0}
+    assert recorded(tmp_path / "a", **of) == pytest.approx(0.1)
+    # The larger one of both, whatever its sign.
+    assert recorded(tmp_path / "b", **of, **dollars) == pytest.approx(-0.2)
+    assert recorded(tmp_path / "c", **of, cost_full_recorded_usd=0.95, cost_recorded_usd=1.0) == pytest.approx(0.1)
+    assert recorded(tmp_path / "d", **(of | {"calls_recorded": 0})) is None
+    assert recorded(tmp_path / "e", calls_recorded=5, tokens_full_recorded=10, tokens_recorded_sum=0) is None
+
+
+def thinking(folder: Path, vendor: str = "anthropic", **more: Any) -> tuple[str, ...]:
+    run = made_run(folder, {"keep-all": rows(10), "a": rows(5, **more)})
+    run.info = msgspec.structs.replace(run.info, providers=({"vendor": vendor},))
+    found = advise(run)
+    assert found is not None
+    return found.caveats
+
+
+def test_what_becomes_of_thinking_is_said(tmp_path: Path) -> None:
+    bound = (
+        "The policy edits history. Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1 refuse requests whose thinking "
+        "follows an edit: see --provider thinking."
+    )
+    assert thinking(tmp_path / "a", compactions=1) == (bound,) and thinking(tmp_path / "b") == ()
+    assert thinking(tmp_path / "c", "openai", compactions=1) == ()
+    assert thinking(tmp_path / "d", compactions=1, tokens_thinking_dropped=12_345) == (
+        "Thinking that follows edits is dropped: 12,345 tokens are lost.",
+    )  # fmt: skip
+    run = made_run(tmp_path / "e", {"keep-all": rows(10, overflows=9), "a": rows(5, invalid_thinking=3)})
+    found = advise(run)
+    assert found is not None and found.caveats == (
+        "Refused for thinking that follows an edit: 3 of 10 calls. With --provider thinking=drop they are accepted, "
+        "and that thinking is lost.",
+    )  # fmt: skip
+
+
+def test_rates_and_turns_are_those_that_were_published() -> None:
+    # docs/advice.md: after recorded compactions, and over ten pairs of model and strategy.
+    assert (SEEN, TURNS_SEEN) == ((0.20, 0.85), (0.86, 1.20))
+
+
+def again(folder: Path, more: float, base: float = 0.0, cost: float = 6.0, refetch: float | None = None) -> Run:
+    def of(spent: float, added: float, kept: float = 1.0) -> Rows:
+        return rows(spent, kept=kept, cost_refetch_usd=added, tokens_refetch=0)
+
+    return made_run(folder, {"keep-all": of(10.0, base), "a": of(cost, more, 0.95)}, refetch=refetch)
+
+
+@pytest.mark.parametrize(("more", "base", "refetch", "even_at", "turns"), [
+    # 6 + r x A = 10 + r x B. Where that is at no rate up to 1, what is left at rate 1.
+    (5.0, 0.0, None, 0.8, 10 / 6), (4.0, 0.0, None, 1.0, 10 / 6), (3.9, 0.0, None, None, 10 / 9.9),
+    (5.0, 1.0, None, 1.0, 10 / 6), (0.0, 0.0, None, None, 10 / 6), (2.0, 2.0, None, None, 12 / 8),
+    # At a rate of a half 6 + 2.5 of 10; even at the same rate as ever.
+    (5.0, 0.0, 0.5, 0.8, 10 / 8.5), (3.0, 0.0, 0.5, None, 10 / 9),
+])  # fmt: skip
+def test_when_a_saving_is_eaten(
+    more: float, base: float, refetch: float | None, even_at: float | None, turns: float, tmp_path: Path
+) -> None:
+    found = advise(again(tmp_path, more, base, refetch=refetch))
+    assert found is not None and found.take.policy == "a" and found.again is not None
+    assert found.again == Again(
+        even_at and pytest.approx(even_at), pytest.approx(turns), found.again.instead, found.again.instead_at
+    )
+
+
+def test_the_answer_turns_at_the_first_rate_that_changes_it(tmp_path: Path) -> None:
+    # 6 + 10 r saves two per cent of 10 up to .38: from .39 on doing nothing is the answer.
+    found = advise(again(tmp_path / "a", 10.0))
+    assert found is not None and found.again is not None and found.again.instead is not None
+    assert (found.again.instead.policy, found.again.instead_at) == ("keep-all", 0.39)
+    # 6 + 20 r does so up to .19, which is less than any rate that was seen: at the least of these.
+    found = advise(again(tmp_path / "b", 20.0))
+    assert found is not None and found.again is not None and found.again.instead_at == 0.2
+    # 6 + 4.4 r saves something up to .86: the answer stays.
+    found = advise(again(tmp_path / "c", 4.4))
+    assert found is not None and found.again is not None and found.again.instead is None
+    run = Pooled(again(tmp_path / "d", 5.0))
+    assert even_rate(run, "a", "keep-all", "usd") == pytest.approx(0.8) == even_rate(run, "keep-all", "a", "usd")
+    assert even_rate(run, "a", "a", "usd") is None
+    unknown = Pooled(made_run(tmp_path / "e", {"keep-all": rows(10, cost_refetch_usd=0.0), "a": rows(6)}))
+    assert even_rate(unknown, "a", "keep-all", "usd") is None
