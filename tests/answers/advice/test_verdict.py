@@ -12,7 +12,7 @@ from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.refetch import Again
-from ctxsim.answers.advice.verdict import as_values, changed, kept_percent, percent, size, verdict, weak
+from ctxsim.answers.advice.verdict import as_values, changed, kept_percent, percent, ranges_of, size, verdict, weak
 from ctxsim.policies.agents.given import Given
 from ctxsim.results.run_info import Recorder
 
@@ -262,3 +262,11 @@ def test_sizes_are_of_the_amount() -> None:
         "6.000 USD", "600,000 tokens", "48,000 tokens in the largest request of a transcript on average",
     ]  # fmt: skip
     assert size(msgspec.structs.replace(PLAIN, usd=None, transcripts=1), "usd") == "600,000 tokens"
+
+
+def test_from_eight_sessions_on_ranges_are_told_from_them() -> None:
+    few = "7 sessions are too few for intervals: the ranges' width comes from other projects."
+    many = "With 90 % probability, a range contains the next 1,000 sessions' figure."
+    assert ranges_of(7) == few and ranges_of(1_000) == many and ranges_of(8) == many.replace("1,000", "8")
+    # What was the answer in none of the ways has no share there.
+    assert "This stays the answer in 0 % of resamples" in verdict(advice(PLAIN, ahead=8, wins={"y": 1.0}))[-1]

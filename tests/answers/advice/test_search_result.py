@@ -1,0 +1,261 @@
+"""What a search hands on and what it answers, on runs made by hand; and labels as people give them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from made_runs import made_run
+
+from ctxsim.answers.advice.baseline import AsSetRun, advise, baseline_of
+from ctxsim.answers.advice.comparison import compared, pairs_of, without_estimator
+from ctxsim.answers.advice.pooled import Pooled
+from ctxsim.answers.advice.search_result import Tried, finalists, of_agent
+from ctxsim.answers.advice.setting_names import added, given_in, name_of, title_of, told, who
+from ctxsim.answers.advice.settings import family, grids, in_order, label_in, parameters
+from ctxsim.errors import CtxsimError, UnknownName
+from ctxsim.policies.agents.given import Given
+from ctxsim.results import Run
+from ctxsim.results.run_info import Recorder
+
+Row = dict[str, Any]
+
+
+def rows(cost: float, kept: float = 0.9, **more: Any) -> list[Row]:
+    """Twelve sessions, each of that cost."""
+    return [{"cost_usd": cost, "survival": kept, "tokens_sum": int(cost * 1_000), "model": "m1", **more}] * 12
+
+
+def window(size: int) -> Given:
+    return Given("claude-code", "autoCompactWindow", size)
+
+
+CUT = Given("claude-code", "bashOutputMaxChars", 4_000)
+READ = Given("claude-code", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 2_500)
+OTHER = Given("codex", "tool_output_token_limit", 2_500)
+RECORDERS = [Recorder(f"t{n}", "claude-code", f"2.1.{330 + n % 3}", "m1" if n % 4 else "m2") for n in range(12)]
+
+
+def label(*given: Given) -> str:
+    return "as-set:given=" + ";".join(f"{one.agent}/{one.key}={one.value}" for one in given)
+
+
+def run_of(folder: Path, *tried: tuple[tuple[Given, ...], list[Row]], recorders: Any = RECORDERS, **more: Any) -> Run:
+    table = {"keep-all": rows(20, 1.0), "as-set": rows(10, **more), **{label(*given): of for given, of in tried}}
+    return made_run(folder, table, recorders=recorders)
+
+
+FIRST = (
+    ((window(100_000),), rows(6, 0.6)), ((window(200_000),), rows(7)), ((window(150_000),), rows(6.5, 0.86)),
+    ((CUT,), rows(9.5)), ((READ,), rows(10)), ((OTHER,), rows(1)),
+)  # fmt: skip
+
+
+def test_what_saves_most_without_losing_much_is_replayed_over_all_sessions(tmp_path: Path) -> None:
+    run = run_of(tmp_path, *FIRST)
+    # A window of 100,000 keeps .3 less than others, READ saves nothing. Of the others each alone, the best first, and
+    # the values of the key that saves most beside the best of each other one.
+    large, small = window(200_000), window(150_000)
+    assert finalists(run, "claude-code", "dollars") == [(small,), (large,), (CUT,), (small, CUT), (large, CUT)]
+    assert finalists(run, "pi", "dollars") == []
+    nothing = run_of(tmp_path / "none", ((READ,), rows(10)))
+    assert finalists(nothing, "claude-code", "dollars") == []
+
+
+def test_four_alone_and_three_beside_others(tmp_path: Path) -> None:
+    sizes = [window(100_000 + 10_000 * n) for n in range(6)]
+    tried = [((one,), rows(5 + n / 10)) for n, one in enumerate(sizes)]
+    found = finalists(run_of(tmp_path, *tried, ((CUT,), rows(9.0)), ((READ,), rows(9.9))), "claude-code", "dollars")
+    assert found == [
+        *((one,) for one in sizes[:4]), *((one, other) for one in sizes[:3] for other in (READ, CUT)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kept", "refused", "taken"), [(0.751, 0, True), (0.749, 0, False), (0.9, 1, False)])
+def test_what_may_be_lost_over_some_sessions(kept: float, refused: int, taken: bool, tmp_path: Path) -> None:
+    # .1 less than the .9 that keep most, and .05 more over some sessions than over all; no more refusals than others.
+    run = run_of(tmp_path, ((window(200_000),), rows(7, kept, overflows=refused)))
+    assert finalists(run, "claude-code", "dollars") == ([(window(200_000),)] if taken else [])
+
+
+def test_without_prices_tokens_are_saved(tmp_path: Path) -> None:
+    def bare(of: list[Row]) -> list[Row]:
+        return [{name: value for name, value in row.items() if name != "cost_usd"} for row in of]
+
+    table = {"keep-all": bare(rows(20)), "as-set": bare(rows(10)), label(CUT): bare(rows(8))}
+    run = made_run(tmp_path, table, recorders=RECORDERS)
+    assert finalists(run, "claude-code", "dollars") == [(CUT,)] == finalists(run, "claude-code", "tokens")
+    found = of_agent(run, "claude-code", "dollars")
+    assert (found.amount, found.settings, found.prediction) == ("tokens", (CUT,), None)
+
+
+def test_an_agents_answer_has_all_that_was_tried(tmp_path: Path) -> None:
+    first = run_of(tmp_path / "first", *FIRST)
+    both = (window(200_000), CUT)
+    last = run_of(tmp_path / "last", ((window(200_000),), rows(7)), ((CUT,), rows(9.5)), ((READ,), rows(10.04)),
+                  (both, rows(6.9)))  # fmt: skip
+    found = of_agent(last, "claude-code", "dollars", (first,))
+    assert (found.agent, found.title, found.models) == ("claude-code", "Claude Code 2.1.330 to 2.1.332", ("m1", "m2"))
+    assert (found.sessions, found.transcripts, found.goal, found.amount) == (12, 12, "dollars", "usd")
+    # Both together save a hundredth more: the one is enough.
+    assert found.settings == (window(200_000),) and found.take.policy == label(window(200_000))
+    assert found.now.policy == "as-set" and found.share is not None and found.share.value == pytest.approx(0.7)
+    assert found.lines == {"~/.claude/settings.json": ['  "autoCompactWindow": 200000']}
+    (seen,) = found.seen
+    assert (seen.key, seen.verdict, seen.version) == ("autoCompactWindow", "honoured", "2.1.332") and seen.seen_on
+    # Those of the last run go before those of the first; what differs by less than half a per cent is idle.
+    near = pytest.approx(0.9)
+    assert found.tried == (
+        Tried((window(100_000),), 0.6, pytest.approx(0.6), 12),
+        Tried((window(150_000),), 0.65, pytest.approx(0.86), 12),
+        Tried(both, pytest.approx(0.69), near, 12), Tried((CUT,), 0.95, near, 12),
+        Tried((READ,), pytest.approx(1.004), near, 12, idle=True),
+    )  # fmt: skip
+    assert (found.wins, found.ahead, found.open, found.contradicted, found.caveats) == (1.0, 12, (), (), ())
+    assert (found.off_recorded, found.defaults, found.sampled) == (None, False, False)
+    assert found.prediction is not None and found.prediction.settings == {"autoCompactWindow": 200_000}
+
+
+@pytest.mark.parametrize(("alone", "kept", "settings"), [
+    # Up to two per cent of the bill and a hundredth of what is kept are hardly anything.
+    (7.1, 0.9, 1), (7.11, 0.9, 2), (6.9, 0.891, 1), (6.9, 0.889, 2),
+])  # fmt: skip
+def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
+    alone: float, kept: float, settings: int, tmp_path: Path
+) -> None:
+    both = (window(200_000), CUT)
+    run = run_of(tmp_path, ((window(200_000),), rows(alone, kept)), ((CUT,), rows(9.9)), (both, rows(6.9, 0.9)))
+    assert len(of_agent(run, "claude-code", "dollars").settings) == settings
+
+
+@pytest.mark.parametrize(("cost", "kept", "idle"), [
+    (10.04, 0.9, True), (9.96, 0.9, True), (10.06, 0.9, False), (9.94, 0.9, False), (10.0, 0.91, False),
+])  # fmt: skip
+def test_a_setting_is_idle_where_it_changes_nothing(cost: float, kept: float, idle: bool, tmp_path: Path) -> None:
+    run = run_of(tmp_path, ((CUT,), rows(cost, kept)))
+    (one,) = of_agent(run, "claude-code", "dollars").tried
+    assert (one.settings, one.idle) == ((CUT,), idle)
+
+
+def test_where_nothing_is_worth_it_nothing_is_set(tmp_path: Path) -> None:
+    recorders = [msgspec.structs.replace(one, fires_at=1_000, peak=5_000) for one in RECORDERS]
+    run = run_of(tmp_path, ((CUT,), rows(9.9)), recorders=recorders, calls_recorded=5, tokens_full_recorded=90,
+                 tokens_recorded_sum=100)  # fmt: skip
+    found = of_agent(run, "claude-code", "dollars")
+    assert (found.settings, found.lines, found.seen, found.share) == ((), {}, (), None)
+    assert found.take.policy == "as-set" == found.now.policy and found.off_recorded == pytest.approx(-0.1)
+    assert found.contradicted == (
+        "Not as set: compaction expected at 1K tokens, but 12 of 12 transcripts grew larger without one.",
+    )  # fmt: skip
+
+
+def test_without_a_version_of_the_agent_it_is_known_by_name_alone(tmp_path: Path) -> None:
+    nameless = [msgspec.structs.replace(one, version="") for one in RECORDERS]
+    found = of_agent(run_of(tmp_path, ((CUT,), rows(7)), recorders=nameless), "claude-code", "dollars")
+    (seen,) = found.seen
+    assert (found.title, seen.key, seen.version) == ("Claude Code", "bashOutputMaxChars", "")
+
+
+def test_models_with_most_tokens_come_first(tmp_path: Path) -> None:
+    own = [{**row, "model": "m2" if n % 4 == 0 else "m1", "tokens_sum": 90_000 if n % 4 == 0 else 1_000}
+           for n, row in enumerate(rows(10))]  # fmt: skip
+    table = {"keep-all": rows(20, 1.0), "as-set": own, label(CUT): own}
+    assert of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "dollars").models == ("m2", "m1")
+
+
+def test_one_agents_run_has_its_own_transcripts_and_settings(tmp_path: Path) -> None:
+    half = [msgspec.structs.replace(one, agent="codex") if n < 4 else one for n, one in enumerate(RECORDERS)]
+    run = run_of(tmp_path, *FIRST, recorders=half)
+    own = AsSetRun(run, "as-set", "codex")
+    assert own.labels == ["as-set", label(OTHER)] and own.transcripts == 4 and own.nothing == "as-set"
+    assert [one.transcript for one in own.recorders] == ["t0", "t1", "t2", "t3"]
+    assert (
+        list(own.of(label(OTHER)).cost_vs_keep_all) == [0.1] * 4
+        and list(own.of("as-set").tokens_full_sum) == [10_000] * 4
+    )
+    every = AsSetRun(run, "as-set")
+    assert every.transcripts == 12 and len(every.labels) == 7 and len(every.recorders) == 12
+    assert baseline_of(run) == "as-set"
+    found = advise(run, "dollars", "codex")
+    assert found is not None and found.take.policy == label(OTHER) and found.take.transcripts == 4
+    # As set with fewest settings is where it begins.
+    more = made_run(tmp_path / "more", {"keep-all": rows(20), label(CUT, READ): rows(9), label(CUT): rows(10)},
+                    recorders=RECORDERS)  # fmt: skip
+    assert baseline_of(more) == label(CUT)
+    assert (
+        baseline_of(made_run(tmp_path / "bare", {"keep-all": rows(20), "mask": rows(9)}, recorders=RECORDERS)) is None
+    )
+
+
+@pytest.mark.parametrize(("mask", "named"), [(6.85, True), (6.87, False)])
+def test_builders_are_told_of_what_is_clearly_cheaper(mask: float, named: bool, tmp_path: Path) -> None:
+    # Two per cent less than 7.00 are 6.86.
+    table = {"keep-all": rows(20, 1.0), "as-set": rows(10), label(CUT): rows(7), "mask": rows(mask, 1.0)}
+    run = made_run(tmp_path, table, recorders=RECORDERS)
+    found: Any = advise(run)
+    assert found.take.policy == label(CUT) and found.tried == (label(CUT),)
+    assert (found.builders and found.builders.policy) == ("mask" if named else None)
+    of_one: Any = advise(run, "dollars", "claude-code")
+    assert of_one.builders is None
+
+
+def test_where_nothing_was_tried_it_stays_as_it_is(tmp_path: Path) -> None:
+    run = run_of(tmp_path, calls_recorded=5, tokens_full_recorded=110, tokens_recorded_sum=100)
+    found: Any = advise(run, "window")
+    assert (found.goal, found.amount, found.take.policy, found.tried) == ("window", "peak", "as-set", ())
+    assert found.nothing == found.take and found.off_recorded == pytest.approx(0.1)
+    assert Pooled(AsSetRun(run, "as-set")).all["as-set"] == found.take
+
+
+def test_settings_and_agents_by_their_names() -> None:
+    both = label(CUT, READ)
+    assert given_in(both) == (CUT, READ) and given_in("as-set") == () == given_in("mask:keep=3")
+    assert added(both, label(CUT)) == (READ,) and added(label(CUT), both) == ()
+    assert (name_of("claude-code"), name_of("nobodys")) == ("Claude Code", "nobodys")
+    assert (title_of("codex"), title_of("nobodys")) == ("Codex", "nobodys")
+    ones = [Recorder("a", "codex", "0.9.0"), Recorder("b", "codex", "0.10.0"), Recorder("c", "codex", "main"),
+            Recorder("d", "claude-code")]  # fmt: skip
+    assert who(ones) == "Codex 0.9.0 to 0.10.0, Claude Code" and who(ones[:1]) == "Codex 0.9.0" and who([]) == ""
+    assert told([CUT], files=False) == "bashOutputMaxChars = 4000"
+    assert told([CUT]) == "bashOutputMaxChars = 4000 in ~/.claude/settings.json" and told([]) == ""
+    assert told([Given("claude-code", "autoCompactEnabled", True)], False) == "autoCompactEnabled = true"
+
+
+def test_labels_and_their_settings() -> None:
+    assert family("mask:keep=3+fifo:budget=9") == "mask + fifo" and parameters("mask") == {}
+    assert in_order(["10", "9", "9", "1.5"]) == ("1.5", "9", "10") and in_order(["b", "a", "b"]) == ("b", "a")
+    assert grids(["mask:keep=1", "fifo:budget=9"]) == []
+    two = grids(["fifo:budget=9", "mask:keep=1,batch=2", "mask:keep=3,batch=2", "fifo"])
+    assert [(one.name, one.varied, one.values, one.full) for one in two] == [
+        ("fifo", ("budget",), (("9", ""),), True), ("mask", ("keep",), (("1", "3"),), True),
+    ]  # fmt: skip
+
+
+def test_a_policy_is_found_by_any_way_to_say_it(tmp_path: Path) -> None:
+    run = made_run(tmp_path, {"keep-all": rows(20), "mask:keep=3,batch=1": rows(9), "as-set:x=1": rows(8)})
+    run.info = msgspec.structs.replace(run.info, shown={"mask:keep=3,batch=1": "mask 3"})
+    for given in ("mask:keep=3,batch=1", "mask 3", "mask:keep=3"):
+        assert label_in(run, given) == "mask:keep=3,batch=1"
+    assert label_in(run, "as-set:x=1") == "as-set:x=1"
+    for given in ("mask:keep=4", "nobodys", "mask:nothing=1"):
+        with pytest.raises(UnknownName):
+            label_in(run, given)
+
+
+def test_runs_without_a_policy_or_a_transcript_in_common_have_no_change(tmp_path: Path) -> None:
+    one = made_run(tmp_path / "a", {"keep-all": rows(20), "mask:keep=1": rows(9)})
+    other = made_run(tmp_path / "b", {"keep-all": [{**row, "transcript": f"u{n}"} for n, row in enumerate(rows(20))]})
+    with pytest.raises(CtxsimError, match="have no transcript in common"):
+        compared(one, other)
+    bare = made_run(tmp_path / "c", {"keep-all": rows(20), "fifo": rows(9), "drop-all": rows(9)})
+    bare.info = msgspec.structs.replace(bare.info, bounds=())
+    assert pairs_of(one, bare) == [("keep-all", "keep-all")]
+    two = [without_estimator(one) for one in ("mask:keep=1,estimator=chars-4", "mask:estimator=x,y=1", "mask:keep=1")]
+    assert two == ["mask:keep=1", "mask", "mask:keep=1"]
+    # What is asked for by name is compared, whatever else would be.
+    named = compared(one, bare, [("mask:keep=1", "fifo")])
+    assert {change.pair for change in named} == {("mask:keep=1", "fifo")} and named[0].policy == "mask:keep=1 -> fifo"
+    cost = next(change for change in named if change.column == "cost_usd")
+    assert (cost.before, cost.after, cost.difference, cost.transcripts, cost.interval) == (9, 9, 0, 12, (0, 0))
