@@ -210,3 +210,52 @@ def test_what_the_package_itself_dumps(tmp_path: Path) -> None:
         (transcript,) = all_of(tmp_path, value)
         assert texts(transcript) == expected
         assert transcript.calls[0].usage == Usage(90, 12, 40, None, 8)
+
+
+def test_results_are_paired_by_id_by_name_or_in_order(tmp_path: Path) -> None:
+    calls = [{"name": name, "args": {}, "id": call_id} for name, call_id in (("a", "c1"), ("b", None), ("c", None))]
+    value = [
+        dumped("messages_to_dict", "ai", {"content": "", "tool_calls": calls}),
+        dumped("messages_to_dict", "tool", {"content": "of c", "name": "c"}),
+        dumped("messages_to_dict", "tool", {"content": "of b", "name": "b"}),
+        dumped("messages_to_dict", "tool", {"content": "of a", "tool_call_id": "c1"}),
+    ]
+    (transcript,) = all_of(tmp_path, value)
+    assert [(item.text, item.answers) for item in transcript.items[3:]] == [("of c", 2), ("of b", 1), ("of a", 0)]
+    assert [(item.tool, item.call_id) for item in transcript.items[:3]] == [("a", "c1"), ("b", ""), ("c", "")]
+
+
+@pytest.mark.parametrize(("details", "written", "long"), [
+    ({"cache_creation": 7}, 7, None), ({"cache_creation": 0}, 0, None), ({}, None, None),
+    # Where lifetimes are told, they are what was written.
+    ({"cache_creation": 0, "ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 3}, 7, 3),
+    ({"ephemeral_1h_input_tokens": 3}, 3, 3), ({"ephemeral_5m_input_tokens": 4}, 4, None),
+])  # fmt: skip
+def test_what_was_written_to_the_cache(tmp_path: Path, details: Json, written: int | None, long: int | None) -> None:
+    usage = {"input_tokens": 90, "output_tokens": 2, "input_token_details": details}
+    (transcript,) = all_of(tmp_path, [dumped("model_dump", "ai", {"content": "x", "usage_metadata": usage})])
+    assert transcript.calls[0].usage == Usage(90, 2, None, written, cache_write_long_tokens=long)
+
+
+def test_reasoning_that_is_no_text_and_content_that_is_none(tmp_path: Path) -> None:
+    for extra, kept in (("", []), ([1], []), ("Hm.", [("reasoning", "Hm.")])):
+        fields = {"content": "", "additional_kwargs": {"reasoning_content": extra}}
+        (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", fields)])
+        assert texts(transcript) == kept
+    # Blocks of calls stand for calls only where the message has none of its own.
+    block = {"type": "tool_use", "id": "c1", "name": "search", "input": {}}
+    image = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
+    (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", {"content": [block, "x", image]})])
+    written = json.dumps(block, separators=(",", ":"))
+    assert texts(transcript) == [("assistant", written), ("assistant", "x"), ("assistant", "")]
+    assert len(transcript.items[2].media) == 1
+
+
+def test_requests_are_in_the_order_of_their_times_and_notes_stand_once(tmp_path: Path) -> None:
+    first, second = conversation("t1"), conversation("t2")
+    del first[2]["start_time"]
+    found = all_of(tmp_path, [*first, *second])
+    assert [one.notes.count("left out: 2 x chain run") for one in found] == [1, 0]
+    # The run without a time is the first.
+    assert [call.time_s for call in found[0].calls] == [None, 1767268809.0]
+    assert [call.time_s for call in found[1].calls] == [1767268801.0, 1767268809.0]

@@ -270,3 +270,121 @@ def test_no_response_and_wrong_types(tmp_path: Path) -> None:
     bad["tool_call_metadata"]["model_response"]["usage"]["prompt_tokens"] = "many"
     with pytest.raises(InputError, match=r"trajectory\.json event 1: .*prompt_tokens"):
         transcripts(tmp_path, [user(0, "Go."), bad])
+
+
+def test_what_the_model_is_told_nothing_of_and_what_is_shown_otherwise(tmp_path: Path) -> None:
+    quiet = {"id": 1, "source": "agent", "action": "recall", "args": {}}
+    others = {"id": 2, "source": "environment", "action": "start_hook", "args": {}}
+    browsed = {"id": 4, "source": "agent", "cause": 3, "observation": "browse", "content": "A page.", "extras": {}}
+    rejected = {"id": 6, "source": "agent", "cause": 5, "observation": "user_rejected", "content": "No.", "extras": {}}
+    (transcript,) = transcripts(
+        tmp_path,
+        [
+            {**user(0, "Look."), "args": {"content": "Look.", "image_urls": ["data:x", "data:y"]}},
+            quiet, others, quiet, others,
+            action(3, "c1", response("r1", "c1")),
+            {**browsed, "tool_call_metadata": {"tool_call_id": "c1"}},
+            action(5, "c2", response("r2", "c2")),
+            {**rejected, "tool_call_metadata": {"tool_call_id": "c2"}},
+            action(7, "c3", response("r3", "c3")),
+            {**browsed, "id": 8, "observation": "browse_interactive", "tool_call_metadata": {"tool_call_id": "c3"}},
+            action(9, "c4", response("r4", "c4")),
+            # An error that answers a call is its result, one that answers none a user's text.
+            {"id": 10, "source": "agent", "cause": 9, "observation": "error", "content": "Bad.", "extras": {},
+             "tool_call_metadata": {"tool_call_id": "c4"}},
+            {"id": 11, "source": "agent", "observation": "error", "content": "Worse.", "extras": {},
+             "tool_call_metadata": {"tool_call_id": "c9"}},
+            {"id": 12, "source": "agent", "action": "message", "args": {"content": [{"text": "Done."}]}},
+            {"id": 13, "source": "agent", "action": "message", "args": {"content": "Really."}},
+        ],
+    )  # fmt: skip
+    error = "[Error occurred in processing last action]"
+    assert [item.text for item in transcript.items if item.kind == "tool_result"] == [
+        "A page.", "No.\n[Last action has been rejected by the user]", "A page.", f"Bad.\n{error}"
+    ]  # fmt: skip
+    assert [item.text for item in transcript.items if item.kind == "user"] == ["Look.", f"Worse.\n{error}"]
+    assert [media.tokens for media in transcript.items[0].media] == [765, 765]
+    assert [item.text for item in transcript.items[-2:]] == ["Done.", "Really."]
+    assert transcript.notes == (
+        "2 web page(s) as recorded: the text that was sent may differ",
+        "2 message(s) of the agent without the model's response: their usage is unknown",
+        "left out: 2 x recall, 2 x start_hook",
+    )
+
+
+def test_an_event_without_its_own_metadata_may_have_its_causes(tmp_path: Path) -> None:
+    plain = {"action": "run", "source": "agent", "args": {"command": "ls", "thought": "", "timeout": None, "x": []}}
+    (transcript,) = transcripts(
+        tmp_path,
+        [
+            user(0, "Go."),
+            {**plain, "id": 1}, {**plain, "id": 2},
+            {"id": 3, "source": "agent", "cause": 2, "observation": "run", "content": "second", "extras": {}},
+            {"id": 4, "source": "agent", "cause": 1, "observation": "run", "content": "first", "extras": {}},
+        ],
+    )  # fmt: skip
+    assert [(item.kind, item.text) for item in transcript.items] == [
+        ("user", "Go."), ("tool_call", '{"command":"ls"}'), ("tool_result", "first"), ("tool_call", '{"command":"ls"}'),
+        ("tool_result", "second"),
+    ]  # fmt: skip
+
+
+def test_a_delegate_ends_with_its_observation_alone(tmp_path: Path) -> None:
+    def delegated(number: int, name: str) -> dict[str, Any]:
+        return {"id": number, "source": "agent", "action": "delegate", "args": {"agent": name}}
+
+    def back(number: int, content: str) -> dict[str, Any]:
+        return {"id": number, "source": "agent", "observation": "delegate", "content": content, "extras": {}}
+
+    found = transcripts(
+        tmp_path, [user(0, "Go."), delegated(1, "A"), delegated(2, "B"), back(3, "b"), back(4, "a"), back(5, "again")]
+    )
+    assert [(one.name.partition("#")[2], one.parent and one.parent.partition("#")[2]) for one in found] == [
+        ("", None), ("delegate-1", ""), ("delegate-2", "delegate-1")
+    ]  # fmt: skip
+    assert [[item.text for item in one.items] for one in found] == [
+        ["Go.", '{"agent":"A"}', "a"], ["{}", '{"agent":"B"}', "b"], ["{}"]
+    ]  # fmt: skip
+    assert found[0].notes[-1] == "1 result(s) without a call left out"
+
+
+def test_runs_with_delegates_stand_one_after_the_other(tmp_path: Path) -> None:
+    delegated = {"id": 1, "source": "agent", "action": "delegate", "args": {"agent": "A"}}
+    line = json.dumps({"instance_id": "i", "test_result": {}, "history": [user(0, "Go."), delegated]})
+    found = transcripts(tmp_path, f"{line}\n{line}\ntorn{{", "output.jsonl")
+    assert [one.name.partition("#")[2] for one in found] == ["i", "i#delegate-1"] * 2
+    assert [any("line 3 skipped" in note for note in one.notes) for one in found] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(("first", "matched"), [
+    ({"history": [], "test_result": {}}, True), ({"history": []}, False),
+    ({"history": [user(0, "Go.")], "trajectory": []}, False), ({"history": [{"role": "user"}]}, False),
+    ({"history": [user(0, "Go.")]}, True), ({"trajectory": [user(0, "Go.")]}, True),
+    ({"trajectory": [{**user(0, "Go."), "source": "somebody"}]}, False),
+    # What is an action and an observation is a step of another agent.
+    ([{**user(0, "Go."), "observation": "x"}], False), ([{**user(0, "Go."), "role": "user"}], False), ([], False),
+    ([*[user(0, "Go.")] * 20, {"id": 1}], True), ([*[user(0, "Go.")] * 19, {"id": 1}], False),
+])  # fmt: skip
+def test_what_is_taken_for_events(first: Any, matched: bool) -> None:
+    from ctxsim.readers.formats.openhands.events import matches
+    from ctxsim.readers.source import Sample, Source
+
+    assert matches(Sample(Source("x.json", data=json.dumps(first).encode()))) is matched
+
+
+def test_a_folder_of_other_files_is_no_store_of_events(tmp_path: Path) -> None:
+    from ctxsim.readers.formats.openhands.events import owns
+
+    def folder(**files: str) -> Path:
+        made = tmp_path / f"events{len(list(tmp_path.iterdir()))}"
+        made.mkdir()
+        for name, text in files.items():
+            (made / name.replace("_", ".")).write_text(text)
+        return made
+
+    event = json.dumps(user(0, "Go."))
+    assert owns(folder(**{"0_json": event, "1_json": "torn", "_hidden": "x"}))
+    assert not any(map(owns, [
+        folder(), folder(_hidden="x"), folder(**{"0_json": event, "notes_txt": "x"}), folder(**{"0_json": "torn{"}),
+        folder(**{"0_json": "{}"}), folder(a_json=event),
+    ]))  # fmt: skip
