@@ -200,3 +200,74 @@ def test_a_message_of_neither_side_is_told(store: Store) -> None:
     store.say("system", text("Any mail?"))
     with pytest.raises(InputError, match="message 1: has the role 'system', which is neither user nor assistant"):
         store.all()
+
+
+def test_pieces_of_every_kind(store: Store) -> None:
+    store.session()
+    hidden = text("for you", annotations={"audience": ["user"]})
+    notice = {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "!"}
+    confirm = {"type": "toolConfirmationRequest", "id": "x"}
+    store.say(
+        "user", text("Go."), hidden, hidden, confirm, confirm, {"type": "image", "data": "", "mimeType": "image/png"}
+    )
+    store.say("assistant", {"type": "redactedThinking", "data": "x"}, {"type": "reasoning", "text": "Hm."}, text(""), confirm,
+              confirm, notice, {"type": "frontendToolRequest", "id": "c1", "toolCall": {"value": {"name": "shown"}}},
+              {"type": "toolRequest", "id": "c2", "toolCall": {"status": "error", "error": "bad"}})  # fmt: skip
+    store.say(
+        "user",
+        gives("c1", hidden, text("Seen.")),
+        {"type": "toolResponse", "id": "c2", "toolResult": {"status": "error"}},
+    )
+    (transcript,) = store.all()
+    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+        ("user", "", "Go."), ("user", "", ""), ("reasoning", "", ""), ("reasoning", "", "Hm."), ("tool_call", "shown", ""),
+        ("tool_call", "", ""), ("tool_result", "shown", "Seen."), ("tool_result", "", ""),
+    ]  # fmt: skip
+    assert transcript.items[1].media == (Media("image", 1600),)
+    assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 1002)
+    (note,) = transcript.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "1 x systemNotification", "2 x text for the user alone", "4 x toolConfirmationRequest"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shown", "kept"), [(text("Any mail?"), (0,)), (text("Other."), ())])
+def test_of_a_users_text_behind_a_compaction_only_a_copy_was_kept(
+    store: Store, shown: Json, kept: tuple[int, ...]
+) -> None:
+    store.session()
+    store.say("user", text("Any mail?"), shown=USER)
+    store.say("assistant", text("Two."), shown=USER)
+    store.say("user", text("So far."), shown=AGENT)
+    store.say("assistant", text("Go on."), shown=AGENT)
+    store.say("user", shown)
+    store.say("assistant", text("Done."))
+    (transcript,) = store.all()
+    assert transcript.compactions == (Compaction(2, 2, "", ("So far.", "Go on."), kept),)
+    assert [item.text for item in transcript.items][2:] == (["Done."] if kept else ["Other.", "Done."])
+
+
+@pytest.mark.parametrize(("made", "seconds"), [(10_000_000_000, 10_000_000_000), (10_000_000_001, 10_000_000.001)])
+def test_times_are_seconds_up_to_ten_billion(store: Store, made: int, seconds: float) -> None:
+    store.session()
+    store.say("assistant", text("Two."))
+    store.made.execute("UPDATE messages SET created_timestamp = ?", (made,))
+    (transcript,) = store.all()
+    assert transcript.calls[0].time_s == seconds
+
+
+def test_a_response_ends_where_another_id_begins_behind_a_result(store: Store) -> None:
+    store.session()
+    store.say("user", text("Go."))
+    store.say("assistant", asks("c1"), own="r1")
+    store.say("assistant", text("Look."), own="r2")
+    store.say("user", gives("c1", text("1")))
+    store.say("assistant", text("More."), own="r1")
+    store.say("assistant", {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "!"}, own="r1")
+    store.say("user", text("And?"))
+    store.say("assistant", text("Done."), own="r3")
+    (transcript,) = store.all()
+    # Two that stand side by side are one, and what has the first one's id.
+    assert [[item.text for item in transcript.items[call.start : call.end]] for call in transcript.calls] == [
+        ["{}", "Look.", "More."], ["Done."]
+    ]  # fmt: skip

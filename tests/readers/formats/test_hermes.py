@@ -74,3 +74,22 @@ def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"session.json message 0: .*tool_calls"):
         one(tmp_path, {"role": "assistant", "content": "", "tool_calls": 3})
+
+
+def test_results_are_paired_by_the_tools_name_and_a_system_message_may_come_first(tmp_path: Path) -> None:
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("search", "read", "list")]
+    transcript = one(
+        tmp_path,
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "content": "of list", "name": "list", "tool_name": "search"},
+        {"role": "tool", "content": "of read", "tool_name": "read"},
+        {"role": "tool", "content": "of search"},
+        {"role": "system", "content": "Be kind."},
+        system_prompt="You help.",
+    )
+    assert transcript.head.system == "You help.\n\nBe brief."
+    assert [(item.text, item.answers) for item in transcript.items[3:]] == [
+        ("of list", 2), ("of read", 1), ("of search", 0), ("Be kind.", None)
+    ]  # fmt: skip
+    assert transcript.notes == ("a system message in mid-conversation is kept as user text",)

@@ -251,3 +251,67 @@ def test_usage_of_a_response(tmp_path: Path, recorded: Json, usage: Usage | None
     )  # fmt: skip
     (call,) = transcript.calls
     assert (call.usage, call.model, call.time_s) == (usage, "q", 1_735_787_045.5)
+
+
+def test_lines_that_are_read_for_their_parents_alone(tmp_path: Path) -> None:
+    # The branch goes over a line of another kind; one without a message says nothing.
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        {"type": "progress", "uuid": "p1", "parentUuid": "u1", "sessionId": "s", "isSidechain": False},
+        {"type": "progress"},
+        line("user", "u2", "u1"),
+        line("assistant", "a0", "u1", {"text": "Left."}, model="m", usageMetadata={"promptTokenCount": 7}),
+        line("assistant", "a00", "u1", {"text": "Left, too."}),
+        line("user", "u0", "u1", {"text": "Left as well."}, usageMetadata={"promptTokenCount": 9}),
+        line("assistant", "a1", "p1", {"text": "Done."}),
+    )
+    assert [(item.kind, item.text) for item in transcript.items] == [("user", "Go."), ("assistant", "Done.")]
+    assert [(call.usage, call.model) for call in transcript.beside] == [(Usage(7), "m")]
+    (note,) = transcript.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "1 x user line without a message", "2 x progress", "4 x line of an abandoned branch"
+    ]  # fmt: skip
+
+
+def test_a_line_that_is_written_again_adds_what_is_new(tmp_path: Path) -> None:
+    usage = {"promptTokenCount": 7}
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        line("assistant", "a1", "u1", {"text": "One."}, model="m"),
+        line("assistant", "a1", "u1", {"text": "One."}, {"text": "Two."}, usageMetadata=usage),
+        line("assistant", "a1", "u1", {"text": "Two."}),
+        line("assistant", "a1", "u1", {"text": "One."}),
+    )
+    assert [(item.kind, item.text) for item in transcript.items] == [
+        ("user", "Go."),
+        ("assistant", "One."),
+        ("assistant", "Two."),
+    ]
+    assert [(call.usage, call.model) for call in transcript.calls] == [(Usage(7), "m")]
+    assert transcript.notes == ("left out: 2 x repeated line",)
+
+
+def test_compressions_before_the_first_response_shorten_nothing(tmp_path: Path) -> None:
+    empty = line("system", "y1", "u1", subtype="chat_compression", systemPayload={"compressedHistory": []})
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}), empty, empty | {"uuid": "y2", "parentUuid": "y1"},
+        line("assistant", "a1", "y2", {"text": "Done."}),
+    )  # fmt: skip
+    assert transcript.compactions == ()
+    assert transcript.notes == ("left out: 2 x compaction before the first response",)
+
+
+@pytest.mark.parametrize(("file", "session", "parent"), [
+    ("chats/x.jsonl", "main", "chats/main.jsonl"), ("chats/x.jsonl", "", None),
+    ("subagents/main/agent-1.jsonl", "other", "chats/other.jsonl"),
+    ("subagents/main/agent-1.jsonl", "", "chats/main.jsonl"),
+])  # fmt: skip
+def test_whose_a_sub_agents_file_is(tmp_path: Path, file: str, session: str, parent: str | None) -> None:
+    beside = {"isSidechain": True, "agentId": "1", "sessionId": session}
+    write(tmp_path / file, line("user", "u1", None, {"text": "Go."}) | beside,
+          line("assistant", "a1", "u1", {"text": "Done."}) | beside)  # fmt: skip
+    (transcript,) = read(str(tmp_path / file))
+    assert transcript.parent == (parent and str(tmp_path / parent))
