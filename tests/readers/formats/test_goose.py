@@ -210,8 +210,8 @@ def test_pieces_of_every_kind(store: Store) -> None:
     store.say(
         "user", text("Go."), hidden, hidden, confirm, confirm, {"type": "image", "data": "", "mimeType": "image/png"}
     )
-    store.say("assistant", {"type": "redactedThinking", "data": "x"}, {"type": "reasoning", "text": "Hm."}, text(""), confirm,
-              confirm, notice, {"type": "frontendToolRequest", "id": "c1", "toolCall": {"value": {"name": "shown"}}},
+    store.say("assistant", {"type": "redactedThinking", "data": "x"}, {"type": "reasoning", "text": "Hm."}, text(""),
+              confirm, confirm, notice, {"type": "frontendToolRequest", "id": "c1", "toolCall": {"value": {"name": "shown"}}},
               {"type": "toolRequest", "id": "c2", "toolCall": {"status": "error", "error": "bad"}})  # fmt: skip
     store.say(
         "user",
@@ -220,8 +220,8 @@ def test_pieces_of_every_kind(store: Store) -> None:
     )
     (transcript,) = store.all()
     assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
-        ("user", "", "Go."), ("user", "", ""), ("reasoning", "", ""), ("reasoning", "", "Hm."), ("tool_call", "shown", ""),
-        ("tool_call", "", ""), ("tool_result", "shown", "Seen."), ("tool_result", "", ""),
+        ("user", "", "Go."), ("user", "", ""), ("reasoning", "", ""), ("reasoning", "", "Hm."),
+        ("tool_call", "shown", ""), ("tool_call", "", ""), ("tool_result", "shown", "Seen."), ("tool_result", "", ""),
     ]  # fmt: skip
     assert transcript.items[1].media == (Media("image", 1600),)
     assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 1002)
