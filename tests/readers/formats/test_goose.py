@@ -211,7 +211,8 @@ def test_pieces_of_every_kind(store: Store) -> None:
         "user", text("Go."), hidden, hidden, confirm, confirm, {"type": "image", "data": "", "mimeType": "image/png"}
     )
     store.say("assistant", {"type": "redactedThinking", "data": "x"}, {"type": "reasoning", "text": "Hm."}, text(""),
-              confirm, confirm, notice, {"type": "frontendToolRequest", "id": "c1", "toolCall": {"value": {"name": "shown"}}},
+              confirm, confirm, notice,
+              {"type": "frontendToolRequest", "id": "c1", "toolCall": {"value": {"name": "shown"}}},
               {"type": "toolRequest", "id": "c2", "toolCall": {"status": "error", "error": "bad"}})  # fmt: skip
     store.say(
         "user",
