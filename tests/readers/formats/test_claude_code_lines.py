@@ -69,7 +69,8 @@ FILE = {
 
 def test_a_file_that_is_attached_again_stands_for_the_history_until_somebody_speaks(tmp_path: Path) -> None:
     begun = [user("u1", None, "Go."), answer("a1", "u1", "One."), system("c1", "a1", "compact_boundary"),
-             user("s1", "c1", "So far.", isCompactSummary=True), line("attachment", "f1", "s1", attachment=FILE)]  # fmt: skip
+             user("s1", "c1", "So far.", isCompactSummary=True), line("attachment", "f1", "s1",
+             attachment=FILE)]  # fmt: skip
     later = line("attachment", "f2", "x1", attachment={**FILE, "filename": "b.py"})
     for said in (user("x1", "f1", "And?"), answer("x1", "f1", "Two.")):
         found = one(tmp_path, *begun, said, later, answer("a9", "f2", "Done."))

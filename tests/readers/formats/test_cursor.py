@@ -100,3 +100,18 @@ def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
     assert one(tmp_path, line("user", text("Hello?"))).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"t.jsonl:2: .*text"):
         one(tmp_path, line("user", text("Go.")), line("assistant", {"type": "text", "text": 3}))
+
+
+@pytest.mark.parametrize(("lines", "matched"), [
+    ([line("user", text("Go."))], True), ([{"type": "turn_ended"}, line("user", text("Go."))], True),
+    ([{"role": "x"}, line("user", text("Go."))], False), ([[], line("user", text("Go."))], False), ([{"type": "x"}],
+    False),
+    ([line("user", text("Go.")) | {"uuid": "u"}], False), ([line("user", text("Go.")) | {"timestamp": 1}], False),
+    ([line("system", text("Go."))], False), ([{"role": "user", "message": {"content": "Go."}}], False),
+])  # fmt: skip
+def test_what_is_taken_for_a_transcript(lines: list[Any], matched: bool) -> None:
+    from ctxsim.readers.formats.cursor import matches
+    from ctxsim.readers.source import Sample, Source
+
+    data = "".join(f"{json.dumps(one)}\n" for one in [*lines, {"type": "end"}]).encode()
+    assert matches(Sample(Source("x.jsonl", data=data))) is matched

@@ -134,3 +134,34 @@ def test_a_database_of_another_editor(tmp_path: Path) -> None:
         made.commit()
     with pytest.raises(InputError, match="an SQLite database with tables ItemTable"):
         found(path)
+
+
+def test_bubbles_that_say_nothing_and_models_that_are_named(tmp_path: Path) -> None:
+    empty = {"type": 2, "text": ""}
+    talk = [
+        {"type": 1, "text": "", "images": []}, {"type": 1, "text": "Go."}, empty, empty, {"type": 3, "text": "x"},
+        {"type": 3, "text": "y"}, {"type": 1, "text": "And?"}, {"type": 2, "text": "One.",
+        "tokenCount": {"inputTokens": 7}},
+        {"type": 2, "text": "Two.", "tokenCount": {"inputTokens": 9, "outputTokens": 2}}, {"type": 2,
+        "toolFormerData": {"name": ""}},
+    ]  # fmt: skip
+    for model, named in (({"modelConfig": {"modelName": "m"}}, "m"), ({}, "")):
+        folder = tmp_path / f"of-{named}"
+        folder.mkdir()
+        (transcript,) = found(store(folder, {"c": {"conversation": talk} | model}, {}))
+        assert said(transcript) == [("user", "Go."), ("user", "And?"), ("assistant", "One."), ("assistant", "Two.")]
+        # The last that is known of a response's tokens.
+        assert [(call.model, call.usage) for call in transcript.calls] == [(named, Usage(9, 2))]
+        assert transcript.notes == ("left out: 2 x empty bubble of the model, 2 x bubble of type 3",)
+
+
+def test_arguments_and_results_in_their_other_fields(tmp_path: Path) -> None:
+    failed = tool("read", None, "t1", rawArgs="", params='{"p": 1}', error="no")
+    plain = tool("list", "", "t2", rawArgs=None, error={"message": "denied"})
+    talk = [{"type": 1, "text": "Go."}, failed, plain, {"type": 2, "text": "Done."}]
+    (transcript,) = found(store(tmp_path, {"c": {"conversation": talk}}, {}))
+    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+        ("user", "", "Go."), ("tool_call", "read", '{"p": 1}'), ("tool_result", "read", "no"), ("tool_call", "list",
+        ""),
+        ("tool_result", "list", '{"message":"denied"}'), ("assistant", "", "Done."),
+    ]  # fmt: skip

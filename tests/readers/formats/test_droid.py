@@ -127,3 +127,39 @@ def test_files_without_a_response(tmp_path: Path) -> None:
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"session.jsonl:2: .*role"):
         one(tmp_path, START, {"type": "message", "message": {"role": "robot", "content": []}})
+
+
+@pytest.mark.parametrize(("lines", "matched"), [
+    ([START], True), ([START, {"type": "message", "message": {}}], True), ([START, {"type": "message"}], False),
+    ([event("message", 1, text="x")], True), ([event("tool_call", 1, toolName="t")], True),
+    ([event("message", 1)], False), ([event("tool_call", 1)], False), ([event("system", 1)], False),
+    # All of a stream are of a known type, and name their session.
+    ([event("message", 1, text="x"), event("other", 2)], False),
+    ([event("message", 1, text="x"), {"type": "system"}], False), ([event("message", 1, text="x"), []], False),
+    ([event("message", 1, text="x"), {"type": "system", "sessionId": "s"}], True),
+])  # fmt: skip
+def test_what_is_taken_for_a_session_or_a_stream(lines: list[Any], matched: bool) -> None:
+    from ctxsim.readers.formats.droid import matches
+    from ctxsim.readers.source import Sample, Source
+
+    data = "".join(f"{json.dumps(one)}\n" for one in [*lines, lines[0]]).encode()
+    assert matches(Sample(Source("x.jsonl", data=data))) is matched
+
+
+def test_results_are_paired_by_either_id(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path, event("message", 1, role="user", text="Go."), event("reasoning", 1, text="Hm."),
+        event("tool_call", 2, id="c1", toolId="a", toolName="b", parameters={}), event("tool_call", 2,
+        toolCallId="c2", id="c9", toolId="d", parameters={}),
+        event("tool_result", 3, toolCallId="c2"), event("tool_result", 3, id="c1", value="1"),
+    )  # fmt: skip
+    assert [(item.kind, item.tool, item.text, item.call_id) for item in transcript.items] == [
+        ("user", "", "Go.", ""), ("reasoning", "", "Hm.", ""), ("tool_call", "b", "{}", "c1"), ("tool_call", "d",
+        "{}", "c2"),
+        ("tool_result", "d", "", "c2"), ("tool_result", "b", "1", "c1"),
+    ]  # fmt: skip
+
+
+def test_lines_of_other_types_are_counted(tmp_path: Path) -> None:
+    transcript = one(tmp_path, START, message("assistant", text("x")), {"type": "todo"}, {"type": "todo"}, {"x": 1})
+    assert transcript.notes == ("left out: 2 x todo, 1 x line without a type",)

@@ -16,7 +16,7 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
 
 Json = dict[str, Any]
 
@@ -298,3 +298,46 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_others(tmp_path: Path) 
 def test_a_database_without_sessions(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no sessions with messages"):
         stored(tmp_path, "DELETE FROM session;")
+
+
+def test_what_is_left_out_is_counted_each_time(tmp_path: Path) -> None:
+    plain, image = ({"type": "file", "mime": mime} for mime in ("text/plain", "image/png"))
+    transcript = exported(
+        tmp_path,
+        user(text("Go."), text("no", ignored=True), {"type": "agent"}, {"type": "new"}, {"type": "new"}, plain, image),
+        answer(START, text("Done."), {"type": "retry"}, {"type": "subtask"}, {"type": "subtask"}),
+        user(), answer(text("")), answer(START), answer(text("x"), error={"name": "APIError"}),
+    )  # fmt: skip
+    assert texts(transcript) == [("user", "Go."), ("user", ""), ("assistant", "Done.")]
+    assert [len(item.media) for item in transcript.items] == [0, 1, 0]
+    (note,) = transcript.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "1 x file whose content stands in a text part", "1 x response that failed", "1 x response without content",
+        "1 x text marked as ignored", "1 x user message without content", "2 x new", "2 x subtask",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "said"), [
+    ("pending", "[Tool execution was interrupted]"), ("running", "[Tool execution was interrupted]"),
+    ("completed", NO_RESULT),
+])  # fmt: skip
+def test_a_call_without_output_has_a_result_where_it_was_interrupted(tmp_path: Path, status: str, said: str) -> None:
+    transcript = exported(tmp_path, user(text("Go.")), answer(tool("c1", None, status)), answer(text("Done.")))
+    assert texts(transcript)[2] == ("tool_result", said)
+
+
+def test_results_are_cleared_from_the_moment_on_that_says_so(tmp_path: Path) -> None:
+    def at(made: int) -> Json:
+        return {"time": {"created": made}}
+
+    def old(call_id: str, made: int) -> Json:
+        return tool(call_id, call_id, time={"start": 1, "compacted": made})
+
+    transcript = exported(
+        tmp_path, user(text("Go.")), answer(old("c1", 5_000), **at(2_000)), answer(old("c2", 6_001), **at(4_999)),
+        answer(text("One."), **at(5_000)), answer(text("Two."), **at(6_000)), answer(text("Three."), **at(6_001)),
+    )  # fmt: skip
+    # The results stand at 2 and 4: cleared before calls 3 and 5.
+    assert transcript.cleared == ((3, 2), (5, 4))
+    assert [call.comparable for call in transcript.calls] == [True, True, False, False, False]
+    assert transcript.notes == ("2 old result(s) were cleared from later requests: kept here",)

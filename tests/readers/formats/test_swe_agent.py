@@ -178,3 +178,58 @@ def test_a_message_of_an_unknown_role_is_counted(tmp_path: Path) -> None:
     found = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said("I look.", ""), strange]})
     assert "1 message(s) of an unknown role left out" in found[0].notes
     assert not any("Offside" in item.text for item in found[0].items)
+
+
+@pytest.mark.parametrize(("document", "matched"), [
+    ({"history": [TASK], "trajectory": []}, True), ({"history": [TASK]}, True), ({"history": [{"role": "user"}]},
+    False),
+    ({"history": [{"role": "user", "message_type": "x"}]}, True), ({"history": [], "trajectory": []}, True),
+    ({"history": []}, False), ({"history": [{"role": 5}], "trajectory": []}, False), ({"trajectory": []}, False),
+    # Only the first three are looked at.
+    ({"history": [{"role": "user"}] * 3 + [TASK]}, False), ({"history": [TASK, TASK, TASK, 5]}, True),
+])  # fmt: skip
+def test_what_is_taken_for_a_trajectory(document: dict[str, Any], matched: bool) -> None:
+    from ctxsim.readers.formats.swe_agent import matches
+    from ctxsim.readers.source import Sample, Source
+
+    assert matches(Sample(Source("x.traj", data=json.dumps(document).encode()))) is matched
+
+
+@pytest.mark.parametrize("attempts", [None, [], {}])
+def test_without_attempts_the_document_is_the_one(tmp_path: Path, attempts: Any) -> None:
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [TASK], "attempts": attempts})
+    assert transcript.name == str(tmp_path / "run.traj")
+
+
+@pytest.mark.parametrize(("text", "parts"), [
+    # A command that begins its response, in a fence or not, and one that isn't there.
+    ("ls", [("tool_call", "ls", "")]), ("```\nls\n```", [("assistant", "", "```\n"), ("tool_call", "ls", "\n```")]),
+    ("Look.", [("assistant", "", "Look.")]),
+])  # fmt: skip
+def test_where_a_command_stands(tmp_path: Path, text: str, parts: list[tuple[str, str, str]]) -> None:
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [TASK, said(text, "ls"), said("Bye.", "  ")]})
+    assert [(item.kind, item.tool, item.text) for item in transcript.items if item.message == 2] == parts
+    lost = "1 command(s) not found in the text of their response: observations kept as user texts"
+    assert (lost in transcript.notes) is (parts[0][2] == "Look.")
+
+
+def test_roles_of_every_kind_and_responses_that_no_model_made(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    demo = {"role": "assistant", "content": "Shown.", "agent": "primary", "is_demo": True, "tool_calls": [call]}
+    history = [
+        SYSTEM, demo, TASK, said("", "", tool_calls=[call]),
+        {"role": "tool", "content": "1", "tool_call_ids": ["c1"], "agent": "primary"}, observed("What?", role="critic"),
+        said("Exit due to context window", "exit_context"), said("I exit_cost now", "exit_cost"),
+    ]  # fmt: skip
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
+    shown = '{"function":{"name":"f","arguments":"{}"},"id":"c1"}'
+    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+        ("user", "", f"Shown.\n{shown}"), ("user", "", "Fix mail.py."), ("tool_call", "f", "{}"), ("tool_result", "f",
+        "1"),
+        ("assistant", "", "I "), ("tool_call", "exit_cost", " now"),
+    ]  # fmt: skip
+    assert transcript.notes[:3] == (
+        "1 message(s) of a demonstration are part of the request: kept as user texts",
+        "1 message(s) of an unknown role left out",
+        "1 message(s) with which the agent gave up left out: no model made them",
+    )
