@@ -229,3 +229,26 @@ def test_a_damaged_file_of_a_task_says_which(tmp_path: Path) -> None:
     (tmp_path / "ui_messages.json").write_text(json.dumps([request(1, 1, 1) | {"text": "{"}]))
     with pytest.raises(InputError, match=r"ui_messages.json message 0: text of the request"):
         list(read(str(tmp_path)))
+
+
+@pytest.mark.parametrize(("counted", "usage"), [
+    ({"tokensIn": 5, "tokensOut": 2}, Usage(5, 2)), ({"tokensIn": 0, "tokensOut": 2, "cacheReads": 3}, Usage(3, 2, 3)),
+    ({"tokensIn": 0, "tokensOut": 2, "cacheWrites": 4}, Usage(4, 2, None, 4)), ({"tokensIn": 0, "tokensOut": 2}, None),
+    ({"tokensOut": 2, "cacheReads": 3}, None),
+    ({"tokensIn": 9, "tokensOut": 2, "cacheReads": 3, "apiProtocol": "openai"}, Usage(9, 2, 3)),
+])  # fmt: skip
+def test_tokens_of_a_request(tmp_path: Path, counted: Json, usage: Usage | None) -> None:
+    shown = {"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps(counted)}
+    transcript = task(tmp_path, TURNS[:2], [shown])
+    assert [made.usage for made in transcript.calls] == [usage]
+
+
+def test_files_are_text_where_they_say_what_is_in_them(tmp_path: Path) -> None:
+    blocks = [{"type": "file", "content": "one"}, {"type": "file", "path": "b"}, {"type": "other", "content": "x"}]
+    transcript = session(tmp_path, user(*blocks), user(text("Plain.")), said(text("Done.")))
+    assert texts(transcript) == [
+        ("user", "\none"), ("user", ""), ("user", '{"type":"other","content":"x"}'), ("user", "Plain."), ("assistant",
+        "Done.")
+    ]  # fmt: skip
+    plain = {"id": "u", "role": "user", "content": "As text.", "ts": 1}
+    assert texts(session(tmp_path, plain, said(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]

@@ -256,3 +256,41 @@ def test_a_wrong_type_is_named_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [None, 1, [], {"type": "user.message"}, {"type": "user.message", "data": {}}])
 def test_other_records_are_not_taken(value: Any) -> None:
     assert not matches(Sample(Source("x", data=json.dumps(value).encode())))
+
+
+def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
+    failed = event("session.compaction_complete", success=False)
+    found = one(
+        tmp_path, START, event("user.message", content="Go."), answer("One."), failed, failed,
+        event("session.truncation", preTruncationTokensInMessages=90), answer("Two."),
+        event("session.compaction_complete", success=True, preCompactionTokens=80, postCompactionTokens=8,
+              summaryContent="So far.", trigger="manual"), answer("Three."),
+    )  # fmt: skip
+    assert [call.comparable for call in found.calls] == [True, False, True]
+    assert found.compactions == (Compaction(3, 3, "manual", ("So far.",), (), 80, 8),)
+    assert found.notes == (
+        "recorded truncation before call 2 (90 tokens)", "recorded compaction before call 3 (manual, 80 tokens)",
+        "left out: 2 x failed session.compaction_complete",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "noted"), [([], True), ([answer("One.")], False)])
+def test_a_session_without_a_response_says_so(tmp_path: Path, events: list[Json], noted: bool) -> None:
+    found = one(tmp_path, START, event("user.message", content="Go."), *events)
+    assert ("no response of the model is recorded" in found.notes) is noted
+
+
+def test_attachments_and_prompts_that_change(tmp_path: Path) -> None:
+    image, other = {"mimeType": "image/png"}, {"mimeType": "text/plain"}
+    found = one(
+        tmp_path, START, event("system.message", content="Be brief."), event("system.message", content="Be kind."),
+        event("system.message", content="Be brief."),
+        event("user.message", content="Go.", transformedContent="", attachments=[image, other, other, image]),
+        answer(), answer("", request("c1", arguments=5)), done("c1", "1"), answer("Done."),
+    )  # fmt: skip
+    assert found.head.system == "Be brief."
+    assert [(item.kind, item.text, len(item.media)) for item in found.items] == [
+        ("user", "Go.", 2), ("assistant", "", 0), ("tool_call", "5", 0), ("tool_result", "1", 0), ("assistant",
+        "Done.", 0)
+    ]  # fmt: skip
+    assert found.notes == ("left out: 2 x attachment, 1 x system.message that changes the system prompt",)

@@ -274,3 +274,69 @@ def test_a_wrong_type_is_named_with_its_message(tmp_path: Path) -> None:
 )
 def test_other_documents_are_not_taken(value: Any) -> None:
     assert not matches(Sample(Source("x", data=json.dumps(value).encode())))
+
+
+def test_records_that_are_no_messages_are_counted(tmp_path: Path) -> None:
+    found = lines(
+        tmp_path, message(1, "user", "Go."), {"x": 1}, {"y": 1}, message(2, "gemini", "Done."), {"$set": {"x": 1}}
+    )
+    assert found.notes == ("left out: 2 x record without id",)
+    (tmp_path / "session.jsonl").write_text("\n".join(map(json.dumps, [HEADER, 5, [], message(1, "gemini", "Done.")])))
+    assert transcript(tmp_path / "session.jsonl").notes == ("left out: 2 x value that is no object",)
+
+
+def test_messages_of_one_id_in_a_document_are_kept_apart(tmp_path: Path) -> None:
+    found = document(
+        tmp_path, message(1, "user", "Go."), message(1, "gemini", "One."), {"type": "gemini", "content": "Two."}
+    )
+    assert shape(found) == [("user", "Go."), ("assistant", "One."), ("assistant", "Two.")]
+
+
+def test_what_a_history_no_longer_has_is_told_once(tmp_path: Path) -> None:
+    first, second, third = message(1, "user", "Go."), message(2, "gemini", "One."), message(3, "user", "And?")
+    summary = {"id": "s1", "type": "user", "content": "So far."}
+    found = lines(
+        tmp_path, first, second, third, {"$set": {"messages": [summary, third]}}, message(4, "gemini", "Two."),
+        {"$set": {"messages": [summary, third, message(4, "gemini", "Two.")]}}, message(5, "gemini", "Three."),
+        {"$set": {"messages": [message(5, "gemini", "Three.")]}}, message(6, "gemini", "Four."),
+    )  # fmt: skip
+    assert found.compactions == (
+        Compaction(2, 3, "", ("So far.",), (2,)), Compaction(4, 5, "", (), (4,))
+    )  # fmt: skip
+    assert [call.comparable for call in found.calls] == [True] * 4
+    assert found.notes == ("recorded compaction before call 2", "recorded compaction before call 4")
+
+
+def test_outputs_that_were_masked_are_told_once_and_by_the_calls_of_their_messages(tmp_path: Path) -> None:
+    def asked(output: str, other: str = "2") -> Json:
+        return message(
+            2,
+            "gemini",
+            "",
+            toolCalls=[call("c1", response("c1", output), response("c2", other)), call("c2", response("c2", "2"))],
+        )
+
+    rewritten = {"$set": {"messages": [message(1, "user", "Go."), asked("masked")]}}
+    found = lines(tmp_path, message(1, "user", "Go."), asked("1"), message(3, "gemini", "One."), rewritten, rewritten,
+                  message(4, "gemini", "Two."), message(5, "gemini", "Three."))  # fmt: skip
+    # Message 3 is gone as well: then it is a compaction.
+    assert found.notes[0] == "recorded compaction before call 3"
+    kept = {"$set": {"messages": [message(1, "user", "Go."), asked("masked", "9"), message(3, "gemini", "One.")]}}
+    found = lines(tmp_path, message(1, "user", "Go."), asked("1"), message(3, "gemini", "One."), kept, kept,
+                  message(4, "gemini", "Two."))  # fmt: skip
+    assert (found.compactions, found.cleared) == ((), ((3, 3), (3, 4)))
+    assert [call.comparable for call in found.calls] == [True, True, False]
+    assert found.notes == ("recorded masking of tool outputs before call 3",)
+    # What stands there of another call is no output of this one.
+    same = {"$set": {"messages": [message(1, "user", "Go."), asked("1", "9"), message(3, "gemini", "One.")]}}
+    assert lines(tmp_path, message(1, "user", "Go."), asked("1"), message(3, "gemini", "One."), same).notes == ()
+
+
+def test_an_empty_message_without_a_notice_before_it_is_a_response(tmp_path: Path) -> None:
+    alone = message(3, "gemini", "", toolCalls=[call("c1", response("c1", "1"))])
+    for between, calls in (([], 2), ([message(9, "info", "!")], 1)):
+        found = document(tmp_path, message(1, "user", "Go."), message(2, "gemini", "I look."), *between, alone)
+        assert len(found.calls) == calls
+    # The notice counts for the response that it stands in.
+    noticed = [message(9, "info", "!"), message(10, "user", "More."), message(11, "gemini", "Hm.")]
+    assert len(document(tmp_path, message(1, "user", "Go."), message(2, "gemini", "One."), *noticed, alone).calls) == 3

@@ -193,3 +193,41 @@ def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
     write(tmp_path / "s" / "agents" / "main" / "wire.jsonl", START)
     with pytest.raises(InputError, match=r"state.json: .*agents"):
         list(read(str(tmp_path / "s")))
+
+
+def test_results_of_every_kind_as_the_model_is_sent_them(tmp_path: Path) -> None:
+    calls = [call(f"c{number}") for number in range(6)]
+    results = [
+        result("c0", ""), result("c1", " ", isError=True), result("c2", "no", isError=True),
+        result("c3", " ERROR: no", isError=True), result("c4", "yes", note="<note>"), result("c5", "", note="<note>"),
+    ]  # fmt: skip
+    found = one(
+        tmp_path,
+        user("Go."),
+        *begin(),
+        part(type="think", think="Hm."),
+        part(type="new", x=1),
+        *calls,
+        *results,
+        end(9),
+    )
+    assert texts(found)[:3] == [("user", "Go."), ("reasoning", "Hm."), ("assistant", '{"type":"new","x":1}')]
+    assert [text for kind, text in texts(found) if kind == "tool_result"] == [
+        "Tool output is empty.", "ERROR: Tool execution failed. Tool output is empty.",
+        "ERROR: Tool execution failed.\nno",
+        " ERROR: no", "yes\n<note>", "Tool output is empty.\n<note>",
+    ]  # fmt: skip
+
+
+def test_events_outside_steps_and_steps_without_a_response_are_counted(tmp_path: Path) -> None:
+    found = one(
+        tmp_path, user("Go."), event("content.part", part={}), event("content.part", part={}), event("step.begin"),
+        event("odd"), event("odd"), event("tool.result"), event("step.begin"), event("step.begin"), part(type="text",
+        text="Done."),
+        user("Meanwhile."), end(9), user("Next."),
+    )  # fmt: skip
+    assert texts(found) == [("user", "Go."), ("assistant", "Done."), ("user", "Meanwhile."), ("user", "Next.")]
+    (note,) = found.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "1 x tool.result", "2 x content.part outside a step", "2 x odd", "2 x step without a response"
+    ]  # fmt: skip

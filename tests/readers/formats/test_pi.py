@@ -351,3 +351,36 @@ def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
     transcript = one(tmp_path, *lines, entry(("2", "1"), "assistant", [text("Yes.")]))
     assert [item.text for item in transcript.items] == ["Go.", "Yes."]
     assert transcript.notes == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)
+
+
+def test_responses_of_branches_that_were_left_were_paid(tmp_path: Path) -> None:
+    def spent(tokens: int) -> Json:
+        return {"usage": {"input": tokens, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": tokens + 2}}
+
+    found = one(
+        tmp_path, NEW, entry(("u1", None), "user", "Go."), entry(("a1", "u1"), "assistant", [text("Left.")],
+        model="m", **spent(7)),
+        entry(("a2", "u1"), "assistant", [text("Left, too.")], model="delivery-mirror", **spent(8)),
+        entry(("a3", "u1"), "assistant", [text("Unpaid.")], model="m"), entry(("u2", "a1"), "user", "And?", **spent(9)),
+        entry(("a4", "u1"), "assistant", [text("Done.")], model="m"),
+    )  # fmt: skip
+    assert [(call.usage and call.usage.input_tokens, call.model) for call in found.beside] == [(7, "m")]
+    assert "left out: 4 x entry of an abandoned branch" in found.notes
+
+
+def test_results_are_paired_by_the_tools_name_where_ids_are_missing(tmp_path: Path) -> None:
+    calls = [{"type": "toolCall", "name": name, "arguments": {}} for name in ("read", "list")]
+    found = one(
+        tmp_path, NEW, entry(("u1", None), "user", "Go."), entry(("a1", "u1"), "assistant", calls),
+        entry(("r1", "a1"), "toolResult", "of list", toolName="list"), entry(("r2", "r1"), "toolResult", "of read"),
+    )  # fmt: skip
+    assert [(item.text, item.answers) for item in found.items[3:]] == [("of list", 2), ("of read", 1)]
+
+
+def test_a_response_that_failed_without_a_call_loses_none(tmp_path: Path) -> None:
+    for reason, calls, lost in (("error", [], 0), ("error", [call("c1"), call("c2")], 2), ("stop", [call("c1")], 0)):
+        found = one(tmp_path, NEW, entry(("u1", None), "user", "Go."),
+                    entry(("a1", "u1"), "assistant", [text("One."), *calls], stopReason=reason))  # fmt: skip
+        told = f"left out: {lost} x tool call of a response that was aborted or failed"
+        assert found.notes == ((told,) if lost else ())
+        assert sum(item.kind == "tool_call" for item in found.items) == len(calls) - lost
