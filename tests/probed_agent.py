@@ -5,10 +5,28 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import pytest
+
+from ctxsim.live import chat
 from ctxsim.live.agent import Agent, Helper, Probing, load_agent
+from ctxsim.live.configs.edit import Value
+from ctxsim.live.faults import Faults
+from ctxsim.live.probe.drive import with_settings
+from ctxsim.live.probe.growing import Growing
+from ctxsim.live.probe.plan import Probed, ProbePlan
+from ctxsim.live.run_plan import environment, write_files
+from ctxsim.simulator.provider import Provider
+from ctxsim.transcript import Head, Transcript
 
 PROGRAM = r"""
 import json, os, sys, tomllib, urllib.error, urllib.request
@@ -85,6 +103,7 @@ if "--acp" in sys.argv:
 else:
     prompted([head], sys.argv[1])
 """
+_COMPILED = compile(PROGRAM, "probed_agent", "exec")
 
 CONFIG = 'model = "mock" # mine\nmodel_context_window = {window}\n'
 
@@ -97,6 +116,45 @@ def agent(when: str, probing: Probing | None = None, head: int = 1_000) -> Agent
         helpers=(Helper("^You are performing a CONTEXT CHECKPOINT COMPACTION"),),
         probe=probing or Probing(window=272_000, window_key="model_context_window", formula="0.9 of the window"),
     )  # fmt: skip
+
+
+def lived(
+    agent: Agent,
+    programs: str,
+    given: Mapping[str, Value],
+    model: str,
+    window: int,
+    waypoints: tuple[int, ...],
+    **more: Any,
+) -> Probed:
+    """What `probe` returns of this agent, without processes: its program asks the endpoint of the probe directly."""
+    with TemporaryDirectory() as work, pytest.MonkeyPatch.context() as patch:
+        plan = ProbePlan(
+            Transcript("probe", Head(), (), ()), Provider(window=window, model=model),
+            with_settings(agent, given, model), Faults(), work, programs, 60.0, agent.probe.output, model,
+            agent.probe.prompts, waypoints, **more,
+        )  # fmt: skip
+        Path(plan.project).mkdir()
+        write_files(plan, "http://probe")
+        session = Growing(plan)
+
+        def answered(request: urllib.request.Request) -> io.BytesIO:
+            assert isinstance(request.data, bytes)
+            served = session.answer("chat", json.loads(request.data), "m", False, {})
+            if served.reply is None:
+                raise urllib.error.HTTPError(request.full_url, 400, "refused", {}, None)  # type: ignore[arg-type]
+            return io.BytesIO(json.dumps(chat.whole(served.reply)).encode())
+
+        patch.setattr(urllib.request, "urlopen", answered)
+        patch.setattr(sys, "argv", ["agent", "Read."])
+        for name, value in environment(plan, "http://probe").items():
+            patch.setenv(name, value)
+        status = 0
+        try:
+            exec(_COMPILED, {})
+        except SystemExit as ended:
+            status = int(str(ended.code))
+    return Probed(tuple(session.sent), status, 1.0, True)
 
 
 def installed(folder: Path) -> None:

@@ -107,6 +107,9 @@ def test_a_result_is_known_by_its_lines() -> None:
     assert placed(matcher, item("tool_result", mixed)) == [(3, "cut")]
     for mark in ("7| ", "7:", "  7→", "7\t", "12 : "):
         assert placed(matcher, item("tool_result", f"{mark}{twelve}")) == [(1, "cut")], mark
+    assert placed(knowing(Known(0, "tool_result", twelve)), item("tool_result", f"{twelve}!\n{twelve}")) == [
+        (0, "kept")
+    ]
     matcher.learn([Known(5, "tool_result", "shared line of both"), Known(7, "tool_result", "shared line of both")])
     assert placed(matcher, item("tool_result", "shared line of both")) == [(None, "inserted")]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from probed_agent import PROGRAM, agent
+from probed_agent import PROGRAM, agent, lived
 
 pytest.importorskip("starlette")
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Probing, agent_names, load_agent
 from ctxsim.live.probe.check import SettingCheck, check_setting
-from ctxsim.live.probe.drive import probe, with_settings
+from ctxsim.live.probe.drive import with_settings
 from ctxsim.live.probe.plan import Probed, Sent
 from ctxsim.live.probe.verdict import Asked, Awaited, Seen, verdict
 from ctxsim.live.probe.versions import alike, bisected
@@ -26,12 +26,18 @@ LIMIT = "model_auto_compact_token_limit"
 PATH = os.environ.get("PATH", os.defpath)
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent is run without processes of its own."""
+    monkeypatch.setattr("ctxsim.live.probe.check.probe", lived)
+
+
 @cache
 def checked(when: str, value: Any, **beside: Any) -> SettingCheck:
     return check_setting(agent(when), PATH, {LIMIT: value, **beside})
 
 
-def test_a_setting_that_is_honoured() -> None:
+def test_a_setting_that_is_honoured(here: None) -> None:
     done = checked("honours", 60_000)
     assert (done.verdict, done.firing, done.inside) == ("honoured", "proactive", True)
     assert done.lower is not None and done.upper is not None
@@ -40,50 +46,56 @@ def test_a_setting_that_is_honoured() -> None:
     assert done.calls <= 10
 
 
+def test_in_processes_of_its_own_it_does_the_same() -> None:
+    done = check_setting(agent("honours"), PATH, {LIMIT: 60_000})
+    assert (done.verdict, done.firing, done.inside, done.calls <= 10) == ("honoured", "proactive", True, True)
+    assert done.lower is not None and done.upper is not None and done.lower < 60_000 <= done.upper <= done.lower + 1_200
+
+
 def test_behind_a_compaction_usage_is_what_it_is_and_two_calls_later_it_is_over() -> None:
-    done = probe(agent("honours"), PATH, {LIMIT: 60_000}, "mock", 272_000, (60_000,))
+    done = lived(agent("honours"), PATH, {LIMIT: 60_000}, "mock", 272_000, (60_000,))
     assert done.fired is not None and done.sent[0].reported > 50_000 > done.sent[0].tokens
     later = done.sent[done.fired + 1 :]
     assert [one.kind for one in later] == ["main"] * 3
     assert all(one.reported == one.tokens for one in later)
 
 
-def test_a_setting_that_is_ignored() -> None:
+def test_a_setting_that_is_ignored(here: None) -> None:
     done = checked("ignores", 60_000)
     # 0.9 x 272,000
     assert (done.verdict, done.inside) == ("ignored", False)
     assert done.lower is not None and done.upper is not None and done.lower < 244_800 <= done.upper
 
 
-def test_a_setting_over_its_cap() -> None:
+def test_a_setting_over_its_cap(here: None) -> None:
     assert checked("honours", 300_000).verdict == "capped"
 
 
-def test_two_runs_tell_after_a_refusal_from_never() -> None:
+def test_two_runs_tell_after_a_refusal_from_never(here: None) -> None:
     # Without a window that refuses both look alike.
     assert checked("refusal", 60_000).firing == "only after a refusal"
     assert checked("none", 60_000).firing == "never"
 
 
-def test_a_compaction_that_nobody_expects_is_found_all_the_same() -> None:
+def test_a_compaction_that_nobody_expects_is_found_all_the_same(here: None) -> None:
     done = checked("early", 200_000)
     assert (done.verdict, done.inside) == ("unclear", False)
     assert done.lower is not None and done.upper is not None
     assert done.lower < 31_415 <= done.upper <= done.lower + 1_200
 
 
-def test_a_limit_beside_the_first_request() -> None:
+def test_a_limit_beside_the_first_request(here: None) -> None:
     done = checked("honours", 60_000, model_auto_compact_token_limit_scope="body_after_prefix")
     assert (done.verdict, done.expected) == ("honoured", 60_000 + done.first)
 
 
-def test_a_threshold_below_the_head_ends_too() -> None:
+def test_a_threshold_below_the_head_ends_too(here: None) -> None:
     # Agents then compact again and again: two calls after the first one it is over.
     done = check_setting(agent("honours", head=3_000), PATH, {LIMIT: 2_000})
     assert done.firing == "proactive" and done.calls <= 14
 
 
-def test_the_window_is_a_setting_too() -> None:
+def test_the_window_is_a_setting_too(here: None) -> None:
     done = check_setting(agent("honours"), PATH, {"model_context_window": 100_000})
     assert (done.verdict, done.expected) == ("honoured", 90_000)
 
@@ -94,7 +106,7 @@ def test_an_agent_that_is_given_prompts_one_by_one() -> None:
     assert (done.verdict, done.inside) == ("honoured", True)
 
 
-def test_an_agent_that_counts_by_itself_is_met_less_closely() -> None:
+def test_an_agent_that_counts_by_itself_is_met_less_closely(here: None) -> None:
     done = check_setting(agent("honours", Probing(window=272_000, counts="own")), PATH, {LIMIT: 60_000})
     # Its count may be half a per cent off ours, to either side.
     assert done.lower is not None and done.upper is not None
@@ -125,7 +137,7 @@ def test_settings_are_written_in_the_agents_own_format() -> None:
 
 
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
-    done = probe(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
+    done = lived(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
     assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"
 
@@ -213,7 +225,7 @@ def test_verdicts(seen: Seen, asked: Asked, found: str) -> None:
     assert verdict(seen, asked) == found
 
 
-def test_bisecting_halves_what_is_between() -> None:
+def test_bisecting_halves_what_is_between(here: None) -> None:
     one = checked("honours", 60_000)
     other = msgspec.structs.replace(one, firing="never", lower=None, upper=None)
     ran: list[str] = []

@@ -157,6 +157,8 @@ def test_tokens_of_a_request_that_is_only_counted() -> None:
     one = session()
     counted = one.count("chat", {"messages": [TASK], "tools": TOOLS}, "m")
     assert counted == asked(one, [TASK]).tokens and one.step == 1
+    # A request that begins otherwise is counted as it is.
+    assert asked(one, [{"role": "user", "content": "word " * 50}], []).tokens == COUNT("word " * 50)
     with pytest.raises(InputError, match="request: it has no message"):
         one.count("chat", {"messages": []}, "m")
 

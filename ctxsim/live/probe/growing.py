@@ -175,5 +175,5 @@ def text_of(tokens: int, number: int) -> str:
     words = WORDS.split()
     said = [f"Result {number}.\n"]
     for line in range(max(0, tokens - 4) // 20):
-        said.append(" " + " ".join(words[(number + line + n) % len(words)] for n in range(19)) + " \n")
+        said.append(" " + " ".join(words[(number + line + n) % len(words)] for n in range(19)) + "   \n")
     return "".join(said)
