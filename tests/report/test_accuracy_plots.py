@@ -143,6 +143,8 @@ def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
         "3.46 characters a token fit these 2 points",
         "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
     ]
+    accuracy_plots.plot_calibration([(1, 20, "x"), (2, 0, "y")], 3.5, Path("c.png"))
+    assert lines(drawn[2].axes[0])[0][:2] == ([1], [20])
     # Of fewer than 20 tokens there is no box.
     left, right = drawn[1].axes
     assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a request", "tokens, recorded")
@@ -156,12 +158,13 @@ def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
 
 
 def test_a_calibration_is_a_cloud_two_lines_and_a_box_for_each_group(drawn: list[Any]) -> None:
-    cloud = [(80, 20, "x"), (400, 100, "x"), (90, 30, "y"), (19, 19, "z"), (0, 50, "n"), (50, 0, "n")]
+    cloud = [(80, 20, "x"), (400, 100, "x"), (90, 30, "y"), (19, 19, "z"), (0, 50, "n"), (50, 0, "n"), (19, 1, "z")]
     more = [(40, 20, f"g{n:02}") for n in range(12)]
     accuracy_plots.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
     left, right = drawn[0].axes
     points, fitted, plain = lines(left)
-    assert points[0][:4] == [80, 400, 90, 19] and points[1][:4] == [20, 100, 30, 19] and len(points[0]) == 16
+    assert points[0][:4] == [80, 400, 90, 19] and points[1][:5] == [20, 100, 30, 19, 1] and len(points[0]) == 17
+    assert points[2] == COLORS[0]
     # From the least to the most characters: 19 / 3.5 to 400 / 3.5, and by 4.
     assert fitted[:2] == ([19, 400], pytest.approx([19 / 3.5, 400 / 3.5])) and fitted[2] == COLORS[1]
     assert plain[:2] == ([19, 400], pytest.approx([4.75, 100]))

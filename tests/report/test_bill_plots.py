@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.sums import Sum
 from ctxsim.report import usd_plots
@@ -36,6 +38,10 @@ def test_bars_follow_each_other_and_the_title_names_the_most(drawn: list[Any]) -
 
 def test_twenty_bars_are_drawn_and_all_are_counted(drawn: list[Any]) -> None:
     usd_plots.plot_bill({f"r{n}": paid(1.0, 0.0, 0.0, 0.0) for n in range(22)}, Path("b.png"))
+    # 1.8 inches, and 0.36 for each row; for four at least.
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([10, 1.8 + 20 * 0.36])
     assert len(drawn[0].axes[0].containers[0]) == 20 and drawn[0].texts[0].get_text().startswith("22.00 USD, 100%")
     usd_plots.plot_bill({"a": paid(0.0, 0.0, 0.0, 0.0)}, Path("b.png"))
     assert drawn[1].texts[0].get_text() == "0.00 USD"
+    assert drawn[1].get_size_inches().tolist() == pytest.approx([10, 1.8 + 4 * 0.36])
+    assert drawn[1].texts[1].get_text() == "by what was paid for; parts fitted to recorded usage"

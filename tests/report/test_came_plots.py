@@ -35,6 +35,22 @@ def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
     # The farthest end is 9, and 5 % more.
     assert axes.get_xlim() == pytest.approx((0, 9.45)) and axes.get_ylim() == (1.5, -0.6)
     assert (axes.get_xscale(), axes.get_xlabel()) == ("linear", "USD")
+    alphas = [round(one.get_alpha(), 2) for one in axes.patches]
+    assert alphas == [0.35, 0.5, 0.35] and [one.get_height() for one in axes.patches] == pytest.approx(
+        [0.34, 0.1, 0.34]
+    )
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([10.5, 1.9 + 2 * 0.62])
+    legend = [(line.get_label(), line.get_color(), line.get_marker()) for line in axes.lines[2:]]
+    assert legend == [
+        ("predicted with what was advised", COLORS[0], "None"), ("predicted as it was set before", OTHER_COLOR, "None"),
+        ("what came: within the prediction", COLORS[0], "o"), ("what came: outside it", COLORS[1], "X"),
+    ]  # fmt: skip
+    assert all(len(line.get_xdata()) == 0 for line in axes.lines[2:]) and drawn[0].legends[0]._ncols == 3
+    told = [(one.xy, one.get_color(), one.get_fontweight()) for one in axes.texts]
+    assert told == [((1.02, 0), COLORS[0], "normal"), ((1.02, 1), COLORS[1], "bold")]
+    assert axes.xaxis.get_major_formatter()(1_000, None) == "1,000"
+    grids = [axis.get_gridlines()[0].get_visible() for axis in (axes.xaxis, axes.yaxis)]
+    assert grids == [True, False] and axes.get_yticklabels()[0].get_fontsize() == 9
     held = "1 of 2 predictions held for the advised settings, 2 for the earlier ones; nine in ten should."
     assert drawn[0].texts[0].get_text() == held
 
@@ -51,4 +67,5 @@ def test_dollars_over_twenty_times_apart_are_logarithms(drawn: list[Any], high: 
 
 def test_nothing_is_no_logarithm(drawn: list[Any]) -> None:
     usd_plots.plot_came([came(0.0, False, 2.0, 90.0)], Path("c.png"))
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([10.5, 1.9 + 2 * 0.62])
     assert drawn[0].axes[0].get_xscale() == "linear" and "missed by 2.000" in drawn[0].axes[0].texts[0].get_text()

@@ -53,6 +53,8 @@ def test_without_times_sessions_are_counted(drawn: list[Any], come: float, end: 
     assert so_far.get_xdata().tolist() == [1, 2, 3] and so_far.get_ydata().tolist() == [1, 3, 6]
     assert (list(ahead.get_xdata()), list(ahead.get_ydata())) == ([3, end], [6, 26])
     assert fan(axes) == [(11, 46), (16, 36), (21, 31)]
+    assert [wedge.get_alpha() for wedge in axes.collections] == [0.15, 0.22, 0.3]
+    assert drawn[-1].get_size_inches().tolist() == [9, 5] and axes.get_xticklabels()[0].get_rotation() == 0
     assert [text.get_text().strip() for text in axes.texts] == ["90 %", "80 %", "50 %"]
     assert [text.xy for text in axes.texts] == [(end, 46), (end, 36), (end, 31)]
     assert drawn[-1].texts[1].get_text() == "about; dashed: median; shaded: ranges of these probabilities"
@@ -69,6 +71,7 @@ def test_with_times_days_are_counted(drawn: list[Any], days: int, end: float) ->
     at = date2num([datetime.fromtimestamp(START_S, UTC)])[0]
     assert date2num(ahead.get_xdata()) - at == pytest.approx([2, end]) and list(ahead.get_ydata()) == [60, 80]
     assert date2num(since.get_xdata()[0]) - at == pytest.approx(1) and since.get_color() == GREY
+    assert axes.get_xticklabels()[0].get_rotation() == 30
     assert axes.texts[-1].xy[1] == 1.0 and axes.get_xlabel() == "" and axes.get_ylabel().startswith("input tokens")
 
 
@@ -93,3 +96,5 @@ def test_how_often_ranges_held_by_horizon(drawn: list[Any]) -> None:
         ("next 10 sessions", [50, 90], [75, 100], "o"), ("next 50 sessions", [50, 90], [0, 50], "s")
     ]  # fmt: skip
     assert (axes.get_xlim(), axes.get_ylim()) == ((45, 100), (0, 102))
+    assert drawn[0].get_size_inches().tolist() == [5.5, 5.5] and not axes.get_legend().get_frame_on()
+    assert lines[0][0] == "as promised" and axes.lines[0].get_color() == GREY

@@ -24,6 +24,8 @@ from ctxsim.report.picture import Picture, picture, title_of, worth_colour
 from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR
 from ctxsim.results import Run
 from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedRow
+from ctxsim.results.compactions import CompactionRow
+from ctxsim.results.csv_text import write_table
 from ctxsim.results.run_info import Recorder
 
 
@@ -219,6 +221,22 @@ def test_an_answer_for_several_agents_is_no_verdict_on_all(tmp_path: Path) -> No
     one = data("b", "pi", "pi")
     assert one["verdict"] == ["What to set."] and one["card"] and one["chosen"] is not None
     assert data("c", "pi", "codex", said=())["card"] and one["beside"] == "as set"
+
+
+def test_five_providers_are_named_and_recorded_compactions_are_shown(tmp_path: Path) -> None:
+    run = run_of(tmp_path, providers=tuple({"window": n, "cache": "none"} for n in range(1, 7)))
+    assert page_data(run)["made"].endswith("window 5, cache none, prices unknown")
+    texts = {"transcript": "session", "root": "session", "agent": "pi", "model": "", "started_by": "auto"}
+    plain = {name: texts.get(name, 0) for name in CompactionRow.__struct_fields__}
+    row = CompactionRow(**{**plain, "compaction": 1, "needed_strict": 4, "kept_strict": 1})
+    write_table(run.folder, "compactions", CompactionRow, [row])
+    found = page_data(run)["compactions"]
+    assert found["columns"][:3] == ["session", "agent", "by"] and len(found["columns"]) == len(found["rows"][0]) == 15
+    assert found["rows"][0][:4] == ("session 1", "pi", "auto", "0") and found["rows"][0][8] == "1/4"
+    assert found["legend"].startswith("by: who started it; filled: ") and found["means"][:2] == [
+        "pi: 1 compaction in 1 session",
+        "kept of identifiers that later calls used: 25.0%, mean of 1; 1 of 4 in all",
+    ]
 
 
 def test_nothing_known_is_left_out_of_the_card(tmp_path: Path) -> None:

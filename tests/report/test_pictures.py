@@ -251,6 +251,13 @@ def test_names_of_limits_that_are_near_to_each_other_are_one_text(
 
 def test_an_interval_that_goes_on_beyond_the_axis_says_so() -> None:
     _, axes = figure.new_figure()
-    for place, share in enumerate((Share(1.5, 1.2, 2.4), Share(1.5, 1.2, 1.9), Share(2.5, 2.2, 2.9))):
+    shares = (
+        Share(1.99, 1.2, 2.01),
+        Share(1.5, 1.2, 1.99),
+        Share(2.5, 2.2, 2.9),
+        Share(1.5, 1.2, 2.0),
+        Share(2.0, 1, 3),
+    )
+    for place, share in enumerate(shares):
         tradeoff_plots._mark(axes, place, share, "black", "o", worse=False)
     assert [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"] == [[0]]

@@ -202,6 +202,13 @@ def test_a_map_is_as_large_as_its_table(rows: int, columns: int, size: tuple[flo
     assert low == 50 < high < 50.001
 
 
+def test_a_title_is_never_broken_at_a_hyphen() -> None:
+    one = swept({f"abcdefghijk:x={x},y={y}": (0.5, 1.0) for x in (1, 2) for y in (1, 2)})
+    title = heat_map_figure(one, heat_maps_of(one)).axes[0].get_title(loc="left")
+    # Half of 9.5 inches less one have room for 45 letters.
+    assert title == "abcdefghijk: dollars (modelled), % of\nkeep-all's: less is better"
+
+
 @pytest.mark.parametrize(("columns", "written"), [(14, 4), (15, 2), (26, 2), (27, 0)])
 def test_ranges_and_figures_leave_where_cells_are_narrow(columns: int, written: int) -> None:
     one = swept({f"b:x={x},y={y}": (0.5, 1.0) for x in range(2) for y in range(columns)})

@@ -140,6 +140,7 @@ def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: py
     few = {"all": EVERY["all"], "good": (False, Share(0.5), Share(0.9), 0.0)}
     found = drawn_of(drawn, monkeypatch, every=few, chosen=None, dollars=False, many="1 transcript")
     left, _ = found.axes
+    assert (tradeoff_plots.MOST_ROWS, tradeoff_plots.MOST_AMOUNT) == (48, 200)
     # Nothing is farther than 100, and 8 % more.
     assert left.get_xlim() == pytest.approx((0, 108)) and left.get_xlabel().startswith("input tokens sent (counted), %")
     told = " ".join(found.texts[1].get_text().split())
