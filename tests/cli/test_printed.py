@@ -65,8 +65,8 @@ def test_a_fit_is_a_table_a_formula_and_what_it_holds_for(capsys: pytest.Capture
     ]  # fmt: skip
     risky = msgspec.structs.replace(FIT, risk=0.05)
     assert printed(risky, "table", capsys)[-2:] == [
-        "formula: tokens = ceil(characters / 3.25) (fitted to underestimate at most 5.0% of transcripts near the "
-        "window)",
+        "formula: tokens = ceil(characters / 3.25) (fitted to underestimate at most 5.0% of transcripts near "
+        "the window)",
         "valid for: texts like these",
     ]  # fmt: skip
     counted = msgspec.structs.replace(risky, errors={"of recorded requests": 0.5})
@@ -87,8 +87,8 @@ def test_fitted_heads_are_told_with_their_spread(capsys: pytest.CaptureFixture[s
         "heads: median 1,000 tokens, 10th to 90th percentile 900 to 2,500, of 7 series; 1 left out, whose texts don't "
         "explain their growth",
         "of recorded: 50.0%",
-        "formula: tokens = head + ceil(characters / 3.25) (fitted to underestimate at most 5.0% of transcripts near the "
-        "window)",
+        "formula: tokens = head + ceil(characters / 3.25) (fitted to underestimate at most 5.0% of transcripts near "
+        "the window)",
         "valid for: texts like these",
     ]  # fmt: skip
     assert any("requests" in line for line in lines) and any(

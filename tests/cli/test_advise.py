@@ -1,0 +1,149 @@
+"""`ctxsim advise`: what is asked, said, verified, written and restored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from command_line import ctxsim
+
+from ctxsim.cli import advise as advise_room
+from ctxsim.errors import CtxsimError
+from ctxsim.policies.agents.given import Given
+
+LIMIT = Given("codex", "model_auto_compact_token_limit", 90_000)
+OTHER = Given("codex", "tool_output_token_limit", 900)
+
+
+def agent(*settings: Given, prediction: Any = None) -> Any:
+    return SimpleNamespace(
+        agent="codex", title="Codex", settings=settings, models=("gpt-5", "m"), prediction=prediction
+    )
+
+
+@pytest.fixture
+def advised(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `advise` is asked, and what it finds; a screen of an agent is its title."""
+    made: dict[str, Any] = {"found": [agent(LIMIT)], "left_out": 0, "kept": []}
+
+    class Found(list[Any]):
+        replays = 7
+        run = SimpleNamespace(info=SimpleNamespace(recorders=()))
+
+        @property
+        def agents(self) -> list[str]:
+            return [one.title for one in self]
+
+    def advise(paths: Any, watch: Any, **given: Any) -> Any:
+        made["asked"] = (paths, given)
+        return Found(made["found"])
+
+    monkeypatch.setattr(advise_room, "advise", advise)
+    monkeypatch.setattr(advise_room, "screen", lambda one: [one.title, "more"])
+    monkeypatch.setattr(advise_room, "STEPS", ("a step",))
+    monkeypatch.setattr(advise_room, "tell_what_was_left_out", lambda info, stored: made["left_out"])
+    monkeypatch.setattr(advise_room, "keep", lambda one, at, paths: made["kept"].append((one, paths)))
+    return made
+
+
+def test_advice_is_a_screen_for_each_agent_and_the_next_steps(advised: dict[str, Any], tmp_path: Path) -> None:
+    advised["found"] = [agent(LIMIT, prediction="p"), agent()]
+    done = ctxsim("advise", "logs", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Codex\nmore\n\nCodex\nmore\n\na step\n")
+    assert advised["asked"] == (("logs",), {"goal": "dollars", "head": "fitted", "jobs": None})
+    assert advised["kept"] == [("p", ("logs",))]
+    advised["found"] = [agent()]
+    assert ctxsim("advise", "logs", cwd=tmp_path).stdout == "Codex\nmore\n", "where nothing is set no step follows"
+    advised["left_out"] = 1
+    assert ctxsim("advise", "logs", "--goal", "tokens", "--sample", "5:seed=3", cwd=tmp_path).returncode == 1
+    assert advised["asked"][1] == {"goal": "tokens", "head": "fitted", "jobs": None, "sample": 5, "seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--undo --verify", "--undo and --verify can't go together"),
+        ("--undo logs", "--undo and paths can't go together"),
+        ("--score --goal tokens", "--score and --goal can't go together"),
+        ("logs --for policies", "--for policies is now: ctxsim bench PATHS"),
+        *((f"logs {option} {more}", "--verify and --apply are for agents' own settings")
+          for option in ("--verify", "--apply") for more in ("--for langchain", "--format json")),
+    ],
+)  # fmt: skip
+def test_what_advice_can_not_do_at_once_is_told(line: str, said: str, advised: dict[str, Any], tmp_path: Path) -> None:
+    done = ctxsim("advise", *line.split(), cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and "asked" not in advised
+
+
+def test_each_setting_is_verified_beside_the_others(
+    advised: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+
+    def check(name: str, settings: Any, model: str) -> str:
+        heard.append((name, list(settings.items()), model))
+        if len(heard) > 2:
+            raise CtxsimError("codex isn't there, or add --install")
+        return "seen"
+
+    monkeypatch.setattr(advise_room, "check_setting", check)
+    monkeypatch.setattr(advise_room, "lines", lambda seen: [f"{seen} {len(heard)}"])
+    advised["found"] = [agent(LIMIT, OTHER)]
+    done = ctxsim("advise", "logs", "--verify", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Codex\nmore\n\nseen 1\n\nseen 2\n")
+    pairs = [(LIMIT.key, LIMIT.value), (OTHER.key, OTHER.value)]
+    assert heard == [("codex", pairs, "gpt-5"), ("codex", pairs[::-1], "gpt-5")]
+    done = ctxsim("advise", "logs", "--verify", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr == (
+        "ctxsim: not verified: codex isn't there, or run: ctxsim check setting codex "
+        "model_auto_compact_token_limit=90000 --install\n"
+    )
+
+
+def test_each_setting_is_written_after_its_change_is_agreed_to(
+    advised: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+
+    def apply(name: str, key: str, value: Any, *, project: Any, agreed: Any) -> Any:
+        heard.append((name, key, value, project))
+        if not agreed(SimpleNamespace(diff="+ a", path="f.toml")):
+            return None
+        return SimpleNamespace(path="f.toml", backup="b" if key == OTHER.key else "")
+
+    monkeypatch.setattr(advise_room, "apply", apply)
+    advised["found"] = [agent(LIMIT, OTHER), agent()]
+    done = CliRunner().invoke(advise_room.command, ["logs", "--apply"], input="y\ny\n")
+    assert done.exit_code == 0, done.output
+    assert heard == [("codex", LIMIT.key, 90_000, None), ("codex", OTHER.key, 900, None)]
+    assert "\n+ a\n\nWrite f.toml? [y/N]: y\n" in done.output and "a step" not in done.output
+    assert "written: f.toml; ctxsim advise --undo restores it\n" in done.output
+    assert "written: f.toml; the file as it was: b; ctxsim advise --undo restores it\n" in done.output
+    assert done.output.endswith("\nCodex: nothing to write.\n")
+    no = CliRunner().invoke(advise_room.command, ["logs", "--apply"], input="n\nn\n")
+    assert "written" not in no.output
+
+
+def test_undo_says_what_was_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(advise_room, "undo", lambda: SimpleNamespace(path="f.toml"))
+    assert ctxsim("advise", "--undo", cwd=tmp_path).stdout == "restored: f.toml\n"
+
+
+def test_a_framework_is_asked_for_without_an_agents_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def construct(name: str, paths: Any, watch: Any, **given: Any) -> Any:
+        asked.append((name, paths, given))
+        return {"code": "x"}
+
+    monkeypatch.setattr(advise_room, "construct", construct)
+    monkeypatch.setattr(advise_room, "constructor_screen", lambda framed: ["one", "two"])
+    line = ("advise", "logs", "--for", "langchain", "--settings", "x.json")
+    assert ctxsim(*line, cwd=tmp_path).stdout == "one\ntwo\n"
+    assert asked == [("langchain", ("logs",), {"goal": "dollars", "head": "fitted", "jobs": None})]
+    rows = json.loads(ctxsim(*line, "--format", "json", cwd=tmp_path).stdout)
+    assert rows["advice"] == {"code": "x"} and rows["command"] == "advise"
