@@ -154,7 +154,7 @@ def replayed(transcript: Transcript, provider: Provider) -> list[Request]:
     return [Request(one.call, text, one.tokens_sent - one.tokens_estimated, told) for one, text, told in known if told]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     transcripts(),
     st.sampled_from(get_args(Resend)),

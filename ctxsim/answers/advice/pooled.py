@@ -78,8 +78,12 @@ class Pooled:
             # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
             beside = part if keep_all is None else keep_all
             alone = keep_all is None or label in run.ended_early
-            bill = part.cost_usd / part.cost_vs_keep_all if alone else beside.cost_usd
-            self.sums[label] = self._sums(part, bill.to_numpy(), beside.tokens_peak.to_numpy())
+            bill, sent = (part.cost_usd / part.cost_vs_keep_all).to_numpy(), part.tokens_full_sum.to_numpy(dtype=float)
+            if not alone:
+                # As an agent does as it is set, doing nothing may lose something that is fetched again.
+                bill = self._spent(beside, "cost_usd", "cost_refetch_usd")
+                sent = sent + self.rate * np.nan_to_num(beside.tokens_refetch.to_numpy(dtype=float))
+            self.sums[label] = self._sums(part, bill, sent, beside.tokens_peak.to_numpy())
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
         if self.sample is not None:
             self._to_known_totals(self.sample)
@@ -97,13 +101,17 @@ class Pooled:
                 if estimated > 0:
                     sums[:, [_AT[one] for one in (name, *others)]] *= total / estimated
 
-    def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
-        # At the rate that was asked for; of bounds what would be fetched isn't known.
+    def _spent(self, rows: Any, amount: str, again: str) -> Array:
+        """An amount at the rate that was asked for; of bounds what would be fetched isn't known."""
+        spent: Array = rows[amount].to_numpy(dtype=float) + self.rate * np.nan_to_num(rows[again].to_numpy(dtype=float))
+        return spent
+
+    def _sums(self, part: Any, bill: Array, sent: Array, peaks: Any) -> Array:
         tokens_again, usd_again = (part[name].to_numpy(dtype=float) for name in ("tokens_refetch", "cost_refetch_usd"))
-        usd = part.cost_usd.to_numpy() + self.rate * np.nan_to_num(usd_again)
+        usd = self._spent(part, "cost_usd", "cost_refetch_usd")
         columns = {
-            "tokens": part.tokens_sum + self.rate * np.nan_to_num(tokens_again),
-            "tokens_all": part.tokens_full_sum,
+            "tokens": self._spent(part, "tokens_sum", "tokens_refetch"),
+            "tokens_all": sent,
             "tokens_again": tokens_again,
             "peak": part.tokens_peak,
             "peak_all": peaks,

@@ -207,7 +207,7 @@ def test_what_keeps_less_than_a_bar_is_not_rounded_up_to_it(value: float, said: 
     assert f"keeps {said} %" in " ".join(verdict(found))
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data())
 def test_no_headline_saves_less_than_two_per_cent_or_by_chance(tmp_path_factory: Any, drawn: Any) -> None:
     sessions = drawn.draw(integers(2, 12))

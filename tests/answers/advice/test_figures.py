@@ -12,11 +12,13 @@ from made_runs import made_run
 
 from ctxsim.answers.advice import advice as rules
 from ctxsim.answers.advice.advice import Advice, advise, candidates, off_recorded
+from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN, Again, even_rate
 from ctxsim.answers.forecast.ranges import spread
 from ctxsim.results import Run
+from ctxsim.results.run_info import Recorder
 
 Rows = list[dict[str, Any]]
 
@@ -232,8 +234,33 @@ def test_the_answer_turns_at_the_first_rate_that_changes_it(tmp_path: Path) -> N
     # 6 + 4.4 r saves something up to .86: the answer stays.
     found = advise(again(tmp_path / "c", 4.4))
     assert found is not None and found.again is not None and found.again.instead is None
+    # Where doing nothing loses something too: 6 + 8 r beside 98 % of 10 + 2 r, up to .629, whatever the run's rate.
+    for rate in (None, 0.25, 0.5):
+        found = advise(again(tmp_path / f"rate {rate}", 8.0, 2.0, refetch=rate))
+        assert found is not None and found.take.policy == "a" and found.nothing is not None
+        assert found.again is not None and found.again.instead_at == 0.63
+        assert found.nothing.usd_share == Share(1.0), "beside itself it is all"
+    # Who is dearer as long as nothing is fetched again may be the answer then: 10.20 beside 98 % of 10 + 2 r.
+    found = advise(again(tmp_path / "dearer", 0.0, 2.0, cost=10.2))
+    assert found is not None and found.take.policy == "keep-all" and found.again is not None
+    assert found.again.instead is not None and found.again.instead.policy == "a" and found.again.instead_at == 0.21
+    assert (found.again.even_at, found.again.turns) == (None, None)
     run = Pooled(again(tmp_path / "d", 5.0))
     assert even_rate(run, "a", "keep-all", "usd") == pytest.approx(0.8) == even_rate(run, "keep-all", "a", "usd")
     assert even_rate(run, "a", "a", "usd") is None
     unknown = Pooled(made_run(tmp_path / "e", {"keep-all": rows(10, cost_refetch_usd=0.0), "a": rows(6)}))
     assert even_rate(unknown, "a", "keep-all", "usd") is None
+
+
+def test_what_an_agent_as_it_is_set_fetches_again_is_in_what_others_are_beside(tmp_path: Path) -> None:
+    def of(cost: float, more: float) -> Rows:
+        return rows(cost, tokens_sum=int(100 * cost), cost_refetch_usd=more, tokens_refetch=int(100 * more))
+
+    label = "as-set:given=claude-code/bashOutputMaxChars=4000"
+    table = {"keep-all": of(20, 0), "as-set": of(10, 4), label: of(6, 6)}
+    whole = made_run(tmp_path, table, recorders=[Recorder("t0", "claude-code")], refetch=0.5)
+    found = Pooled(AsSetRun(whole, "as-set")).all
+    # 10 + 2 dollars as it is set, 6 + 3 with the setting; as many tokens, by the hundred.
+    assert (found["as-set"].usd, found["as-set"].usd_share, found["as-set"].tokens_share) == (12, Share(1), Share(1))
+    assert (found[label].usd, found[label].usd_share, found[label].tokens_share) == (9, Share(0.75), Share(0.75))
+    assert (found[label].tokens, found[label].usd_again, found[label].tokens_again) == (900, 6, 600)

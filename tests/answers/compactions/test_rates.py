@@ -12,7 +12,7 @@ import pytest
 from ctxsim.answers.compactions import excess, share
 from ctxsim.answers.compactions.rates import Rate
 
-DATA_SETS = 1_000
+DATA_SETS = 500
 Drawn = npt.NDArray[np.int64]
 
 
