@@ -39,14 +39,17 @@ def look(made: Assembly, number: int, arguments: dict[str, object], result: str,
     made.result(result, f"c{number}")
 
 
-def long_session(calls: int = 60, at: int = 30) -> Transcript:
+def long_session(calls: int = 60, at: int = 30, back: int = 4, apart: int = 1_000) -> Transcript:
+    """Each call uses what the one `back` calls before it listed; those that are `apart` ask the same."""
     made = Assembly("long")
     made.user("Do the task.")
     for number in range(1, calls + 1):
         if number == at:
             made.compacted("auto", ["A summary of what came before: id-20011 matters."])
         result = "\n".join(f"row id-{number}{n:04} of the listing" for n in range(20))
-        text = f"Next id-{number - 4}0011 and so on."
-        made.response([Part("assistant", text), Part("tool_call", json.dumps({"n": number}), "list", f"c{number}")])
+        text = f"Next id-{number - back}0011 and so on."
+        made.response(
+            [Part("assistant", text), Part("tool_call", json.dumps({"n": number % apart}), "list", f"c{number}")]
+        )
         made.result(result, f"c{number}")
     return made.transcript()

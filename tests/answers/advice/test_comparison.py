@@ -106,3 +106,10 @@ def test_one_candidate_of_each_run_is_compared_where_nothing_else_is(tmp_path: P
     assert unpaired(one, two, pairs_of(one, two)) == ["only in A: drop-all", "only in B: mask:keep=1, mask:keep=2"]
     # Where a candidate has its like the others stay alone.
     assert pairs_of(run("d", "mask:keep=1", "drop-all"), two) == [("keep-all",) * 2, ("mask:keep=1",) * 2]
+
+
+@pytest.mark.parametrize(("chance", "verdict"), [(None, "changed"), (0.05, "changed"), (0.0501, "noise")])
+def test_a_change_may_be_chance_in_one_of_twenty(chance: float | None, verdict: str) -> None:
+    one = Change(("a", "b"), "cost_usd", 2.0, 3.0, (0.5, 1.5), 12, chance)
+    assert (one.verdict, one.policy, one.difference, one.percent) == (verdict, "a -> b", 1.0, 50.0)
+    assert Change(("a", "a"), "refused", 2.0, 3.0, (0.5, 1.5), 12, chance).verdict == "changed"

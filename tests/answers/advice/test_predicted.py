@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.predicted import Prediction, keep, kept, mark, not_scored, place, predict, scored
+from ctxsim.answers.advice.predicted import Came, Prediction, keep, kept, mark, not_scored, place, predict, scored
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.api.advising import score
 from ctxsim.errors import CtxsimError
@@ -94,3 +94,40 @@ def test_what_changed_since_when_is_kept(tmp_path: Path) -> None:
     assert held is not None and held.advised == held.as_set == found.as_set
     alike = predict(made_run(tmp_path / "b", {"keep-all": rows[:20], "a": rows[:20]}), "a", "codex", {})
     assert alike is not None and (alike.seen, alike.since) == (20, None)
+
+
+@pytest.mark.parametrize(("each", "as_set", "advised"), [
+    # Ranges of five are 9 to 20 dollars as set and 4 to 8 as advised, with their ends.
+    (1.8, True, False), (4.0, True, False), (4.001, False, False), (0.8, False, True), (1.6, False, True),
+    (0.799, False, False),
+])  # fmt: skip
+def test_a_range_holds_its_ends(each: float, as_set: bool, advised: bool) -> None:
+    # One that began with the advice isn't after it.
+    (found,) = scored([SAID], {"codex": sessions([100.0, 101, 102, 103, 104, 105], each)})
+    assert found == Came(SAID, 5, pytest.approx(5 * each), as_set, advised)
+
+
+def test_as_many_as_a_horizon_are_added_up() -> None:
+    said = msgspec.structs.replace(SAID, as_set=dict.fromkeys((5, 10, 20), (0.0, 99.0)), advised=dict.fromkeys(
+        (5, 10, 20), (0.0, 1.0)))  # fmt: skip
+    told = {}
+    for many in (5, 9, 10, 19, 20, 30):
+        (found,) = scored([said], {"codex": sessions([200.0 + n for n in range(many)], 1.0)})
+        told[many] = found.sessions, found.usd
+    assert told == {5: (5, 5), 9: (5, 5), 10: (10, 10), 19: (10, 10), 20: (20, 20), 30: (20, 20)}
+    # Without prices nobody knows what came.
+    known = sessions([200.0 + n for n in range(5)], 1.0)
+    assert scored([said], {"codex": msgspec.structs.replace(known, amounts={"tokens": known.amounts["usd"]})}) == []
+
+
+def test_where_predictions_lie_and_what_marks_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert place() == tmp_path / ".local" / "state" / "ctxsim" / "advised.jsonl"
+    monkeypatch.chdir(tmp_path)
+    # The order says nothing, and none are those of the user's home.
+    assert mark(["a", "b"]) == mark(["b", str(tmp_path / "a"), "a"]) != mark(["a"])
+    assert mark([]) == mark(["@found"]) == mark([str(tmp_path)]) and len(mark([])) == 8
+    assert list(not_scored([])) == []
+    keep(SAID, 7.0, ["a"])
+    assert list(not_scored([])) == ["Not scored: 1 prediction from other paths."] and list(not_scored(["a"])) == []

@@ -93,6 +93,13 @@ def test_of_ten_controls_every_other_is_asked() -> None:
     assert {one.identifiers_before for one in scored.beside if one.call == 40} == {205}
 
 
+def test_controls_look_at_ten_calls_too() -> None:
+    # Each call uses what the twelfth before it listed, and asks the same as that one.
+    (row,) = score(long_session(60, 30, 12, 12), beside=False).compactions
+    assert (row.needed_strict_soon, row.needed_strict, row.reread_calls) == (10, 12, 10)
+    assert (row.control_needed_strict, row.control_needed_carried, row.control_reread_calls) == (10, 10, 10)
+
+
 def test_ten_calls_after_it_are_soon() -> None:
     made = Assembly("soon")
     made.user("Do the task.")

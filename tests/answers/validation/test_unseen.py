@@ -83,8 +83,13 @@ def test_past_a_compaction_and_of_another_project_by_hand() -> None:
         ("a", 1_710, 1_510),
         ("b", 1_510, 1_710),
     ]
+    # Its head is that of the first request, whatever joined before the second.
+    late = [(1_000, 10, 2_010), (2_000, 10, 12_010)]
+    more = [msgspec.structs.replace(one, requests=stretch(late).requests) if one.number == 0 else one for one in found]
+    assert [one for one in predicted(more) if one.way == "past a compaction"] == past
     # A session of another project is told by the other's head: here they are alike.
     others = [one for one in predicted(found) if one.way == "another project"]
+    assert [one.call for one in others] == [0, 0] and [one.call for one in past] == [1, 1]
     assert [(one.transcript, round(one.tokens), one.recorded) for one in others] == [
         ("a", 5_020, 5_020),
         ("b", 5_020, 5_020),

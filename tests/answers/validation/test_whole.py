@@ -88,6 +88,17 @@ def test_later_calls_have_all_that_is_said_of_them() -> None:
     ]  # fmt: skip
 
 
+def test_percentiles_are_nearest_ranks_of_four_digits() -> None:
+    # Of a hundred errors of 1 to 100 per cent, and of twenty of 5 to 100; a third has four digits.
+    points = [Point("t", "text", 100, None, (100 + n,)) for n in range(1, 101)]
+    found = table(Observed(points, [], [], []), "o200k", [open_estimator("chars/4")])[0]
+    assert (found.p50, found.p95, found.p99, found.mape, found.worst_under) == (0.5, 0.95, 0.99, 0.505, 0.01)
+    made = score([compared(n, 1_000 + 50 * n) for n in range(1, 21)], [n / 20 for n in range(1, 21)])
+    assert (made.median_error, made.p95_error, made.held_out_median, made.held_out_p95) == (0.5, 0.95, 0.5, 0.95)
+    (third,) = unseen([Predicted("later calls", "t", "f", "m", 1, 100.0, 300)])
+    assert (third.median, third.p95, third.bias) == (0.6667, 0.6667, -0.6667)
+
+
 def test_calls_are_compared_with_what_was_recorded() -> None:
     found = compare(recorded())
     common = {"format": "claude-code", "model": MODEL, "cause": "", "whole": False}
