@@ -102,3 +102,28 @@ def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
     assert one(tmp_path, SYSTEM, user(text("Hello?"))).notes == ("no response of the model is recorded",)
     with pytest.raises(InputError, match=r"chat_history.jsonl:2: .*tool_calls"):
         one(tmp_path, SYSTEM, SAID | {"tool_calls": 3})
+
+
+def test_lines_of_later_types_are_counted(tmp_path: Path) -> None:
+    transcript = one(tmp_path, *[user(text("Go."))] * 40, {"type": "new"}, {"type": "new"}, SAID)
+    assert transcript.notes == ("left out: 2 x new",)
+
+
+def test_encrypted_reasoning_and_what_was_stopped_before_it_said_anything(tmp_path: Path) -> None:
+    hidden = reasoning("Look.", encrypted_content="gAAA")
+    transcript = one(
+        tmp_path, user(text("Go.")), hidden, hidden, reasoning("So."), user(text("Stop.")),
+        {"type": "backend_tool_call"},
+        {"type": "backend_tool_call"}, SYSTEM, reasoning("Late."),
+    )  # fmt: skip
+    assert texts(transcript) == [
+        ("user", "Go."), ("reasoning", ""), ("reasoning", ""), ("reasoning", "So."), ("user", "Stop."), ("user",
+        "Be brief."),
+        ("reasoning", "Late."),
+    ]  # fmt: skip
+    assert [(call.start, call.end) for call in transcript.calls] == [(1, 4), (6, 7)]
+    (note,) = transcript.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "2 x call that the provider made itself", "2 x summary of encrypted reasoning", "whose size is not recorded",
+        "without its result",
+    ]  # fmt: skip

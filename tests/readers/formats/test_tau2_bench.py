@@ -144,3 +144,27 @@ def test_a_greeting_with_usage_was_generated(tmp_path: Path) -> None:
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"results.json simulation 0 message 1: .*prompt_tokens"):
         one(tmp_path, document(GREETING, {"role": "assistant", "content": "x", "usage": {"prompt_tokens": "many"}}))
+
+
+def test_results_are_paired_by_id_and_tools_of_the_user_counted(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        document(
+            GREETING, said("user", "Go."), said("assistant", "", tool_calls=[call("a", "c1"), call("b", "c2")]),
+            result("c2", "of b"), result("c1", "of a"),
+            said("user", None, tool_calls=[call("x", "u1", "user"), call("y", "u2", "user")]), result("u1", "1",
+            "user"),
+            result("u2", "2", "user"), said("assistant", "Done.", errors=["bad"]), said("system", "Hm."),
+            said("assistant", "Really."),
+        ),
+    )  # fmt: skip
+    assert [(item.text, item.tool) for item in transcript.items if item.kind == "tool_result"] == [
+        ("of b", "b"),
+        ("of a", "a"),
+    ]
+    assert [call.comparable for call in transcript.calls][1:] == [False, True]
+    assert set(transcript.notes) >= {
+        "left out: 2 x tool call of the simulated user, 2 x result of the simulated user",
+        "a system message inside the dialogue is kept as user text",
+        "1 response(s) were asked for again after an invalid one, which is left out",
+    }

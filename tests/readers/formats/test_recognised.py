@@ -1,0 +1,106 @@
+"""What each format is told by: values that are one, and values that lack just one thing of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+import pytest
+
+from ctxsim.readers.source import Sample, Source
+
+BLOCK = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+USER = {"role": "user", "content": "Go."}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
+HELICONE = {"request_id": "r", "request_created_at": "2026", "request_body": {}}
+LANGFUSE = {"type": "SPAN", "traceId": "t", "startTime": "2026"}
+WEAVE = {"op_name": "f", "trace_id": "t", "started_at": "2026", "inputs": {}}
+COMPLETION = {"messages": [], "response": {"choices": []}, "kwargs": {}}
+TAU = {"simulations": [], "info": {}, "tasks": None}
+CHAT_REQUEST = {"model": "m", "messages": [USER]}
+PAIR = {"request": CHAT_REQUEST, "response": None}
+LINE = {"type": "request", "request_params": CHAT_REQUEST}
+GROK = [{"type": "user", "content": "Go.", "prompt_index": 0}, {"type": "assistant", "content": "Done."}]
+RESULT = {"role": "user", "content": "<returncode>0</returncode>"}
+COMMAND = {"role": "assistant", "content": "So:\n```bash\nls\n```"}
+ALL_OF_RESPONSES = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]}
+
+
+def without(value: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: held for key, held in value.items() if key != name}
+
+
+DOCUMENTS: list[tuple[str, Any, bool]] = [
+    ("anthropic_messages", [BLOCK], True), ("anthropic_messages", {"messages": [USER, BLOCK]}, True),
+    ("anthropic_messages", [USER], False), ("anthropic_messages", [BLOCK, {"role": "tool", "content": "x"}], False),
+    ("anthropic_messages", [BLOCK, 5], False), ("anthropic_messages", {"messages": [{**BLOCK, "role": "system"}]},
+    True),
+    ("openai_chat", [USER], True), ("openai_chat", {"messages": [USER]}, True), ("openai_chat", [], False),
+    ("openai_chat", [{"role": "bot", "content": "x"}], False), ("openai_chat", [{"role": "bot"}, USER], True),
+    ("openai_chat", [USER, {"content": "x"}], False), ("openai_chat", [USER, BLOCK], False),
+    ("openai_chat", [USER, {"role": "user", "parts": []}], False),
+    ("openai_responses", [USER, CALL], True), ("openai_responses", [USER], False),
+    ("openai_responses", [ALL_OF_RESPONSES], True), ("openai_responses", {"input": [CALL]}, True),
+    ("openai_responses", {"items": [OUTPUT]}, True), ("openai_responses", {"output": [OUTPUT, USER]}, True),
+    ("openai_responses", [without(CALL, "name")], False), ("openai_responses", [without(OUTPUT, "output")], False),
+    ("openai_responses", [{"type": "reasoning", "summary": []}], True), ("openai_responses", [{"type": "reasoning"}],
+    False),
+    ("openai_responses", [CALL, {"type": "item_reference"}, {"type": "mcp_x"}, {"type": "compaction_y"}], True),
+    ("openai_responses", [CALL, {"type": "new"}], False), ("openai_responses", [CALL, {"type": 5}], False),
+    ("openai_responses", [CALL, {"type": "message"}], False), ("openai_responses", [CALL, "x"], False),
+    ("openai_responses", [{**CALL, "type": "custom_tool_call"}], True), ("openai_responses",
+    [{"type": "local_shell_call"}], False),
+    ("helicone", [HELICONE], True), ("helicone", {"data": [HELICONE]}, True), ("helicone", [without(HELICONE,
+    "request_body")], False),
+    ("helicone", [without(HELICONE, "request_id")], False), ("helicone", [without(HELICONE, "request_created_at")],
+    False),
+    ("helicone", [without(HELICONE, "request_body") | {"signed_body_content": {}}], True),
+    ("langfuse", [LANGFUSE], True), ("langfuse", [without(LANGFUSE, "startTime")], False),
+    ("langfuse", [without(LANGFUSE, "startTime") | {"parentObservationId": None}], True),
+    ("langfuse", [{**LANGFUSE, "type": "NEW"}], False), ("langfuse", [without(LANGFUSE, "traceId")], False),
+    ("langfuse", [{**LANGFUSE, "type": 5}], False), ("langfuse", [{**LANGFUSE, "traceId": ""} | {"trace_id": "t"}],
+    False),
+    ("weave", [WEAVE], True), ("weave", {"calls": [WEAVE]}, True), *(("weave", [{**WEAVE, name: None}],
+    False) for name in WEAVE),
+    ("openhands.completions", COMPLETION, True), ("openhands.completions", without(COMPLETION,
+    "kwargs") | {"tools": []}, True),
+    *(("openhands.completions", without(COMPLETION, name), False) for name in COMPLETION),
+    ("openhands.completions", {**COMPLETION, "response": {}}, False),
+    ("tau2_bench", TAU, True), *(("tau2_bench", without(TAU, name), False) for name in TAU),
+    ("request_log", PAIR, True), ("request_log", [PAIR], True), ("request_log", [5, 5, PAIR], True),
+    ("request_log", [5, 5, 5, PAIR], False), ("request_log", without(PAIR, "response"), False),
+    ("request_log", {**PAIR, "request": {}}, False), ("request_log", LINE, True), ("request_log", {**LINE,
+    "type": "x"}, False),
+    ("request_log", {**PAIR, "request": {"body": json.dumps(CHAT_REQUEST)}}, True),
+    ("mini_swe_agent", {"trajectory_format": "mini-swe-agent-1.1", "messages": []}, True),
+    ("mini_swe_agent", {"trajectory_format": "other", "messages": []}, False),
+    ("mini_swe_agent", {"trajectory_format": "mini-swe-agent-1.1"}, False), ("mini_swe_agent", [USER, COMMAND,
+    RESULT], True),
+    ("mini_swe_agent", [RESULT, COMMAND], False), ("mini_swe_agent", [COMMAND, USER], False),
+    ("mini_swe_agent", [USER, RESULT], False), ("mini_swe_agent", [{**COMMAND, "content": "So."}, RESULT], False),
+    ("mini_swe_agent", [COMMAND, {**RESULT, "role": "tool"}], False),
+]  # fmt: skip
+LINES: list[tuple[str, list[Any], bool]] = [
+    ("anthropic_messages", [USER, BLOCK], True), ("anthropic_messages", [{"messages": [BLOCK]}, {"messages": []}],
+    True),
+    ("openai_chat", [USER, USER], True), ("openai_chat", [{"messages": [USER]}] * 2, True),
+    ("openai_chat", [USER, {"role": "user"}], False), ("openai_responses", [CALL, OUTPUT], True),
+    ("grok", GROK, True), ("grok", [{**GROK[0], "type": "x"}, GROK[1]], False), ("grok", [GROK[1], GROK[1]], False),
+    ("grok", [*GROK, {**GROK[1], "timestamp": 1}], False), ("grok", [*GROK, 5], False),
+    ("grok", [GROK[1], {**GROK[1], "model_id": "m"}], True), ("request_log", [PAIR, 5], True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("format", "value", "matched"), DOCUMENTS)
+def test_a_document(format: str, value: Any, matched: bool) -> None:
+    module = importlib.import_module(f"ctxsim.readers.formats.{format}")
+    assert module.matches(Sample(Source("x.json", data=json.dumps(value, indent=1).encode()))) is matched
+
+
+@pytest.mark.parametrize(("format", "values", "matched"), LINES)
+def test_lines(format: str, values: list[Any], matched: bool) -> None:
+    module = importlib.import_module(f"ctxsim.readers.formats.{format}")
+    data = "".join(f"{json.dumps(value)}\n" for value in values).encode()
+    assert module.matches(Sample(Source("x.jsonl", data=data))) is matched
