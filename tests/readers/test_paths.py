@@ -1,0 +1,163 @@
+"""What paths mean, file by file: links, pipes, copies, results of runs; and what is said of what is no format."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError, LabelError, NotATranscript
+from ctxsim.readers import paths
+from ctxsim.readers.paths import bare, sources
+from ctxsim.readers.reader import detect, documentation, load_reader_module
+from ctxsim.readers.source import Sample, Source
+
+OUT = "is a link that leads out of the folder: give its file by its own name"
+
+
+def put(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text or f"[{path.name!r}]")
+    return path
+
+
+def told(folder: Path, *given: str) -> list[tuple[str, str]]:
+    """The name of each source below a folder, and why it is left out."""
+    found = sources(*(given or (str(folder),)))
+    return [(one.name.removeprefix(f"{folder}/"), one.refused.what if one.refused else "") for one in found]
+
+
+def test_files_of_a_folder_in_order_and_its_links(tmp_path: Path) -> None:
+    folder, away = tmp_path / "in", put(tmp_path / "away" / "z.json")
+    put(folder / "b.jsonl"), put(folder / "a" / "c.traj"), put(folder / "d.txt"), put(folder / "e.eval")
+    (folder / "f.json").symlink_to(away)
+    (folder / "g.json").symlink_to("a/c.traj")
+    (folder / "h.json").symlink_to("gone")
+    (folder / "i.txt").symlink_to("gone")
+    (folder / "j").symlink_to(away.parent)
+    os.mkfifo(folder / "k.json")
+    assert told(folder) == [
+        ("a/c.traj", ""), ("b.jsonl", ""), ("e.eval", ""), ("f.json", OUT), ("h.json",
+        "is a link that leads nowhere, no file"),
+        ("j", "is a link to a folder: give that folder by its own name"), ("k.json", "is a pipe, no file"),
+    ]  # fmt: skip
+    # By its own name a link is as good as its file; what comes twice comes once.
+    assert told(folder, str(folder / "f.json"), str(away)) == [("f.json", "")]
+
+
+def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
+    for name, text in (("a.json", "[1]"), ("b.json", "[2]"), ("c.jsonl", "[1]"), ("d.json", "[1]"), ("e.traj", "[1]"),
+                       ("f.json", "[33]")):  # fmt: skip
+        put(tmp_path / name, text)
+    same = f"holds the same as {tmp_path}/a.json, and counts once"
+    assert told(tmp_path) == [
+        ("a.json", ""), ("b.json", ""), ("c.jsonl", same), ("d.json", same), ("e.traj", ""), ("f.json", "")
+    ]  # fmt: skip
+    named = [str(tmp_path / name) for name in ("a.json", "d.json", "a.json")]
+    assert told(tmp_path, *named) == [("a.json", ""), ("d.json", "")], "whoever names both means both"
+
+
+def test_results_of_a_run_are_no_recordings(tmp_path: Path) -> None:
+    (
+        put(tmp_path / "run" / "run.json", "{}"),
+        put(tmp_path / "run" / "summary.parquet"),
+    )
+    put(tmp_path / "run" / "x.json")
+    put(tmp_path / "run" / "parts" / "y.parquet"), put(tmp_path / "run" / "a" / "b" / "z.parquet")
+    put(tmp_path / "other" / "run.json", "{}"), put(tmp_path / "other" / "v.parquet")
+    assert [name for name, _ in told(tmp_path)] == [
+        "other/run.json",
+        "other/v.parquet",
+        "run/a/b/z.parquet",
+        "run/x.json",
+    ]
+    (tmp_path / "run" / "x.json").unlink(), (tmp_path / "run" / "a" / "b" / "z.parquet").unlink()
+    with pytest.raises(InputError, match="is a finished run, which ctxsim report shows"):
+        told(tmp_path / "run")
+
+
+def test_a_path_may_mean_a_million_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert paths.MOST_FILES == 1_000_000
+    monkeypatch.setattr(paths, "MOST_FILES", 2)
+    for number in range(3):
+        put(tmp_path / f"{number}.json", f"[{number}]")
+    assert told(tmp_path) == [
+        ("0.json", ""), ("1.json", ""), (str(tmp_path), "holds more than 2 files: the others aren't read")
+    ]  # fmt: skip
+    (tmp_path / "2.json").unlink()
+    assert len(told(tmp_path)) == 2
+
+
+def test_columns_and_readers_of_a_path(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.json", "{}")
+    (one,) = sources(f"column:x:reader:atif:{file}")
+    assert (one.name, one.column, one.reader, one.named) == (f"{file}:x", "x", "atif", True)
+    # The inner one of two columns is the table's own.
+    (one,) = sources(f"column:x:column:y:{tmp_path}")
+    assert (one.name, one.column, one.reader, one.named) == (f"{file}:y:x", "y", "", False)
+    assert bare(f"column:x:reader:atif:{file}:z") == f"{file}:z" and bare("a:b") == "a:b"
+    for given in ("column:x", "column::p", "reader:atif:"):
+        with pytest.raises(InputError, match="NAME:PATH"):
+            list(sources(given))
+
+
+def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("b.json", "a/c.json"):
+            archive.writestr(name, "[]")
+    put(tmp_path / "b.zip", "damaged")
+    found = list(sources(str(tmp_path)))
+    assert [(one.name, one.member, one.named) for one in found] == [
+        (f"{tmp_path}/a.zip!a/c.json", "a/c.json", False), (f"{tmp_path}/a.zip!b.json", "b.json", False),
+        (f"{tmp_path}/b.zip", None, True),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="is a device, no file"):
+        list(sources("/dev/null"))
+    with pytest.raises(InputError, match=r"does not exist; did you mean a\.zip"):
+        list(sources(str(tmp_path / "a.zup")))
+    with pytest.raises(InputError, match=r"does not exist$"):
+        list(sources(str(tmp_path / "gone" / "a.zip")))
+
+
+@pytest.mark.parametrize(("data", "seen"), [
+    ('{"a": 1, "b": 2}', "JSON object with keys a, b; "), ("{}", "JSON object with keys (none); "), ("[5]",
+    "JSON list; "),
+    ("5\n6\n", "JSON int; "), ("text", "not JSON; "), ("a,b,c\n1,2,3\n", "a table with columns a, b, c; "),
+    (json.dumps({str(number): number for number in range(13)}), "keys 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11; "),
+])  # fmt: skip
+def test_what_is_seen_in_a_file_of_no_format(data: str, seen: str) -> None:
+    with pytest.raises(NotATranscript, match="is no transcript format that ctxsim knows: ") as raised:
+        detect(Sample(Source("x", data=data.encode())))
+    assert seen + "see: ctxsim list formats" in str(raised.value)
+    with pytest.raises(NotATranscript, match="x: is empty"):
+        detect(Sample(Source("x", data=b" \n ")))
+
+
+def test_where_a_format_is_documented() -> None:
+    def told(text: str | None) -> str:
+        return documentation(SimpleNamespace(__doc__=text))  # type: ignore[arg-type]
+
+    assert told("A format.\n\nDocumentation: https://a.org/x, https://b.org\n") == "https://a.org/x"
+    assert told("Documentation:\n  https://a.org/x.y. More.") == "https://a.org/x.y"
+    assert told("None.") == told(None) == ""
+
+
+def test_a_module_is_a_reader_by_its_two_functions() -> None:
+    def of(**held: Any) -> SimpleNamespace:
+        return SimpleNamespace(**held)
+
+    made = load_reader_module(of(matches=lambda sample: True, read=lambda source, sample: (), TITLE="Mine"), "mine")
+    assert (made.NAME, made.TITLE, made.VERSIONS, made.READS, made.NOT_READ) == ("mine", "Mine", "", "", "")
+    for module, why in (
+        (of(), r"it has no function matches and no read\(\.\.\.\)"),
+        (of(matches=lambda sample: True, read=5), r"it has no function read\(\.\.\.\)"),
+        (of(matches=lambda: True, read=lambda source, sample: ()), r"its matches must take \(sample\)"),
+        (of(matches=lambda sample: True, read=lambda source: ()), r"its read must take \(source, sample\)"),
+    ):
+        with pytest.raises(LabelError, match=f"mine is no reader: {why}"):
+            load_reader_module(module, "mine")
