@@ -37,7 +37,7 @@ LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN
 
 
 @pytest.mark.parametrize("label", LABELS)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(transcript=st.one_of(transcripts(), st.randoms(use_true_random=False).map(eventful)))
 def test_every_policy_keeps_the_contract(label: str, transcript: Transcript) -> None:
     assert problems(transcript) == []
