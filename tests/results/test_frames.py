@@ -121,6 +121,7 @@ def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:
     assert parquet.read().to_pylist() == [msgspec.structs.asdict(row) for row in ROWS]
     assert parquet.metadata.row_group(0).column(0).compression == "ZSTD"
     assert sorted(one.name for one in folder.iterdir()) == ["t.csv", "t.parquet"]
+    assert write_csv(tmp_path / "one.csv", ROWS[:1]).read_text().splitlines()[1:] == ["a,1,0.5,False"]
     path = write_csv(tmp_path / "c.csv", [Row('a "b", c\nd', None, 1e10), Row("=1", 1, 0.5)])
     assert path.read_bytes() == (b'name,number,share,kept\n"a ""b"", c\nd",,10000000000.0,False\n=1,1,0.5,False\n')
 

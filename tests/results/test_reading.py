@@ -18,7 +18,7 @@ from made_runs import made_run
 import ctxsim.results
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.results import Run, read_run, run
-from ctxsim.results.columns import CallRow, NeedRow
+from ctxsim.results.columns import CallRow, DrawRow, NeedRow
 from ctxsim.results.run import NO_AGENT, UNCHECKED
 from ctxsim.results.run_info import TABLES, InputInfo, Recorder, Sample
 
@@ -65,6 +65,16 @@ def test_a_table_has_the_rows_and_columns_that_are_asked_for(made: Run) -> None:
     assert [batch.to_dict("list") for batch in made.batches("calls", ["call", "policy"])] == [
         {"call": [1, 2, 1, 1, 1], "policy": ["keep-all"] * 3 + ["mask:keep=1"] * 2}
     ]
+
+
+def test_draws_are_there_where_they_were_asked_for(tmp_path: Path) -> None:
+    draw = DrawRow("t0", "keep-all", 1, 2, None, 30)
+    found = made_run(tmp_path / "run", {"keep-all": [{}]}, tables={"draws": [draw]})
+    assert found.table("draws", "draw", "inserted").to_dict("list") == {"draw": [1], "inserted": [2]}
+    assert found.lacking["draws"] == [] and (tmp_path / "run" / "draws.csv").read_text().count("\n") == 2
+    # Another run in its folder that asked for none has none.
+    again = made_run(tmp_path / "run", {"keep-all": [{}]})
+    assert "draws" not in again.lacking and not list((tmp_path / "run").glob("draws.*"))
 
 
 def test_figures_are_told_of_policies_with_rows_of_every_transcript(made: Run) -> None:
