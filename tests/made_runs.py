@@ -46,7 +46,7 @@ def made_run(
                 "cost_vs_keep_all": cost / base if cost is not None and base else None, "size": "counted",
                 **row,
             }  # fmt: skip
-            summary.append(SummaryRow(**(_nothing() | values)))
+            summary.append(summary_row(**values))
     info = RunInfo(**{
         "name": "made", "title": "Made by hand", "ctxsim": "0", "tokenizers": {}, "policies": tuple(rows), "shown": {},
         "bounds": tuple(bounds), "limits": {}, "providers": ({},), "inputs": (), "detectors": (),
@@ -62,8 +62,8 @@ def made_run(
     return read_run(folder)
 
 
-def _nothing() -> dict[str, Any]:
-    """A row in which nothing is known, and nothing happened."""
+def summary_row(**values: Any) -> SummaryRow:
+    """A row in which nothing is known, and nothing happened, but for these values."""
     empty = {str: "", int: 0, float: 0.0}
     hints = typing.get_type_hints(SummaryRow)
-    return {name: empty.get(hint) for name, hint in hints.items()}
+    return SummaryRow(**({name: empty.get(hint) for name, hint in hints.items()} | values))

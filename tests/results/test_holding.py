@@ -99,6 +99,16 @@ def test_a_folder_of_a_table_holds_parts_alone(name: str, ours: bool, tmp_path: 
         RunFolder(tmp_path / "run").__enter__()
 
 
+def test_the_marker_goes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = RunFolder(tmp_path)
+    held.begin()
+    (held.work / "x").write_text("x")
+    gone: list[str] = []
+    monkeypatch.setattr(folder, "remove", lambda path: gone.append(path.name))
+    held.clear()
+    assert gone == ["x", WORK]
+
+
 def test_removing_takes_a_link_and_not_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "x").write_text("x")
@@ -162,6 +172,7 @@ def test_a_temporary_name_is_of_this_process(tmp_path: Path) -> None:
         f"a.json.123456789-{'0' * 6}.tmp",
         "a.json.x.tmp",
     ]
+    theirs.append(f"a.json.{os.getpid():x}-0123ab.tmp")
     for one in (*theirs, f"a.json.{gone:x}-0123ab.tmp"):
         (tmp_path / one).write_text("half")
     remove_leftovers(tmp_path / "a.json")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas
+import pyarrow.parquet
 import pytest
 from bench_runs import POLICIES, content
+from made_runs import made_run, summary_row
 from samples import conversation
 
 from ctxsim.answers.advice.comparison import compared
@@ -17,7 +19,10 @@ from ctxsim.report.losses import breakdown
 from ctxsim.report.page import page_data
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import read_run
-from ctxsim.results.writer import _Table
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.folder import RunFolder
+from ctxsim.results.frames import tables_of
+from ctxsim.results.writer import RunWriter, _Table
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
@@ -50,6 +55,39 @@ def test_a_run_in_many_files_reads_like_one(few_logs: Path, tmp_path: Path, monk
     monkeypatch.undo()
     conduct(setting, out, paths=given)
     assert content(out) == content(once)
+
+
+def groups(path: Path) -> list[list[int]]:
+    """By file of a table, the rows of each of its groups."""
+    files = [pyarrow.parquet.read_metadata(one) for one in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    return [[one.row_group(n).num_rows for n in range(one.num_row_groups)] for one in files]
+
+
+def test_rows_wait_for_a_group_and_groups_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.results.writer.ROW_GROUP", 3)
+    info = made_run(tmp_path / "made", {"keep-all": [{}]}).info
+
+    def written(most: int, many: int) -> list[list[int]]:
+        monkeypatch.setattr("ctxsim.results.writer.PART_ROWS", most)
+        with RunFolder(tmp_path / "run") as held:
+            held.begin()
+            with RunWriter(held) as writer:
+                for n in range(many):
+                    need = NeedRow(f"t{n}", n, "strict", "value", 1, "head", "read", 1, 1, "x")
+                    writer.write(tables_of({"needs": [need]}), [summary_row(policy="keep-all")])
+                writer.finish(info)
+            held.clear()
+        assert groups(tmp_path / "run" / "summary.parquet") == groups(tmp_path / "run" / "needs.parquet")
+        rows = pandas.read_parquet(tmp_path / "run" / "needs.parquet")
+        assert rows.call.tolist() == list(range(many))
+        return groups(tmp_path / "run" / "needs.parquet")
+
+    # A file ends with the group that fills it. Two files take the place of one, and one that of two.
+    assert written(100, 2) == [[2]]
+    assert written(6, 11) == [[3, 3], [3, 2]]
+    assert written(7, 11) == [[3, 3, 3], [2]]
+    assert written(3, 9) == [[3], [3], [3]]
+    assert written(9, 9) == [[3, 3, 3]]
 
 
 def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
