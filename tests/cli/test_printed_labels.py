@@ -76,7 +76,8 @@ def test_a_break_in_a_command_is_a_space_and_one_in_its_quotes_is_its_own() -> N
 
 
 def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
-    asked = [label for label in typed() if not label.startswith("pipe:")]
+    # Each form of a label, of every fourth policy: that each opens is tried above.
+    asked = [label for label in dict.fromkeys([*typed()[::4], *typed()[-5:]]) if not label.startswith("pipe:")]
     every = [part for label in asked for part in ("--policy", label)]
     done = ctxsim("bench", "logs", *every, "--out", "run", "--format", "csv", "-q", cwd=folder)
     assert done.returncode == 0, done.stderr[-500:]
