@@ -1,0 +1,127 @@
+"""Rows without words: what is hashed, numbered, emptied and kept."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+import pytest
+from samples import ASK, TASK, chat
+
+from ctxsim.policies import Policy, Stop, open_policy, register, registered_policies
+from ctxsim.results.run_info import Recorder
+from ctxsim.runs.anonymous import tables_without_secrets, without_text
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.transcript_rows import rows_of, sent_of
+from ctxsim.safety.redaction import Secrets
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.provider import Provider
+from ctxsim.view import View
+
+SECRET = "sk-ant-api03-" + "aB3dE6gH9jK2mN5p" * 5 + "AA"
+
+
+def hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def rows(*labels: str, text: str = "zebra_one", **provider: Any) -> Rows:
+    made = chat(TASK, ASK, ("tool_result", f"{text} " * 30), ASK, ("tool_result", "b"), ASK, ("tool_result", "c"),
+                ("assistant", text))  # fmt: skip
+    tools = {2: "alpha", 4: "beta", 6: "alpha"}
+    items = tuple(msgspec.structs.replace(item, tool=tools.get(item.place, item.tool)) for item in made.items)
+    one = AsSent(msgspec.structs.replace(made, name="mine", items=items, project="/home/ann"), Provider(**provider))
+    return rows_of(one, [open_policy(label) for label in labels], [])
+
+
+def table(one: Rows, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = getattr(one.tables, name).to_pylist()
+    return found
+
+
+def test_names_are_hashed_tools_numbered_and_words_gone() -> None:
+    was = rows("keep-all", "mask:keep=1")
+    told = msgspec.structs.replace(was, parent="up", recorder=Recorder("mine", "codex", "1.2.3-of-ann", "m"))
+    quiet = without_text(told, "m")
+    assert (quiet.transcript, quiet.parent, quiet.words) == (hashed("mine"), hashed("up"), b"")
+    assert quiet.recorder == Recorder(hashed("mine"), "codex", "1.2.3", "")
+    for name in quiet.tables.__struct_fields__:
+        before, after = table(was, name), table(quiet, name)
+        assert len(before) == len(after)
+        for old, new in zip(before, after, strict=True):
+            changed = {key: new[key] for key in new if new[key] != old[key]}
+            assert changed.pop("transcript") == hashed("mine")
+            tool = changed.pop("tool", old.get("tool"))
+            assert tool == old.get("tool") == "" or tool is None or tool.startswith("tool ")
+            assert set(changed) <= {"text", "reason", "atom"} and not any(changed.values()), (name, changed)
+    tools = {old["tool"]: new["tool"] for old, new in zip(table(was, "items"), table(quiet, "items"), strict=True)}
+    assert tools[""] == "" and sorted(set(tools.values()) - {""}) == [f"tool {n}" for n in range(1, len(tools))]
+    assert not any(row["text"] for row in table(quiet, "items") + table(quiet, "events"))
+    assert not any(row["atom"] for row in table(quiet, "needs")) and table(quiet, "needs")
+    assert not any(row["reason"] for row in table(quiet, "events")) and table(quiet, "events")
+    (first, *_) = quiet.summaries
+    assert (first["project"], first["model"], first["version"]) == (hashed("/home/ann"), None, None)
+    alone = without_text(was, "m")
+    assert alone.parent is None and alone.recorder is None
+
+
+def test_a_provider_is_told_without_a_model_that_nobody_lists() -> None:
+    mine = {"model": "anns-own", "vendor": "openai", "origin": "recorded model anns-own, recorded model anns-own"}
+    found = without_text(rows("keep-all", **mine), "anns-own").provider
+    assert (found.model, found.origin) == ("a model of openai", "recorded model, recorded model anns-own")
+    listed = {"model": "gpt-4o", "origin": "recorded model gpt-4o"}
+    found = without_text(rows("keep-all", **listed), "gpt-4o").provider
+    assert (found.model, found.origin) == ("gpt-4o", "recorded model")
+    assert without_text(rows("keep-all"), "x").provider.model == ""
+
+
+def test_why_a_policy_stopped_is_its_word_and_why_a_provider_refused_is_not() -> None:
+    class Stops(Policy):
+        """Ends at its second call."""
+
+        def before_call(self, view: View) -> View | Stop:
+            return Stop("ann said so") if len(view) > 2 else view
+
+    register(Stops)
+    try:
+        was = rows("stops", window=120)
+        quiet = without_text(was, "m")
+    finally:
+        registered_policies().pop("stops")
+    assert {row["status"] for row in table(was, "calls")} >= {"stopped"}
+    reasons = {(row["status"], row["reason"]) for row in table(quiet, "calls") if row["status"] != "ok"}
+    assert ("stopped", "") in reasons
+    large = without_text(rows("keep-all", window=60), "m")
+    assert all(row["reason"] for row in table(large, "calls") if row["status"] == "overflow")
+    assert any(row["status"] == "overflow" for row in table(large, "calls"))
+
+
+def test_likely_keys_are_marked_in_texts_and_atoms() -> None:
+    was = rows("keep-all", "mask:keep=1", text=f"the key {SECRET}")
+    secrets = Secrets(row["text"] for row in table(was, "items"))
+    assert secrets and SECRET in str([table(was, name) for name in ("items", "needs")])
+    clean = msgspec.structs.replace(was, tables=tables_without_secrets(was.tables, secrets))
+    for name in clean.tables.__struct_fields__:
+        assert SECRET not in str(table(clean, name)), name
+    assert [row["policy"] for row in table(clean, "calls")] == [row["policy"] for row in table(was, "calls")]
+
+
+def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = AsSent(chat(TASK, ASK, ("tool_result", "a"), ("assistant", "b")), Provider())
+    assert [sent.call for sent in sent_of(one, open_policy("mask"))] == [1, 2]
+    heard: list[Any] = []
+    monkeypatch.setattr("ctxsim.runs.own_process.sent_apart", lambda one, spec: heard.append(spec) or [])
+    monkeypatch.setattr("ctxsim.runs.own_process.others", lambda spec: frozenset("x"))
+
+    class Mine(Policy):
+        """Of somebody."""
+
+    register(Mine)
+    try:
+        spec = open_policy("mine+mask")
+        assert list(sent_of(one, spec)) == [] and heard == [spec]
+        monkeypatch.setattr("ctxsim.runs.own_process.others", lambda spec: frozenset())
+        assert len(list(sent_of(one, spec))) == 2, "a class in hand is replayed here"
+    finally:
+        registered_policies().pop("mine")
