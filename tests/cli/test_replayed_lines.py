@@ -80,6 +80,22 @@ def test_what_a_call_had_lost_is_told_with_its_sentence_and_the_edit() -> None:
     )
 
 
+def test_what_a_policy_did_after_a_call_took_nothing_from_it() -> None:
+    made = conversation("one", "two")
+    watch = LostReferences(made)
+
+    def edit(place: int, action: str, reason: str, added: bool = False) -> Any:
+        before = None if added else SimpleNamespace(place=place)
+        return SimpleNamespace(before=before, action=action, reason=reason)
+
+    moments = (("before_call", edit(2, "dropped", "old")), ("after_call", edit(2, "edited", "new")),
+               ("on_tool_result", edit(4, "edited", "long")), ("before_call", edit(9, "inserted", "x", True)))  # fmt: skip
+    watch._note(call(edits=moments), after_call=False)
+    assert watch._edits == {2: "dropped at call 3 (before_call: old)", 4: "edited at call 3 (on_tool_result: long)"}
+    watch._note(call(edits=moments), after_call=True)
+    assert watch._edits[2] == "edited at call 3 (after_call: new)" and len(watch._edits) == 2
+
+
 def test_other_transcripts_are_told_by_three_paths_or_by_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
