@@ -89,7 +89,8 @@ def test_what_a_policy_did_after_a_call_took_nothing_from_it() -> None:
         return SimpleNamespace(before=before, action=action, reason=reason)
 
     moments = (("before_call", edit(2, "dropped", "old")), ("after_call", edit(2, "edited", "new")),
-               ("on_tool_result", edit(4, "edited", "long")), ("before_call", edit(9, "inserted", "x", True)))  # fmt: skip
+               ("on_tool_result", edit(4, "edited", "long")),
+               ("before_call", edit(9, "inserted", "x", True)))  # fmt: skip
     watch._note(call(edits=moments), after_call=False)
     assert watch._edits == {2: "dropped at call 3 (before_call: old)", 4: "edited at call 3 (on_tool_result: long)"}
     watch._note(call(edits=moments), after_call=True)
