@@ -56,7 +56,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             # The result goes out with the next call for the first time.
             made.needles.append(Needle(kind, value, place, depth, (number + 1 + age,)))
             due.setdefault(number + 1 + age, []).append(value)
-    made.respond("Done. " + " ".join(due.get(total + 1, [])))
+    made.respond("Done. ")
     head = Head("You look things up and use exactly what you find. " + " ".join(prose(rng, wanted.head_words)))
     return made.transcript(name, head)
 
