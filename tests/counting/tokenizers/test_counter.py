@@ -44,6 +44,8 @@ def test_a_factor_is_rounded_text_by_text_and_counts_are_shared() -> None:
     # 4.5 and 1.5, halves up.
     assert [scaled.text("a b c"), scaled.text("d")] == [5, 2]
     assert words.asked == [["a b c"], ["d"]]
+    # 1.25 and 3.75; nothing is nothing.
+    assert [Counter(words, 1.25).text(text) for text in ("d", "a b c", "")] == [1, 4, 0]
     # Another tokenizer's counts are no counts of this one.
     other = Words()
     assert Counter(other, 1.0, plain).text("a b c") == 3 and other.asked == [["a b c"]]
@@ -61,3 +63,14 @@ def test_what_two_texts_share_is_their_beginning() -> None:
     assert counter.shared("a b c", "a b d") == 4
     assert counter.shared("a b", "b b") == 0
     assert counter.shared("a", "a") == 2
+
+
+def test_two_texts_share_a_token_even_if_they_go_on_differently() -> None:
+    class Letters(Words):
+        def ids(self, text: str) -> list[int]:
+            return list(map(ord, text))
+
+    counter = Counter(Letters())
+    assert [counter.shared("ab", "ac"), counter.shared("", "a"), counter.shared("a", "b")] == [1, 0, 0]
+    # Letters that aren't ASCII may begin with the same bytes: they are looked at.
+    assert counter.shared("\u00e9x", "\u00e9y") == 1 and counter.shared("\u00e9", "\u00e8") == 0

@@ -28,6 +28,11 @@ def test_known_counts() -> None:
     assert open_tokenizer("o200k_base").count_many(["hello world", "", "<|endoftext|>"]) == [2, 0, 7]
 
 
+def test_known_ids() -> None:
+    for name in ("o200k_base", "tiktoken:o200k_base"):
+        assert open_tokenizer(name).ids("hello world") == [24_912, 2_375]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", RANKED)
 @settings(max_examples=25)
