@@ -17,7 +17,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(values, st.integers(2, 400), st.booleans())
 def test_json_in_is_json_out_within_the_limit(value: object, limit: int, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)

@@ -12,7 +12,7 @@ from ctxsim import bench
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
-from ctxsim.report.charts import plot_all
+from ctxsim.report.charts import charts_of
 from ctxsim.report.picture import picture
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.results import read_run
@@ -147,7 +147,8 @@ def test_rounds_are_told_by_round_part_and_kind(folder: Path) -> None:
     assert (truncated["early"], truncated["middle"], truncated["rd 2"]) == ("0%", "0%", "0%")
     assert truncated["late"] not in ("0%", "100%")
     assert all(cell == "0%" for name, cell in kind_rows(run, needles)[1].items() if name != "policy")
-    assert (folder / "charts" / "rounds.svg") in plot_all(picture(run), folder / "charts", ["svg"])
+    one, drawn = picture(run), folder / "rounds.svg"
+    assert charts_of(one)["rounds"](one, drawn) == drawn and drawn.exists()
 
 
 def test_a_table_counts_the_stale_where_there_are_some(folder: Path, tmp_path: Path) -> None:
