@@ -81,9 +81,6 @@ def test_what_may_be_lost_over_some_sessions(kept: float, refused: int, taken: b
 
 
 def test_without_prices_tokens_are_saved(tmp_path: Path) -> None:
-    def bare(of: list[Row]) -> list[Row]:
-        return [{name: value for name, value in row.items() if name != "cost_usd"} for row in of]
-
     table = {"keep-all": bare(rows(20)), "as-set": bare(rows(10)), label(CUT): bare(rows(8))}
     run = made_run(tmp_path, table, recorders=RECORDERS)
     assert finalists(run, "claude-code", "dollars") == [(CUT,)] == finalists(run, "claude-code", "tokens")
@@ -118,25 +115,35 @@ def test_an_agents_answer_has_all_that_was_tried(tmp_path: Path) -> None:
     assert found.prediction is not None and found.prediction.settings == {"autoCompactWindow": 200_000}
 
 
+def bare(of: list[Row]) -> list[Row]:
+    """The same as one session without prices: nothing to foretell."""
+    return [{**row, "cost_usd": None, "root": "one"} for row in of]
+
+
 @pytest.mark.parametrize(("alone", "kept", "settings"), [
-    # Up to two per cent of the bill and a hundredth of what is kept are hardly anything.
+    # Up to two per cent of all tokens and a hundredth of what is kept are hardly anything.
     (7.1, 0.9, 1), (7.11, 0.9, 2), (6.9, 0.891, 1), (6.9, 0.889, 2),
 ])  # fmt: skip
 def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
     alone: float, kept: float, settings: int, tmp_path: Path
 ) -> None:
     both = (window(200_000), CUT)
-    run = run_of(tmp_path, ((window(200_000),), rows(alone, kept)), ((CUT,), rows(9.9)), (both, rows(6.9, 0.9)))
-    assert len(of_agent(run, "claude-code", "dollars").settings) == settings
+    table = {
+        "keep-all": bare(rows(20, 1.0)), "as-set": bare(rows(10)), label(window(200_000)): bare(rows(alone, kept)),
+        label(CUT): bare(rows(9.9)), label(*both): bare(rows(6.9, 0.9)),
+    }  # fmt: skip
+    assert len(of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "tokens").settings) == settings
 
 
-@pytest.mark.parametrize(("cost", "kept", "idle"), [
-    (10.04, 0.9, True), (9.96, 0.9, True), (10.06, 0.9, False), (9.94, 0.9, False), (10.0, 0.91, False),
-])  # fmt: skip
-def test_a_setting_is_idle_where_it_changes_nothing(cost: float, kept: float, idle: bool, tmp_path: Path) -> None:
-    run = run_of(tmp_path, ((CUT,), rows(cost, kept)))
-    (one,) = of_agent(run, "claude-code", "dollars").tried
-    assert (one.settings, one.idle) == ((CUT,), idle)
+def test_a_setting_is_idle_where_it_changes_nothing(tmp_path: Path) -> None:
+    # Half a per cent of the amount and nothing of what is kept: by sizes of windows, in thousands.
+    of = {101: (10.04, 0.9), 102: (9.96, 0.9), 103: (10.06, 0.9), 104: (9.94, 0.9), 105: (10.0, 0.91)}
+    table = {label(window(1_000 * size)): bare(rows(*figures)) for size, figures in of.items()}
+    made = made_run(tmp_path, {"keep-all": bare(rows(20, 1.0)), "as-set": bare(rows(10)), **table}, recorders=RECORDERS)
+    tried = of_agent(made, "claude-code", "tokens").tried
+    assert {int(one.settings[0].value) // 1_000: one.idle for one in tried} == {
+        101: True, 102: True, 103: False, 104: False, 105: False,
+    }  # fmt: skip
 
 
 def test_where_nothing_is_worth_it_nothing_is_set(tmp_path: Path) -> None:
@@ -159,9 +166,9 @@ def test_without_a_version_of_the_agent_it_is_known_by_name_alone(tmp_path: Path
 
 
 def test_models_with_most_tokens_come_first(tmp_path: Path) -> None:
-    own = [{**row, "model": "m2" if n % 4 == 0 else "m1", "tokens_sum": 90_000 if n % 4 == 0 else 1_000}
-           for n, row in enumerate(rows(10))]  # fmt: skip
-    table = {"keep-all": rows(20, 1.0), "as-set": own, label(CUT): own}
+    second = {"model": "m2", "tokens_sum": 90_000}
+    own = [{**row, **(second if n % 4 == 0 else {"tokens_sum": 1_000})} for n, row in enumerate(bare(rows(10)))]
+    table = {"keep-all": bare(rows(20, 1.0)), "as-set": own, label(CUT): own}
     assert of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "dollars").models == ("m2", "m1")
 
 
