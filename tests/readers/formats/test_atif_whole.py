@@ -143,3 +143,21 @@ def test_what_cant_be_written() -> None:
     carried = msgspec.structs.replace(whole(), carried=1)
     with pytest.raises(InputError, match=r"^t: begins with items of an earlier segment"):
         documents(carried)
+
+
+def test_two_thoughts_or_two_texts_are_told_apart() -> None:
+    made = Assembly("t")
+    for kinds in (
+        ("reasoning", "reasoning", "assistant"),
+        ("reasoning", "assistant", "assistant"),
+        ("reasoning", "assistant"),
+    ):
+        made.response([Part(kind, "ab") for kind in kinds])  # type: ignore[arg-type]
+    made.response([Part("assistant", ""), Part("tool_call", "{}", "search", "c1")])
+    (found,) = documents(made.transcript())
+    assert [step.get("extra") for step in found["steps"]] == [
+        ours(parts=[["reasoning", 2], ["reasoning", 2], ["assistant", 2]])["extra"],
+        ours(parts=[["reasoning", 2], ["assistant", 2], ["assistant", 2]])["extra"],
+        None,
+        ours(parts=[["assistant", 0], ["tool_call", 0]])["extra"],
+    ]

@@ -252,3 +252,9 @@ def test_files_are_text_where_they_say_what_is_in_them(tmp_path: Path) -> None:
     ]  # fmt: skip
     plain = {"id": "u", "role": "user", "content": "As text.", "ts": 1}
     assert texts(session(tmp_path, plain, said(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]
+
+
+def test_as_many_requests_as_responses_are_theirs_whatever_they_counted(tmp_path: Path) -> None:
+    transcript = task(tmp_path, TURNS, [request(20, 0, 5000), request(30, 5, 9000)])
+    assert [(made.usage and made.usage.output_tokens, made.time_s) for made in transcript.calls] == [(0, 5.0), (5, 9.0)]
+    assert transcript.notes == ()

@@ -115,3 +115,10 @@ def test_what_is_taken_for_a_transcript(lines: list[Any], matched: bool) -> None
 
     data = "".join(f"{json.dumps(one)}\n" for one in [*lines, {"type": "end"}]).encode()
     assert matches(Sample(Source("x.jsonl", data=data))) is matched
+
+
+def test_a_file_in_another_folder_has_no_parent(tmp_path: Path) -> None:
+    write(tmp_path / "beside.jsonl", line("user", text("Hm.")))
+    write(tmp_path / "others" / "child.jsonl", line("user", text("Look.")), line("assistant", text("Seen.")))
+    (transcript,) = read(str(tmp_path / "others" / "child.jsonl"))
+    assert transcript.parent is None

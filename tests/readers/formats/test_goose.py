@@ -272,3 +272,15 @@ def test_a_response_ends_where_another_id_begins_behind_a_result(store: Store) -
     assert [[item.text for item in transcript.items[call.start : call.end]] for call in transcript.calls] == [
         ["{}", "Look.", "More."], ["Done."]
     ]  # fmt: skip
+
+
+def test_what_the_assistant_says_behind_a_compaction_is_no_copy(store: Store) -> None:
+    store.session()
+    store.say("user", text("Same."), shown=USER)
+    store.say("assistant", text("Two."), shown=USER)
+    store.say("user", text("So far."), shown=AGENT)
+    store.say("assistant", text("Go on."), shown=AGENT)
+    store.say("assistant", text("Same."))
+    (transcript,) = store.all()
+    assert transcript.compactions == (Compaction(2, 2, "", ("So far.", "Go on."), ()),)
+    assert said(transcript)[2:] == [("assistant", "Same.")]

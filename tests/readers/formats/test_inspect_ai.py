@@ -391,3 +391,10 @@ def test_the_same_requests_as_the_package_reads(tmp_path: Path) -> None:
             items = transcript.items[: call.start]
             assert [(i.tool, json.loads(i.text)) for i in items if i.kind == "tool_call"] == calls
             assert [json.loads(tool)["name"] for tool in transcript.head.tools] == [info.name for info in event.tools]
+
+
+@pytest.mark.parametrize("sent", [[], None, "none"])
+def test_where_a_request_tells_no_tools_those_of_the_event_are_its(tmp_path: Path, sent: Any) -> None:
+    tools = [{"name": "search"}]
+    transcript = one(tmp_path, model([USER], FINAL, tools=tools, call={"request": {"tools": sent, "messages": []}}))
+    assert transcript.head.tools == ('{"name":"search"}',)
