@@ -11,6 +11,8 @@ from command_line import ctxsim
 from samples import conversation
 
 from ctxsim.readers import read
+from ctxsim.readers.assembly.anthropic_content import BilledUsage
+from ctxsim.readers.assembly.chat_messages import ChatUsage
 from ctxsim.readers.assembly.numbers import (
     LATEST_S,
     MOST_TOKENS,
@@ -185,3 +187,33 @@ def test_all_that_cant_be_is_counted_by_kind() -> None:
     assert plausible(made) is made
     only_notes = plausible(msgspec.structs.replace(made, notes=("two\nlines",)))
     assert only_notes == msgspec.structs.replace(made, notes=("two lines",))
+
+
+@pytest.mark.parametrize(("kept", "long"), [({"ephemeral_1h_input_tokens": 3, "ephemeral_5m_input_tokens": 1}, 3),
+                                            ({"ephemeral_5m_input_tokens": 4}, None), (None, None)])  # fmt: skip
+def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: int | None) -> None:
+    counted = {"input_tokens": 10, "output_tokens": 2, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 5}
+    billed = msgspec.convert(counted | {"cache_creation": kept}, BilledUsage)
+    assert billed.whole() == Usage(19, 2, 5, 4, cache_write_long_tokens=long)
+    chat = {
+        "prompt_tokens": 19,
+        "completion_tokens": 2,
+        "prompt_tokens_details": {"cache_creation_token_details": kept},
+    }
+    found = msgspec.convert(chat, ChatUsage).whole()
+    assert found == Usage(19, 2, cache_write_long_tokens=long)
+
+
+@pytest.mark.parametrize(("counted", "usage"), [
+    # The first of three names of what was read; nothing at all without the prompt.
+    ({"prompt_tokens": 9, "cache_read_input_tokens": 0, "prompt_tokens_details": {"cached_tokens": 4}}, Usage(9, None,
+    0)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}, "prompt_cache_hit_tokens": 5}, Usage(9, None,
+    4)),
+    ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 5, "cache_creation_input_tokens": 2}, Usage(9, None, 5, 2)),
+    ({"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 3}, "cost": 0.5}, Usage(9, None, None,
+    None, 3, 0.5)),
+    ({"completion_tokens": 3}, None), ({"prompt_tokens": 0}, Usage(0)),
+])  # fmt: skip
+def test_usage_of_a_chat_completion(counted: dict[str, object], usage: Usage | None) -> None:
+    assert msgspec.convert(counted, ChatUsage).whole() == usage

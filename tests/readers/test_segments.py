@@ -186,3 +186,14 @@ def test_segments_are_valid_and_hold_every_call(whole: Transcript) -> None:
     for segment in made:
         answered = [item.answers for item in segment.items if item.kind == "tool_result"]
         assert len(answered) == len(set(answered))
+
+
+def test_a_recording_that_begins_with_a_response_keeps_its_place() -> None:
+    made = Assembly("s")
+    made.response([Part("tool_call", "{}", "search", "c1")])
+    made.result("2 messages", "c1")
+    made.compacted("auto", ["So far."], [0, 1])
+    made.response([Part("assistant", "Done.")])
+    first, second = segments(made.transcript())
+    assert [(call.start, call.end) for call in (*first.calls, *second.calls)] == [(0, 1), (3, 4)]
+    assert [item.answers for item in (*first.items, *second.items)] == [None, 0, None, None, 1, None]
