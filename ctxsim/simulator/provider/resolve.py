@@ -158,7 +158,7 @@ def recorded_window(
 
 
 def _of_log(
-    transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int] = (0, 1)
+    transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the provider's fields that a recording tells, and how each is known.
 
