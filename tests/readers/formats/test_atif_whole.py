@@ -161,3 +161,15 @@ def test_two_thoughts_or_two_texts_are_told_apart() -> None:
         None,
         ours(parts=[["assistant", 0], ["tool_call", 0]])["extra"],
     ]
+
+
+def test_documents_a_line_with_sub_agents_that_have_no_names(tmp_path: Path) -> None:
+    inner = {"agent": {}, "steps": [{"source": "agent", "message": "y"}]}
+    outer = {"schema_version": "ATIF-v1.8", "agent": {"model_name": "m"}, "subagent_trajectories": [inner, inner],
+             "steps": [{"source": "agent", "message": "x", "metrics": {"prompt_tokens": 3, "extra": {
+                 "cache_creation_input_tokens": "many", "reasoning_tokens": 2}}}]}  # fmt: skip
+    (tmp_path / "t.jsonl").write_text(f"{json.dumps(outer)}\n{json.dumps(outer)}\ntorn{{\n")
+    found = list(read(str(tmp_path / "t.jsonl")))
+    assert [one.name.partition("t.jsonl")[2] for one in found] == ["#1", "#1#1", "#1#2", "#2", "#2#1", "#2#2"]
+    assert [len(one.notes) for one in found] == [0, 0, 0, 1, 0, 0] and "line 3 skipped" in found[3].notes[0]
+    assert (found[0].model, found[0].calls[0].usage) == ("m", Usage(3, None, None, None, 2))

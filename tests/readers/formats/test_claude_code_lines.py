@@ -193,3 +193,23 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
 def test_what_is_taken_for_a_session(record: Json, matched: bool) -> None:
     data = f"{json.dumps(record)}\n[]\n".encode()
     assert matches(Sample(Source("x.jsonl", data=data))) is matched
+
+
+def test_what_came_with_a_branch_that_was_left_is_left_with_it(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {}}
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": "1"}]
+    found = one(
+        tmp_path, user("u1", None, "Go."), answer("a1", "u1", "Left."), line("attachment", "f1", "a1", attachment=FILE),
+        user("k0", "a1", "Skill.", sourceToolUseID="t0"), answer("a2", "u1", use), user("r1", "a2", result),
+        # So is what hangs beside the way on: only the results of parallel calls, which fork, bring theirs along.
+        line("attachment", "f2", "r1", attachment=FILE), user("k1", "r1", "Skill text.", sourceToolUseID="t1"),
+        user("u9", "r1", "Left, too."), answer("a3", "r1", "Done."),
+    )  # fmt: skip
+    assert [text.split("\n")[0][:11] for kind, text in texts(found) if kind in ("user", "assistant")] == [
+        "Go.",
+        "Done.",
+    ]
+    (note,) = found.notes
+    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+        "2 x attachment file", "4 x line of an abandoned branch"
+    ]  # fmt: skip
