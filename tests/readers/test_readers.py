@@ -286,3 +286,20 @@ def test_all_that_a_torn_gzip_file_holds_is_read_before_the_error(tmp_path: Path
     assert [line for _, line in islice(found, len(held))] == held == lines[: len(held)] and len(held) > 2_000
     with pytest.raises(InputError, match="torn: cannot be read: Compressed file ended"):
         next(found)
+
+
+def test_anthropics_system_prompt_stands_beside_the_messages(tmp_path: Path) -> None:
+    block = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
+    bare = [{"role": "user", "content": [block]}, {"role": "assistant", "content": "Done."}]
+    systems = []
+    for value in (
+        {"messages": bare, "system": "Be brief."},
+        {"messages": bare, "system": ""},
+        {"messages": bare},
+        bare,
+    ):
+        (tmp_path / "m.json").write_text(json.dumps(value))
+        systems.append(only(tmp_path / "m.json").head.system)
+    assert systems == ["Be brief.", "", "", ""]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, bare)))
+    assert kinds(only(tmp_path / "m.jsonl")) == ["assistant"]

@@ -388,3 +388,18 @@ def test_a_folder_of_other_files_is_no_store_of_events(tmp_path: Path) -> None:
         folder(), folder(_hidden="x"), folder(**{"0_json": event, "notes_txt": "x"}), folder(**{"0_json": "torn{"}),
         folder(**{"0_json": "{}"}), folder(a_json=event),
     ]))  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "kept"), [
+    ({"forgotten_events_start_id": 2}, (0, 1, 2, 3)), ({"forgotten_events_end_id": 3}, (0, 1, 2, 3)), ({}, (0, 1, 2,
+    3)),
+    ({"forgotten_events_start_id": 2, "forgotten_events_end_id": 2}, (0, 3)),
+    ({"forgotten_events_start_id": 2, "forgotten_events_end_id": 3, "forgotten_event_ids": [0]}, ()),
+])  # fmt: skip
+def test_what_a_condensation_forgets(tmp_path: Path, args: dict[str, Any], kept: tuple[int, ...]) -> None:
+    condensed = {"id": 4, "source": "agent", "action": "condensation", "args": args}
+    (transcript,) = transcripts(
+        tmp_path, [user(0, "Go."), action(2, "c1", response("r1", "c1")), ran(3, 2, "c1", "a"), condensed,
+                   action(5, "c2", response("r2", "c2"))],
+    )  # fmt: skip
+    assert transcript.compactions == (Compaction(2, 4, "auto", (), kept),)
