@@ -11,6 +11,7 @@ from ctxsim.simulator.references import Need, first_sent, prepare
 from ctxsim.simulator.references.canonical import canonical, values
 from ctxsim.simulator.references.fetching import Fetching, only_looks
 from ctxsim.simulator.references.needs import Held, Vocabulary
+from ctxsim.simulator.references.quotations import Quotations
 from ctxsim.transcript import Head, Item, Transcript
 
 QUOTE = "the quick brown fox jumps"
@@ -124,3 +125,19 @@ def test_the_newest_result_that_can_be_fetched_again_is_the_one() -> None:
     assert [fetching.changed(5, before) for before in (9, 10)] == [False, False]
     # Nothing changes c.py behind the last result; the writer at 6 came before it.
     assert [fetching.changed(9, before) for before in (9, 10)] == [False, False]
+
+
+@pytest.mark.parametrize(("said", "found"), [
+    # Three of five words must have three letters: digits are none, in no script, and paths and addresses don't count.
+    ("to it elephant brown foxes", True), ("to it is elephant brown", False),
+    ("\u0663\u0664\u0665 to it elephant brown", False),
+    ("\u00e9t\u00e9 to it elephant brown", True), ("a1b to it elephant brown", False), ("a1bc to it elephant brown",
+    True),
+    ("to it me@elephant.org brown foxes", False), ("to it in/elephant brown foxes", False),
+    ("to it x://elephant brown foxes", False), ("to it elephant brown", False), ("to it elephant\nbrown foxes", False),
+])  # fmt: skip
+def test_what_is_a_quotation(said: str, found: bool) -> None:
+    quotations = Quotations.in_texts([said])
+    (numbers,) = quotations.held()
+    assert bool(numbers) is found
+    assert [quotations.atom(number) for number in numbers] == ([said] if found else [])

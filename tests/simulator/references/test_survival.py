@@ -117,3 +117,7 @@ def test_what_was_found_in_a_changed_item_goes_with_it() -> None:
         survival.begin([edit(before, after)])
         kept.append(survival.counts(3).refs_kept_strict)
     assert kept == [1, 2, 1, 0]
+
+
+def test_nothing_is_counted_where_nothing_is_needed() -> None:
+    assert msgspec.structs.astuple(NOTHING) == (*[0] * 12, ())

@@ -1,0 +1,122 @@
+"""What a policy may not return, print or take, and what is told of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import conversation, run_class, spec_of
+
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import ContractError
+from ctxsim.policies import Overflow, Policy, Spec, Stop, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.contract import violations
+from ctxsim.simulator.replay.guard import VARIABLE, guarded
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+
+@dataclass
+class Wrong(Policy):
+    """Returns at some moment what it may not."""
+
+    moment: str = ""
+    value: Any = None
+
+    def start(self) -> None:
+        self.kept: list[View] = []
+
+    def on_tool_result(self, item: Item) -> Item:
+        made: Item = self.value(item) if self.moment == "on_tool_result" else item
+        return made
+
+    def before_call(self, view: View) -> View:
+        self.kept.append(view)
+        made: View = self.value(self, view) if self.moment == "before_call" else view
+        return made
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        made: View = self.value(self, view) if self.moment == "after_call" else view
+        return made
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        made: View | None = self.value(self, view) if self.moment == "on_overflow" else None
+        return made
+
+
+@pytest.mark.parametrize(("moment", "value", "said"), [
+    ("on_tool_result", lambda item: None, "on_tool_result must return the item or an edit of it, not NoneType"),
+    ("on_tool_result", lambda item: Item("tool_result", 0, 0, item.text), "may change only the text of item 2"),
+    ("on_tool_result", lambda item: item.with_text(5), "on_tool_result must give a text, not int"),
+    ("on_tool_result", lambda item: item.with_text("\ud800"), "half a surrogate pair"),
+    ("before_call", lambda one, view: None, "must return the view it was given or an edit of it, not NoneType"),
+    ("before_call", lambda one, view: list(view), "must return the view it was given or an edit of it, not list"),
+    ("before_call", lambda one, view: Stop(5), "before_call must give Stop a reason, not int"),
+    ("before_call", lambda one, view: one.kept[0], "before_call returned a view from an earlier moment"),
+    ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
+    ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
+    ("after_call", lambda one, view: Stop("no"), "after_call must return a view"),
+    ("after_call", lambda one, view: None, "after_call must return"),
+    ("on_overflow", lambda one, view: Stop("no"), "on_overflow returns a view or None; only before_call may stop"),
+])  # fmt: skip
+def test_what_may_not_be_returned_is_told_with_the_policy(moment: str, value: Any, said: str) -> None:
+    links = ((Wrong, "wrong", {"moment": moment, "value": value}),)
+    spec = Spec("wrong", links, open_estimator())
+    with pytest.raises(ContractError, match=r"^wrong") as raised:
+        list(replay(conversation("ok"), spec, Provider(window=5), Counter(open_tokenizer())))
+    assert said in str(raised.value)
+
+
+def test_a_threshold_is_a_number() -> None:
+    @dataclass
+    class Vague(Policy):
+        def threshold(self) -> Any:
+            return "soon"
+
+    with pytest.raises(ContractError, match="threshold must return a number or None, not str"):
+        run_class(Vague, conversation("a"))
+
+
+def test_dice_stand_where_they_stood_after_a_policy_was_checked() -> None:
+    random.seed(5)
+    np.random.seed(5)
+    expected = random.Random(5).random(), np.random.RandomState(5).random_sample()
+    assert list(violations(open_policy("mask:keep=1"), [conversation("a", "b")], Provider())) == []
+    assert (random.random(), np.random.random_sample()) == expected
+
+
+@dataclass
+class Sleepy(Policy):
+    def before_call(self, view: View) -> View:
+        while True:
+            pass
+
+
+def test_what_takes_too_long_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0.02")
+    with pytest.raises(
+        ContractError, match=r"^sleepy: before_call took longer than 0\.02 s; CTXSIM_POLICY_SECONDS sets"
+    ):
+        run_class(Sleepy, conversation("a"))
+
+
+def test_what_a_policy_prints_is_no_output(capsys: pytest.CaptureFixture[str]) -> None:
+    @dataclass
+    class Prints(Policy):
+        def before_call(self, view: View) -> View:
+            print("hello")
+            raise SystemExit(3)
+
+    (policy,) = spec_of(Prints).create()
+    with pytest.raises(
+        ContractError, match=r"^prints: before_call wanted to end the process \(.*test_held_to\.py:\d+\)$"
+    ):
+        guarded(policy, "before_call", None)
+    assert capsys.readouterr() == ("", "hello\n")
