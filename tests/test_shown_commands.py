@@ -116,6 +116,9 @@ def words_of(line: str) -> list[str] | None:
         # On one scenario, or of one defect: test_pipe.py and test_doctor.py try every one.
         more = ["--scenario", "defects/task-lost"] if "--doctor" in words else ["--scenario", "one-prompt"]
         words += [] if more[0] in words else more
+    if words == ["bench", "--policy", "agents"]:
+        # All of them on the smallest conversation: tests/cli/test_bench.py replays the one that stands without a name.
+        words = [*words, "--scenario", "text-only"]
     if "--jobs" in words:
         words[words.index("--jobs") + 1] = "1"
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]
