@@ -13,6 +13,7 @@ from ctxsim.live.differences import Amounts, Comparison, Difference, compared
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import CHANGED, NEW, NOT_SENT, SENT_TWICE, Observation, Shown, as_sent, observe
 from ctxsim.live.script import script_of
+from ctxsim.policies import Overflow
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Call, Head, Item, Sizes, Transcript, Usage
@@ -149,6 +150,20 @@ def test_retries_refusals_and_what_is_no_conversation() -> None:
     ended = observe("observed:mine", script_of(PLAYED), entries[:-4])
     assert ended.refused == {2: "Refused 2."} and ended.transcript.calls[1].usage is None
     assert observe("x", script_of(PLAYED), [one, entry(2, [TASK], response={"error": "no"})]).refused == {2: ""}
+
+
+def test_each_refusal_is_followed_by_the_agents_next_try() -> None:
+    one, two = whole()
+    refused = [entry(2, [ENV, TASK, call(1)]), entry(2, [ENV, TASK])]
+    seen = observe("observed:mine", script_of(PLAYED), [one, *refused, two])
+    (policy,) = seen.spec().create()
+    policy.start()
+    before = View(Sizes(lambda one: len(one.text))).grow(seen.transcript.items[:1])
+    assert texts(policy.before_call(before)) == ["Do the task."]  # type: ignore[arg-type]
+    grown = before.grow(seen.transcript.items[1:3])
+    assert len(policy.before_call(grown)) == 2  # type: ignore[arg-type]
+    tries = [policy.on_overflow(grown, Overflow("too long", 9)) for _ in range(3)]
+    assert [None if made is None else len(made) for made in tries] == [1, 3, None]
 
 
 def test_an_agent_that_ended_early_and_one_whose_head_changes() -> None:
