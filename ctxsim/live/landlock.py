@@ -16,8 +16,8 @@ from ctxsim.live.own_root import DEVICES, SETTINGS, SYSTEM, give_up_rights
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _BENEATH = 1, 1
-_EXECUTE, _WRITE, _READ, _READ_FOLDER, _TRUNCATE = 1, 2, 4, 8, 1 << 14
-_OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
+_EXECUTE, _WRITE, _READ, _READ_FOLDER = 1, 2, 4, 8
+_OF_FILES = _EXECUTE | _WRITE | _READ
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 """By the first version of Landlock that knows them: whatever one may do with files."""
 _SIGNALS_AND_SOCKETS, _FROM = 0b11, 6

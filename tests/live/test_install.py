@@ -243,9 +243,8 @@ def test_files_and_variables_of_an_agent(tmp_path: Path) -> None:
     home = f"{tmp_path}/home"
     assert run_plan.environment(made, "http://u", "Go.") == {
         "HOME": home, "PATH": "/bin", "TERM": "dumb", "LANG": "C", "TMPDIR": f"{home}/tmp",
-        "CTXSIM_URL": "http://u",
-        "XDG_CONFIG_HOME": f"{home}/.config", "XDG_DATA_HOME": f"{home}/.local/share", "XDG_CACHE_HOME": f"{home}/.cache",
-        "XDG_STATE_HOME": f"{home}/.local/state", "KEY": "Go.",
+        "CTXSIM_URL": "http://u", "XDG_CONFIG_HOME": f"{home}/.config", "XDG_DATA_HOME": f"{home}/.local/share",
+        "XDG_CACHE_HOME": f"{home}/.cache", "XDG_STATE_HOME": f"{home}/.local/state", "KEY": "Go.",
     }  # fmt: skip
     assert Path(home, "tmp").is_dir()
 
