@@ -59,6 +59,33 @@ def test_kept_is_the_mean_and_its_lower_end_with_summaries(tmp_path: Path) -> No
     assert says(kept_not_under, run, MASK, 0.81) == f"{MASK}: keeps 80.00% of what later calls used, less than 81.00%"
 
 
+def test_at_its_limit_each_passes(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"cost_usd": 4.0, "survival": 0.5}, {"cost_usd": 8.0, "survival": 0.7})
+    cost_not_over(run, MASK, usd=12.0)
+    cost_not_over(run, MASK, share=0.6)
+    # The mean of a half and 0.7.
+    kept_not_under(run, MASK, 0.6)
+    for share in (0, 1):
+        kept_not_under(run, "keep-all", share)
+    for share in (-0.01, 1.01):
+        assert says(kept_not_under, run, MASK, share) == f"share={share:g}: it is a share, from 0 to 1"
+    assert says(cost_not_over, run, MASK, usd=13.0, share=0.5).endswith(
+        "costs 60.00% of keep-all's dollars, more than 50.00%"
+    )
+    assert says(cost_not_over, run, MASK, usd=11.0, share=0.7) == f"{MASK}: costs 12 USD, more than 11"
+
+
+def test_with_summaries_the_lower_end_of_the_range_counts(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"survival": 0.9, "survival_low": 0.4, "survival_high": 0.9})
+    kept_not_under(run, MASK, 0.4)
+    assert says(kept_not_under, run, MASK, 0.5) == f"{MASK}: keeps 40.00% of what later calls used, less than 50.00%"
+
+
+def test_where_nothing_was_needed_everything_is_kept(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"survival": None, "calls_with_aged_needs": 0})
+    kept_not_under(run, MASK, 1)
+
+
 def test_a_refused_call_is_named(tmp_path: Path) -> None:
     refused = {"overflows": 2, "calls_until_first_failure": 3, "first_failure": "overflow"}
     run = run_of(tmp_path, {}, refused)

@@ -35,7 +35,7 @@ def test_what_is_not_said_of_an_agent() -> None:
         ),
     )  # fmt: skip
     assert (one.label, msgspec.structs.replace(one, version="2").label) == ("observed:mine", "observed:mine@2")
-    assert UNNAMED == Agent("client")
+    assert (UNNAMED.name, UNNAMED.label, UNNAMED.helpers) == ("client", "observed:client", ())
     with pytest.raises(InputError, match=r"mine.toml: .*colour"):
         parsed_agent("mine", b'colour = "red"', "mine.toml")
 

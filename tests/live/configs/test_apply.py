@@ -174,7 +174,7 @@ def written(tree: dict[str, Any], form: str, comment: str, line_end: str) -> str
     return text.replace("\n", line_end)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TREES, st.sampled_from(TRIED), WORDS, st.sampled_from(["\n", "\r\n"]))
 def test_any_configuration_is_restored_and_keeps_its_comments(
     home: Path, tree: dict[str, Any], tried: tuple[str, str, Any, str, str], comment: str, line_end: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.errors import CtxsimError
@@ -97,7 +97,6 @@ def commented(text: str, marks: list[bool]) -> str:
     )
 
 
-@settings(max_examples=200, deadline=None)
 def value_at(data: Any, path: tuple[str | int, ...]) -> Any:
     """What stands under a key; None where nothing does."""
     for key in path:
