@@ -135,7 +135,8 @@ def test_the_window_that_is_set_is_the_one_that_ends_it(made: Made) -> None:
     [
         # 1,000 tokens of 4 bytes are left of 20,000 characters; as many as are there of a smaller result.
         (1_000, 20_000, 4_100, "honoured"), (1_000, 20_000, 10_300, "ignored"), (1_000, 20_000, 19_000, "unclear"),
-        (30_000, 20_000, 19_000, "unclear"),
+        # 30,000 tokens leave all 19,930 characters of it.
+        (30_000, 20_000, 19_000, "unclear"), (30_000, 20_000, 19_400, "honoured"),
     ],
 )  # fmt: skip
 def test_a_cut_is_looked_for_by_a_large_result(made: Made, value: int, size: int, left: int, found: Found) -> None:
@@ -144,6 +145,24 @@ def test_a_cut_is_looked_for_by_a_large_result(made: Made, value: int, size: int
     assert asked == [((), {"single": size})]
     assert (done.unit, done.lower, done.upper, done.firing, done.after) == ("characters", left, left, "proactive", None)
     assert done.verdict == found and done.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "found"),
+    [
+        # Two per cent less of 249,795 are 244,799, which is under the cap of 244,800; of one more they aren't.
+        ({LIMIT: 249_795}, (243_000, 243_900, 244_500), "honoured"),
+        ({LIMIT: 249_796}, (243_000, 243_900, 244_500), "capped"),
+        # Of 1 it is nothing, which can't be set; two per cent more is 2.
+        ({LIMIT: 1}, (3_000,), "honoured"),
+        # What is the default anyway does what it says.
+        ({SCOPE: "total"}, (243_000, 243_900, 244_500), "honoured"),
+    ],
+)  # fmt: skip
+def test_another_value_nearby_tells_a_cap_from_a_setting(
+    made: Made, given: dict[str, Value], before: tuple[int, ...], found: Found
+) -> None:
+    assert made([summed(*before), NOTHING, NOTHING], given)[0].verdict == found
 
 
 def test_a_refusal_to_start_is_a_verdict_where_the_value_is_refused(

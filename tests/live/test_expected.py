@@ -50,4 +50,11 @@ def test_when_a_policy_compacts() -> None:
     assert expected(claude, {}) == Awaited("only after a refusal")
     assert expected(claude, {"autoCompactWindow": 150_000}) == Awaited("proactive", 117_000)
     assert expected(claude, {"autoCompactEnabled": False}) == Awaited("never")
+    # Outside of its bounds a window is ignored; taken as it is, 50,000 - 33,000, and of more than the model has 200,000.
+    for window, threshold in ((50_000, 17_000), (5_000_000, 167_000)):
+        assert expected(claude, {"autoCompactWindow": window}) == Awaited("only after a refusal")
+        assert expected(claude, {"autoCompactWindow": window}, bounds=False) == Awaited("proactive", threshold)
+    # A variable that turns it off, and one that doesn't.
+    for value, awaited in ((True, Awaited("never")), (False, Awaited("proactive", 117_000))):
+        assert expected(claude, {"DISABLE_COMPACT": value, "autoCompactWindow": 150_000}) == awaited
     assert expected(Situation(Agent("kilo-code"), "mock", 200_000), {}) == Awaited("never"), "it has no policy"

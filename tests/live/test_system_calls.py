@@ -268,15 +268,15 @@ def test_what_an_agent_needs_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Path, "home", lambda: home)
     monkeypatch.setattr(own_root.sys, "path", [str(home), str(tmp_path / "mine"), "/nowhere/at/all"])
     monkeypatch.setattr(own_root.sys, "prefix", "/opt/venv")
-    monkeypatch.setattr(own_root.sys, "base_prefix", "/opt/python")
+    monkeypatch.setattr(own_root.sys, "base_prefix", "/python")
     path = os.pathsep.join(
         str(tmp_path / one) for one in ("tools/bin", "shims/shims", "plain", "none", "home/.local/bin")
     )
     found = readable(path, ["agent", str(script), "relative.py", "/nowhere/file"])
     t = str(tmp_path)
-    # With a folder of programs the one above it; of a home folder nothing, but what is in it.
+    # With a folder of programs the one above it; no single name; of a home folder nothing, but what is in it.
     assert found == [
-        "/opt/venv", "/opt/python", str(Path(own_root.__file__).parents[1]), f"{t}/mine", f"{t}/tools/bin",
+        "/opt/venv", "/python", str(Path(own_root.__file__).parents[1]), f"{t}/mine", f"{t}/tools/bin",
         f"{t}/tools",
         f"{t}/shims/shims", f"{t}/shims", f"{t}/plain", f"{t}/home/.local/bin", f"{t}/home/.local", f"{t}/far/bin",
         f"{t}/far",
