@@ -129,8 +129,8 @@ def test_a_change_of_size_is_found_and_noise_is_not() -> None:
     steady = rng.normal(0, 1, 40)
     found = change_point(np.concatenate([steady[:25], steady[25:] + 3]))
     assert found is not None and abs(found[0] - 25) <= 1 and found[1] <= 0.01
-    # Of a hundred series of noise about one seems to change at 1 %.
-    assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(100)) <= 4
+    # Of forty series of noise hardly one seems to change at 1 %.
+    assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(40)) <= 2
 
 
 def test_after_a_new_model_only_its_sessions_count() -> None:
@@ -149,14 +149,14 @@ def test_the_interval_score_by_hand() -> None:
 
 def test_a_backtest_knows_nothing_of_what_it_forecasts() -> None:
     values = lognormal(40)
-    before = list(backtest(sessions(values), (5,)))
-    after = list(backtest(sessions([*values[:30], *[1000.0] * 10]), (5,)))
+    before = list(backtest(sessions(values), (5,), most=9))
+    after = list(backtest(sessions([*values[:30], *[1000.0] * 10]), (5,), most=9))
     same = [(one.low, one.high) for one in before if one.seen <= 30]
     assert same == [(one.low, one.high) for one in after if one.seen <= 30]
     assert same and {one.seen for one in before} <= set(range(10, 36)) and {one.level for one in before} == {50, 80, 90}
 
 
 def test_simulated_projects_are_held_as_often_as_the_level_says() -> None:
-    tried = [one for seed in range(6) for one in backtest(sessions(lognormal(50, seed)), (10,), most=10)]
+    tried = [one for seed in range(6) for one in backtest(sessions(lognormal(50, seed)), (10,), most=6)]
     held = {level: np.mean([one.held for one in tried if one.level == level]) for level in (50, 80, 90)}
     assert 0.35 <= held[50] <= 0.7 and 0.65 <= held[80] <= 0.95 and 0.78 <= held[90] <= 1
