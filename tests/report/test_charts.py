@@ -95,7 +95,7 @@ def test_on_paper_classes_are_told_apart_by_hatches(drawn: list[Any]) -> None:
     assert hatches == {"read": "", "write": "", "uncached": "////", "output": "...."}
     assert {to_hex(kind[0].get_edgecolor()) for kind in axes.containers} == {"#ffffff"}
     assert {kind[0].get_linewidth() for kind in axes.containers} == {0}
-    assert found._supxlabel.get_text() == "▶: advised"
+    assert found.get_supxlabel() == "▶: advised"
     _, axes = dollars_of(drawn, None)
     assert axes.containers[0][0].get_hatch() is None
 
