@@ -6,12 +6,10 @@ import base64
 import hashlib
 import json
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from made_runs import made_run
 from pages import parts
@@ -19,7 +17,7 @@ from pages import parts
 from ctxsim.errors import InputError
 from ctxsim.report import page_parts
 from ctxsim.report.page import page, page_data, write_page
-from ctxsim.report.page_parts import chosen_transcripts, longest, packed
+from ctxsim.report.page_parts import chosen_transcripts
 from ctxsim.report.picture import Picture, picture, title_of, worth_colour
 from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR
 from ctxsim.results import Run
@@ -64,18 +62,12 @@ def call(number: int, policy: str, sent: int, **given: Any) -> CallRow:
     return CallRow(**{**CALLS, **known, **given})
 
 
-def edit(number: int, item: int, text: str, moment: str = "before_call", sources: str = "", after: int = 3) -> Event:
-    return Event("t1", "mask:keep=1", number, moment, item, "edited", 9, after, f"why {number}", sources, text)
-
-
-EDITS = [
-    edit(1, 4, "cut"), edit(2, 4, "cut"), edit(3, 4, "cut"), edit(2, 5, "cut"), edit(5, 4, "cut"), edit(6, 4, "short"),
-    edit(7, 4, "short", "after_call"), edit(8, 4, "short", "after_call", "1 2"),
-    edit(9, 4, "short", "after_call", "1 2", after=2),
-]  # fmt: skip
 ITEMS = [
     ItemRow("t1", 0, "user", "", 0, 1, 7, "", "x" * 300), ItemRow("t1", 1, "tool_result", "read", 1, 2, 8, "3 5", "y")
 ]  # fmt: skip
+
+
+EDIT = Event("t1", "mask:keep=1", 1, "before_call", 4, "edited", 9, 3, "why", "", "cut")
 
 
 def run_of(folder: Path, rows: dict[str, list[dict[str, Any]]] | None = None, **told: Any) -> Run:
@@ -93,7 +85,7 @@ def run_of(folder: Path, rows: dict[str, list[dict[str, Any]]] | None = None, **
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """With a request, an edit and an item."""
-    tables = {**TABLES, "calls": [call(1, "keep-all", 10)], "items": ITEMS, "events": EDITS}
+    tables = {**TABLES, "calls": [call(1, "keep-all", 10)], "items": ITEMS, "events": [EDIT]}
     return run_of(tmp_path_factory.mktemp("made"), tables=tables)
 
 
@@ -277,77 +269,6 @@ def test_the_largest_transcripts_come_first_as_far_as_there_is_room(run: Run, mo
     with pytest.raises(InputError, match="no transcript whose name holds 't9'"):
         chosen_transcripts(run, "t9")
     assert (page_parts.AT_ONCE, page_parts.MOST_EDITS, page_parts.TEXT_BUDGET) == (100_000, 20_000, 24_000_000)
-
-
-def test_texts_are_as_long_as_the_budget_allows() -> None:
-    lengths = np.array([10, 30, 40])
-    # 10 + 20 + 20 are 50, one more of both 52.
-    assert [longest(lengths, budget) for budget in (49, 50, 51, 52, 79, 80, 99, 0)] == [19, 20, 20, 21, 39, 40, 40, 0]
-
-
-def parts_of(folder: Path) -> dict[str, Any]:
-    tables = {
-        **TABLES,
-        "calls": [call(2, "keep-all", 20, status="overflow", compactions=2, tokens_estimated=21, tokens_cache_read=5,
-                       tokens_cache_write=6, tokens_uncached=7),
-                  call(1, "keep-all", 10), call(1, "mask:keep=1", 9, compactions=1)],
-        "items": ITEMS,
-        "events": EDITS,
-    }  # fmt: skip
-    run = run_of(folder, tables=tables, limits={"retry": {"budget": 500.0}})
-    [text] = packed(run, ["t1"])
-    found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
-    return found
-
-
-def test_a_part_has_a_transcript_s_calls_items_and_losses(tmp_path: Path) -> None:
-    found = parts_of(tmp_path)
-    assert found["limits"] == [[200_000, "window"], [500, "budget"]]
-    assert found["calls"] == {
-        "0": {"sent": [10, 20], "estimated": [0, 21], "read": [0, 5], "write": [0, 6], "uncached": [0, 7],
-              "status": ["ok", "overflow"], "compacted": [0, 1]},
-        "1": {"sent": [9], "estimated": [0], "read": [0], "write": [0], "uncached": [0], "status": ["ok"],
-              "compacted": [1]},
-    }  # fmt: skip
-    assert found["items"] == [
-        {"item": 0, "kind": "user", "tool": "", "tokens": 7, "first": 1, "used": [], "text": "x" * 300},
-        {"item": 1, "kind": "tool_result", "tool": "read", "tokens": 8, "first": 2, "used": [3, 5], "text": "y"},
-    ]  # fmt: skip
-    # By policy the call that needed something, and what of.
-    assert found["lost"] == {"1": [[5, 1]], "2": [[5, 1]]}
-
-
-def test_edits_made_again_call_after_call_are_told_once(tmp_path: Path) -> None:
-    found = parts_of(tmp_path)
-    strings = found["strings"]
-    told = [(one[0], one[9], one[2], strings[one[1]], strings[one[6]], strings[one[7]], strings[one[8]], one[4:6])
-            for one in found["edits"]["1"]]  # fmt: skip
-    # The first goes on for three calls; the same again after a pause, another text, moment, source or size is another.
-    assert told == [
-        (1, 3, 4, "before_call", "why 1", "", "cut", [9, 3]), (2, 2, 5, "before_call", "why 2", "", "cut", [9, 3]),
-        (5, 5, 4, "before_call", "why 5", "", "cut", [9, 3]), (6, 6, 4, "before_call", "why 6", "", "short", [9, 3]),
-        (7, 7, 4, "after_call", "why 7", "", "short", [9, 3]), (8, 8, 4, "after_call", "why 8", "1 2", "short", [9, 3]),
-        (9, 9, 4, "after_call", "why 9", "1 2", "short", [9, 2]),
-    ]  # fmt: skip
-    assert len(set(strings)) == len(strings) and found["more"] == {}
-
-
-@pytest.mark.parametrize(("most", "shown", "more"), [(7, 7, {}), (6, 6, {"1": 1}), (1, 1, {"1": 6})])
-def test_of_too_many_edits_the_first_are_held(
-    most: int, shown: int, more: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_parts, "MOST_EDITS", most)
-    found = parts_of(tmp_path)
-    assert (len(found["edits"]["1"]), found["more"]) == (shown, more)
-
-
-@pytest.mark.parametrize(("budget", "length"), [(10**6, 300), (290, 281), (5, 200)])
-def test_texts_of_a_part_are_cut_to_the_budget_but_never_below_two_hundred(
-    budget: int, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_parts, "TEXT_BUDGET", budget)
-    # Beside 300 letters there is 1 of the other item, and edits have two different texts of 3 and 5.
-    assert len(parts_of(tmp_path)["items"][0]["text"]) == length
 
 
 def test_transcripts_are_read_as_many_together_as_have_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
