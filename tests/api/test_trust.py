@@ -28,6 +28,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_logs(tmp_path_factory.mktemp("api") / "logs", count=1)
 
 
+@pytest.mark.slow
 def test_how_far_figures_hold(logs: Path, tmp_path: Path) -> None:
     """What `validate`, `calibrate` and `compactions` print, as values."""
     done = ctxsim.validate(logs)
@@ -57,6 +58,7 @@ def test_how_far_figures_hold(logs: Path, tmp_path: Path) -> None:
     assert cut.frame().transcript.tolist() == [compacted.name] and not cut.beside
 
 
+@pytest.mark.slow
 def test_parts_of_ones_own_are_checked(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text('models = ["mine-*"]\n[cache]\nkind = "prefix"\nlifetime_s = 60\n')

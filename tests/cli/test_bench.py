@@ -61,6 +61,7 @@ def test_csv_and_parquet_hold_the_same_rows(default_bench: tuple[Path, str]) -> 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_committed_run_is_what_a_fresh_run_gives(
     jobs: str, default_bench: tuple[Path, str], tmp_path: Path
@@ -89,6 +90,7 @@ def test_run_json_names_no_path_of_the_machine_and_no_time() -> None:
     assert columns["tokens_sent"] == "counted, tokens" and columns["tokens_estimated"] == "estimated, tokens"
 
 
+@pytest.mark.slow
 def test_jobs_give_the_same_bytes_on_recorded_files(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     for number in range(5):

@@ -1,4 +1,8 @@
-"""What stands for an option that isn't typed, where a command hands it on."""
+"""What stands for an option that isn't typed, where a command hands it on.
+
+`ctxsim.cli.bill`, `ctxsim.cli.calibrate`, `ctxsim.cli.compactions`, `ctxsim.cli.forecast`, `ctxsim.cli.report`,
+`ctxsim.cli.transcripts` and `ctxsim.cli.validate` are asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said beside a run's tables: of providers, recorders, recordings, keys, and what was left out."""
+"""What `ctxsim.cli.output` says beside a run: of providers, recorders, recordings, keys, and what was left out."""
 
 from __future__ import annotations
 

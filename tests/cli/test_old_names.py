@@ -10,6 +10,7 @@ from command_line import ctxsim
 NOTE = "Note: token-approx-budget: tokens is called budget now; the old name still works\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "label"),
     [

@@ -1,4 +1,4 @@
-"""Options at their bounds, and what they stand for where they aren't typed."""
+"""Options (`ctxsim.cli.options`) at their bounds, and what they stand for where they aren't typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What `validate`, `calibrate`, `transcripts`, `bill`, `report` and `serve` print, in full."""
+"""What some commands print, in full.
+
+They are `ctxsim.cli.validate`, `ctxsim.cli.calibrate`, `ctxsim.cli.transcripts`, `ctxsim.cli.bill` and
+`ctxsim.cli.serve`.
+"""
 
 from __future__ import annotations
 

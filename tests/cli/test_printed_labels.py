@@ -75,6 +75,7 @@ def test_a_break_in_a_command_is_a_space_and_one_in_its_quotes_is_its_own() -> N
     assert pasted(" keep-all (bound) ") == "keep-all"
 
 
+@pytest.mark.slow
 def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
     # Each form of a label, of every fourth policy: that each opens is tried above.
     asked = [label for label in dict.fromkeys([*typed()[::4], *typed()[-5:]]) if not label.startswith("pipe:")]

@@ -1,4 +1,7 @@
-"""Runs that a command line asks for: in which order, told how, and with which status they end."""
+"""Runs that a command line asks for: in which order, told how, and with which status they end.
+
+Those of `ctxsim.cli.bench` and `ctxsim.cli.sweep`; and what `ctxsim.cli.reading` remembers.
+"""
 
 from __future__ import annotations
 

@@ -66,6 +66,7 @@ def two(folder: Path) -> list[str]:
     return [str(folder)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All bad policies in one file, which one process runs as long as none of them ends it."""
@@ -148,6 +149,7 @@ def test_a_policy_that_can_not_be_made_is_a_line(body: str, tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "loud.py").write_text(
         "print('at import')\n"
@@ -166,6 +168,7 @@ def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.Capture
     assert "at import" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
     (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")

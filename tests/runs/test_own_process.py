@@ -125,6 +125,7 @@ def rows(folder: Path) -> list[list[str]]:
     return [frame.to_csv(index=False).splitlines() for frame in (run.summary, run.table("calls"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dies with status 0", "stops itself"])
 def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
@@ -134,6 +135,7 @@ def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path
             replay(own / "logs" / "a.jsonl", f"{tmp_path}/bad.py:Bad")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dies with status 0", "hangs", "replaces json"])
 def test_one_conversation_and_the_doctor_outlive_it(kind: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")

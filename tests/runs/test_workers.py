@@ -70,6 +70,7 @@ class Waiting(Policy):
 """
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
     (tmp_path / "waiting.py").write_text(WAITING)
     for number in range(8):
