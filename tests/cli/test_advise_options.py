@@ -12,6 +12,12 @@ from ctxsim.answers.advice.predicted import Came, Prediction
 from ctxsim.cli import advise
 
 
+@pytest.fixture(autouse=True)
+def nothing_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests predicted is told too."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
 def test_a_score_is_lines_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Prediction("codex", {"key": 1}, {5: (9.0, 20.0)}, {5: (4.0, 8.0)}, None, 100.0)
     monkeypatch.setattr(advise, "score", lambda paths: [Came(said, 5, 7.5, as_set=False, advised=True)])
