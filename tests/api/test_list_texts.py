@@ -109,12 +109,13 @@ def vendors(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     rules = [rule("ours", "cache", "kind", "prefix"), rule("other", "rate", "x", "1", "m-*"),
              rule("ours", "cache", "step", "64", date=None)]  # fmt: skip
     room = "ctxsim.simulator.provider"
+    # First: what it imports is the real thing.
+    monkeypatch.setattr(
+        f"{room}.rule_table.rules_of", lambda name: asked.append(name) or ([] if "none" in name else rules)
+    )  # fmt: skip
     monkeypatch.setattr(f"{room}.vendor.vendor_names", lambda: ["ours", "other"])
     monkeypatch.setattr(
         f"{room}.vendor.load_vendor", lambda name: SimpleNamespace(models=("a", "b") if name == "ours" else ())
-    )  # fmt: skip
-    monkeypatch.setattr(
-        f"{room}.rule_table.rules_of", lambda name: asked.append(name) or ([] if "none" in name else rules)
     )  # fmt: skip
     return asked
 
