@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.policies import open_policy
+from ctxsim.policies import open_policy, registered_policies
 
 AS_PUBLISHED = (
     "char-budget:chars=180000,keep_tools=10,snippet=4000,keep_turns=12",
@@ -28,3 +28,11 @@ AS_PUBLISHED = (
 @pytest.mark.parametrize("label", AS_PUBLISHED, ids=lambda label: label.partition(":")[0])
 def test_a_name_alone_stands_for_the_defaults_of_its_document(label: str) -> None:
     assert open_policy(label.partition(":")[0]).label == label
+
+
+def test_one_is_a_servers_and_four_are_bounds() -> None:
+    parts = (".agents.", ".frameworks.")
+    own = {name: cls for name, cls in registered_policies().items() if not any(one in cls.__module__ for one in parts)}
+    assert [name for name, cls in own.items() if cls.server_side] == ["clear-tool-uses"]
+    assert [name for name, cls in own.items() if cls.bound] == ["drop-all", "keep-all", "oracle-lossless", "recorded"]
+    assert not any(cls.per_request or cls.others_code or cls.abstract for cls in own.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.policies import open_policy
+from ctxsim.policies import open_policy, registered_policies
 
 AS_SHIPPED = (
     "adk-compact:token_threshold=0,event_retention_size=10,summary_tokens=1000,estimator=adk",
@@ -73,3 +73,18 @@ AS_SHIPPED = (
 @pytest.mark.parametrize("label", AS_SHIPPED, ids=lambda label: label.partition(":")[0])
 def test_a_name_alone_stands_for_the_defaults_of_its_framework(label: str) -> None:
     assert open_policy(label.partition(":")[0]).label == label
+
+
+def test_what_edits_a_request_alone_and_how_often_a_refused_one_is_tried_again() -> None:
+    found = {name: cls for name, cls in registered_policies().items() if ".frameworks." in cls.__module__}
+    assert [name for name, cls in found.items() if cls.per_request] == [
+        "adk-filter", "ag2-sliding", "ag2-token-limiter", "autogen-buffered", "autogen-head-tail",
+        "autogen-token-limited", "inspect-trim-messages", "langchain-trim", "langchain-clear", "langmem",
+        "litellm-trim", "llamaindex-buffer", "openai-trimmer", "openai-session-limit",
+    ]  # fmt: skip
+    assert {name: policy.retries for name, cls in found.items() if (policy := cls()).retries is not None} == {
+        "crewai-summarize": 20, "inspect-edit": 1, "inspect-trim": 1, "inspect-summary": 1, "deepagents": 1,
+        "openclaw": 1, "openhands-condenser": 5, "strands-sliding": 1_000, "strands-summarizing": 1_000,
+    }  # fmt: skip
+    assert not any(cls.server_side or cls.bound or cls.others_code or cls.abstract for cls in found.values())
+    assert {cls.family for cls in found.values()} == {"frameworks"}

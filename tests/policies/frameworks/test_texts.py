@@ -271,3 +271,29 @@ def test_inspect_begins_anew_from_what_the_provider_counted() -> None:
     assert len(driven.sent()) == 5, "100"
     driven.user("u")
     assert len(driven.sent()) < 5
+
+
+@pytest.mark.parametrize(
+    ("keep", "prompt", "left"), [(1, 0, "1"), (9, 40, "01"), (6, 40, "01"), (5, 40, "1"), (4, 40, "")]
+)
+def test_litellm_pays_for_the_prompt_first(keep: int, prompt: int, left: str) -> None:
+    # A prompt as large as the limit leaves nothing for messages.
+    driven = Driven(f"litellm-trim:max_tokens={10 * keep},{BY}", 10_000)
+    driven.sees.head = Head(system="p" * prompt)
+    driven.user("0" * 10)
+    driven.says("1" * 10)
+    assert "".join(text[:1] for text in driven.sent()) == left
+
+
+def test_langmem_goes_on_from_its_summary_and_keeps_it_for_the_next_request() -> None:
+    driven = Driven(f"langmem:max_tokens=30,max_summary_tokens=5,{BY}", 10_000)
+    for letter in "ab":
+        driven.user(letter * 10)
+    assert len(driven.sent()) == 2, "20 are under 30"
+    driven.user("c" * 10)
+    # The three are 30: the first two and a half leave room for 25.
+    assert [text[-1] for text in driven.sent()] == ["."]
+    assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b", "c"]]
+    driven.user("d" * 10)
+    sent = driven.sent()
+    assert len(sent) == 2 and SUMMARY in sent[0] and sent[1] == "d" * 10 and len(driven.asked) == 1
