@@ -168,3 +168,32 @@ def test_labels_of_frameworks_open_or_say_what_to_install(label: str, module: st
             open_policy(label)
     else:
         assert open_policy(open_policy(label).label).label == open_policy(label).label
+
+
+def test_a_class_is_what_its_framework_says() -> None:
+    for lasting, retries in ((True, None), (False, 3)):
+        kind = FAKE._replace(lasting=lambda cls, lasting=lasting: lasting, retries=retries)
+        name, cls, given = framework.opened(kind, "Reducer:threshold=1")
+        assert (name, given) == ("fake:Reducer", {"threshold": "1"})
+        assert cls.__doc__ == "Reducer of fake-framework, driven as it is."
+        policy = labels.build("policy", cls, name, given)
+        flags = (policy.per_request, policy.ephemeral, policy.others_code, policy.retries)
+        assert flags == (not lasting, not lasting, True, retries)
+        assert not vars(cls)["shows_reasoning"]
+
+
+@pytest.mark.parametrize("target", ["_hidden", "number", "Missing"])
+def test_what_is_no_class_of_a_framework_is_told(target: str) -> None:
+    vars(sys.modules["fake_framework"]).update(_hidden=Reducer, number=5)
+    with pytest.raises(UnknownName, match="class of fake-framework"):
+        framework.opened(FAKE, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("5", 5), ("0.5", 0.5), ("true", True), ("FALSE", False), ("none", None), ("a", "a"), ("tokens:9", ("tokens", 9)),
+     ("1e3", 1000.0), ("a:none:1.5", ("a", None, 1.5))],
+)  # fmt: skip
+def test_what_a_parameter_means(text: str, value: object) -> None:
+    found = literal(text)
+    assert found == value and type(found) is type(value)
