@@ -125,3 +125,11 @@ def test_of_the_items_that_wait_the_last_response_stays_with_its_text_and_its_ca
     driven.calls("one", used=60_000, said="I look.")
     assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "I look.", "{}", "one"]
     assert driven.told == ["Compacted 2 items into a summary: 60,017 tokens are 47,000 or more"]
+
+
+def test_a_lone_call_stays_and_the_response_before_it_goes() -> None:
+    driven = Driven("qwen-code", 80_000)
+    driven.user("The task.")
+    driven.says("First.", used=100)
+    driven.calls("one", used=60_000)
+    assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "{}", "one"]
