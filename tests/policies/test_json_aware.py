@@ -91,3 +91,44 @@ ERROR = json.dumps({"data": "x" * 30, "Error": "y" * 30}, separators=(",", ":"))
 def test_what_stays_at_a_limit(text: str, limit: int, after: str) -> None:
     assert truncate(text, limit) == after
     assert len(after) <= limit
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "after"),
+    [
+        # What begins with more than 63 spaces isn't looked at as JSON.
+        (" " * 63 + '{"a":"' + "x" * 90 + '"}', 40, '{"a":"' + "x" * 17 + '... (truncated)"}'),
+        (" " * 64 + '{"a":"' + "x" * 90 + '"}', 40, " " * 25 + "... (truncated)"),
+        # Other scripts stay as they are; half of a pair is an escape.
+        ('"' + "\u6570" * 50 + '"', 20, '"' + "\u6570" * 3 + '... (truncated)"'),
+        # Of three values the middle one is told.
+        (json.dumps(["a" * 30, "b" * 30, "c" * 30], separators=(",", ":")), 80,
+         '["aaaaaaaaa... (truncated)","... (1 items omitted)","cccccccccc... (truncated)"]'),
+        ("[1111,2222,3333]", 15, '"... (3 items "'),
+    ],
+)  # fmt: skip
+def test_more_that_stays_at_a_limit(text: str, limit: int, after: str) -> None:
+    assert truncate(text, limit) == after
+
+
+FAILED = '{"aaaa":1111,"bbbb":2222,"cccc":3333,"dddd":4444,"Error":"no such file"}'
+LONG = json.dumps({"error": "e" * 30, "b": "b" * 30, "c": "c" * 30}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "after"),
+    [
+        # What says what went wrong stays first, where not all keys fit, and has what it wants before others share.
+        (FAILED, 72, FAILED), (FAILED, 71, FAILED.replace("1111", '"."')),
+        (FAILED, 60, '{"aaaa":"","bbbb":"","cccc":"","dddd":"","Error":"no such "}'),
+        (FAILED, 50, '{"aaaa":"","Error":"no su","...":"3 keys omitted"}'),
+        (FAILED, 44, '{"Error":"no such f","...":"4 keys omitted"}'),
+        (LONG, 100, LONG.replace("b" * 30, "b" * 7 + "... (truncated)").replace("c" * 30, "c" * 7 + "... (truncated)")),
+        (LONG, 60, LONG.replace("b" * 30, "bb").replace("c" * 30, "cc")),
+        (LONG, 56, LONG.replace("b" * 30, "").replace("c" * 30, "")),
+        (LONG, 55, '{"error":"eeeeeeeeeeeeee... (truncated)","b":"","c":""}'),
+        (LONG, 40, '{"error":"eeeeeeeeeeeeee","b":"","c":""}'),
+    ],
+)  # fmt: skip
+def test_errors_go_before_the_rest(text: str, limit: int, after: str) -> None:
+    assert truncate(text, limit) == after
