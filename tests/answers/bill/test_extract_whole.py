@@ -156,3 +156,14 @@ def test_what_is_missed_is_more_than_the_grain_of_a_cache(last: int, this: tuple
 def test_a_cache_has_expired_half_a_minute_before_its_end(pause_s: float, long: int, cause: int) -> None:
     this, last = response(0, 9_900, time_s=1_000.0 + pause_s), response(0, 9_900, long=long)
     assert _missed(this, last, False) == (9_900, cause, pause_s)
+
+
+def test_where_more_is_logged_than_was_sent_nothing_is_unknown() -> None:
+    made = conversation("x" * 4_000)
+    calls = tuple(msgspec.structs.replace(call, usage=Usage(tokens, 1), model="gpt-4.1")
+                  for call, tokens in zip(made.calls, (1, 200), strict=True))  # fmt: skip
+    found = facts_of(msgspec.structs.replace(made, calls=calls))
+    assert "unknown" not in found.parts and found.parts[:2] == ("user", "tool calls")
+    # What is more than is logged goes with every request.
+    more = tuple(msgspec.structs.replace(call, usage=Usage(9_000, 1)) for call in calls)
+    assert "head, not in the log" in facts_of(msgspec.structs.replace(made, calls=more)).parts
