@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from samples import TASK, basis_of, chat, spec_of
 
 from ctxsim.policies import Policy, open_policy
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.ledger import SPREAD
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Need, Survival
 from ctxsim.simulator.replay import replay
@@ -163,3 +165,60 @@ def test_what_is_fetched_is_apart_from_what_is_recorded_however_long_the_recordi
     long = chat(*[("user", f"line {n}") for n in range(1_022)], *((item.kind, item.text) for item in ONE.items))
     loop, sent = closed(long)
     assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5] and loop.inserted == 1
+
+
+def asked_for_three(*used: str) -> Transcript:
+    """One response thinks, speaks and calls three tools; three calls later some of what they brought is used."""
+    made = Assembly("three")
+    made.user("Go.")
+    calls = [Part("tool_call", "{}", "read", call_id) for call_id in ("call-a", "call-b", "")]
+    made.response([Part("reasoning", "hm"), Part("assistant", "Both."), *calls])
+    for text, call_id in (("zebra_one", "call-a"), ("zebra_two", "call-b"), ("zebra_three", "")):
+        made.result(text, call_id)
+    for number in range(2):
+        made.response([Part("tool_call", '{"n": 1}', "read", f"x{number}")])
+        made.result("ok", f"x{number}")
+    made.response([Part("assistant", " ".join(used))])
+    return made.transcript()
+
+
+# Of the last recorded item, the result at 12 in message 7, the first free places are those right behind it.
+BEHIND, MESSAGE = 12 * SPREAD, 7 * SPREAD
+
+
+@pytest.mark.parametrize(("used", "brought", "output"), [
+    # Without the thinking and the other call: 2 tokens of text and 2 of each call.
+    (("zebra_one", "zebra_two"), [
+        (BEHIND + 1, MESSAGE + 1, "assistant", "Both.", None, ""), (BEHIND + 2, MESSAGE + 1, "tool_call", "{}", None,
+        "call~0"),
+        (BEHIND + 3, MESSAGE + 1, "tool_call", "{}", None, "call~0"),
+        (BEHIND + 4, MESSAGE + 2, "tool_result", None, BEHIND + 2, "call~0"),
+        (BEHIND + 5, MESSAGE + 2, "tool_result", "zebra_two", BEHIND + 3, "call~0"),
+    ], 6),
+    (("zebra_three",), [
+        (BEHIND + 1, MESSAGE + 1, "assistant", "Both.", None, ""), (BEHIND + 2, MESSAGE + 1, "tool_call", "{}", None,
+        ""),
+        (BEHIND + 3, MESSAGE + 2, "tool_result", "zebra_three", BEHIND + 2, ""),
+    ], 4),
+    # All that was called for, with as many tokens as it took the first time, thinking too.
+    (("zebra_one", "zebra_two", "zebra_three"), [
+        (BEHIND + 1, MESSAGE + 1, "assistant", "Both.", None, ""), (BEHIND + 2, MESSAGE + 1, "tool_call", "{}", None,
+        "call~0"),
+        (BEHIND + 3, MESSAGE + 1, "tool_call", "{}", None, "call~0"), (BEHIND + 4, MESSAGE + 1, "tool_call", "{}",
+        None, ""),
+        (BEHIND + 5, MESSAGE + 2, "tool_result", None, BEHIND + 2, "call~0"),
+        (BEHIND + 6, MESSAGE + 2, "tool_result", None, BEHIND + 3, "call~0"),
+        (BEHIND + 7, MESSAGE + 2, "tool_result", "zebra_three", BEHIND + 4, ""),
+    ], 9),
+])  # fmt: skip
+def test_what_is_inserted_stands_behind_what_was_sent(
+    used: tuple[str, ...], brought: list[tuple[object, ...]], output: int
+) -> None:
+    loop = loop_of(basis_of(asked_for_three(*used), Provider(prices=PRICES, reasoning="all")), MASK)
+    *_, lacking, having = loop
+    new = [item for item in having.view if item.place > BEHIND]
+    assert [
+        (item.place, item.message, item.kind, shown and item.text, item.answers, item.call_id)
+        for item, (_, _, _, shown, _, _) in zip(new, brought, strict=True)
+    ] == brought
+    assert (lacking.tokens_output, loop.inserted, loop.changed) == (output, 1, 0)
