@@ -120,3 +120,26 @@ def test_what_a_policy_prints_is_no_output(capsys: pytest.CaptureFixture[str]) -
     ):
         guarded(policy, "before_call", None)
     assert capsys.readouterr() == ("", "hello\n")
+
+
+SOURCES: list[int] = []
+
+
+@dataclass
+class Inserts(Policy):
+    """Puts in a note before the second call, of `SOURCES`."""
+
+    def before_call(self, view: View) -> View:
+        return view.insert("note", 1, "noted", sources=SOURCES) if len(view) == 3 else view
+
+
+@pytest.mark.parametrize(
+    ("sources", "wrong"), [([], False), ([0], False), ([2], False), ([-5], False), ([3], True), ([0, 9], True)]
+)
+def test_what_is_put_in_names_what_was_recorded(sources: list[int], wrong: bool) -> None:
+    # The second call is sent what stands at 0 to 2.
+    SOURCES[:] = sources
+    found = [text for text in violations(spec_of(Inserts), [conversation("a")], Provider()) if "names sources" in text]
+    assert bool(found) is wrong
+    if wrong:
+        assert found[0].endswith("synthetic item -1 names sources that don't exist")
