@@ -233,6 +233,9 @@ def test_an_answer_may_be_kept_like_the_request(answers: tuple[str, ...], read: 
 
 def test_nothing_is_read_of_a_first_request_nor_of_one_that_has_expired() -> None:
     assert follow(prefixes(0, responses=("*",)), "u.aa") == Split(0, 0, 15)
+    begun = with_tools(" a a a")
+    begun.join(items("u.aa")[1:])
+    assert prefixes(0, responses=("*",)).split(begun, 0.0) == Split(0, 0, 30)
     cache, request = prefixes(), with_tools(" a a a")
     sent(cache, request, 0.0)
     assert [cache.split(request, at_s) for at_s in (60.0, 60.1)] == [Split(20, 0, 0), Split(0, 0, 20)]

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from samples import ASK, chat, conversation
 
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger import Ledger
@@ -63,3 +64,16 @@ def test_the_prompt_of_a_summary_is_read_from_no_cache() -> None:
     asked = kernel.summarize(kernel.request.items, 50, (), "empty")
     assert asked.cost is not None and asked.cost.uncached == counter.text(PROMPT)
     assert asked.cost.read == pytest.approx((asked.tokens_in - counter.text(PROMPT)) / 10)
+
+
+@pytest.mark.parametrize(("rules", "shared"), [
+    ({}, True), ({"reasoning": "all", "thinking": "refuse"}, True), ({"reasoning": "current_turn"}, False),
+    ({"reasoning": "all", "thinking": "drop"}, False),
+])  # fmt: skip
+def test_views_are_shared_where_the_vendor_edits_none(rules: dict[str, str], shared: bool) -> None:
+    ledger = Ledger(conversation("a"), Provider(**rules), Counter(open_tokenizer()))  # type: ignore[arg-type]
+    estimator, other = open_estimator(), open_estimator("usage-tail")
+    views = ledger.views(estimator)
+    assert (views is not None) is shared
+    assert ledger.views(estimator) is views and (not shared or ledger.views(other) is not views)
+    assert ledger.sizes(estimator) is ledger.sizes(estimator) is not ledger.sizes(other)

@@ -146,3 +146,21 @@ def test_the_models_rule(model: str, rule: str) -> None:
         thought(), calls=tuple(msgspec.structs.replace(call, model=model) for call in thought().calls)
     )
     assert resolve({}, None, transcript).thinking == rule
+
+
+@pytest.mark.parametrize(("how", "valid"), [
+    (lambda view: view, True), (lambda view: view.rewrite({1: "Other words."}, "before it"), False),
+    (lambda view: view.rewrite({3: '{"x": 1}'}, "behind it"), True), (lambda view: view.drop([1], "before it"), False),
+])  # fmt: skip
+def test_thinking_between_other_parts_is_bound_to_those_before_it(how: Callable[[View], View], valid: bool) -> None:
+    items = (
+        Item("user", 0, 0, "Go."), Item("assistant", 1, 1, "I look."), Item("reasoning", 2, 1, "Hm."),
+        Item("tool_call", 3, 1, "{}", tool="read", call_id="c"), Item("tool_result", 4, 2, "a", tool="read", answers=3),
+        Item("assistant", 5, 3, "b"), Item("user", 6, 4, "And?"), Item("assistant", 7, 5, "c"),
+    )  # fmt: skip
+    made = Transcript("t", Head("Be brief."), items, (Call(1, 4), Call(5, 6), Call(7, 8)))
+    cls = type("Edits", (EditsAt,), {"__module__": __name__})
+    spec = open_policy("keep-all")
+    links = tuple((cls, label, {"call": 3, "how": how}) for _, label, _ in spec.links)
+    found = list(replay(made, msgspec.structs.replace(spec, links=links), provider("refuse")))
+    assert statuses(found) == ["ok", "ok", "ok" if valid else "invalid_thinking"]
