@@ -102,9 +102,9 @@ def test_deep_nesting_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_quarter_of_a_million_records(tmp_path: Path) -> None:
+def test_a_hundred_thousand_records(tmp_path: Path) -> None:
     with (tmp_path / "many.jsonl").open("w") as file:
-        for _ in range(125_000):
+        for _ in range(50_000):
             file.write('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n')
     assert outcome(tmp_path / "many.jsonl") == "1 transcripts"
 
@@ -170,9 +170,9 @@ def test_bench_twice_does_not_read_its_own_results(tmp_path: Path) -> None:
     assert [one.returncode for one in told] == [0, 0] and told[0] == told[1] and not told[0].stderr
 
 
-def test_an_archive_of_thousands_is_read_in_linear_time(tmp_path: Path) -> None:
+def test_an_archive_of_a_thousand_is_read_in_linear_time(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "many.zip", "w") as archive:
-        for number in range(3_000):
+        for number in range(1_000):
             archive.writestr(f"{number:05}.jsonl", LINE + json.dumps({"role": "assistant", "content": "b"}))
     opened = 0
     real = ZipFile.__init__
@@ -184,7 +184,7 @@ def test_an_archive_of_thousands_is_read_in_linear_time(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ZipFile, "__init__", counting)
-        assert outcome(tmp_path / "many.zip") == "3000 transcripts"
+        assert outcome(tmp_path / "many.zip") == "1000 transcripts"
     assert opened == 1
 
 

@@ -67,7 +67,7 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
         for name in DEVICES:
             _bind(libc, f"/dev/{name}", root / "dev" / name)
         for name in ("tmp", "dev/shm", "dev/pts", "proc", "old"):
-            (root / name).mkdir(parents=True, exist_ok=True)
+            (root / name).mkdir(exist_ok=True)
         _bind(libc, work, Path(f"{root}{inside}"))
         _mount(libc, "proc", f"{root}/proc", "proc", _NO_SETUID | _NO_DEVICES)
         # Terminals of its own: agents run commands in one.

@@ -50,7 +50,7 @@ def test_when_a_policy_compacts() -> None:
     assert expected(claude, {}) == Awaited("only after a refusal")
     assert expected(claude, {"autoCompactWindow": 150_000}) == Awaited("proactive", 117_000)
     assert expected(claude, {"autoCompactEnabled": False}) == Awaited("never")
-    # Outside of its bounds a window is ignored; taken as it is, 50,000 - 33,000, and of more than the model has 200,000.
+    # Outside of its bounds a window is ignored. As it is: 50,000 - 33,000, and of more than the model has 200,000.
     for window, threshold in ((50_000, 17_000), (5_000_000, 167_000)):
         assert expected(claude, {"autoCompactWindow": window}) == Awaited("only after a refusal")
         assert expected(claude, {"autoCompactWindow": window}, bounds=False) == Awaited("proactive", threshold)
