@@ -33,7 +33,7 @@ def test_a_status_line_alone_is_made_without_the_commands(
     assert ran == [started]
 
 
-@pytest.mark.parametrize(("version", "told"), [((3, 10, 99), True), ((3, 11, 0), False), ((3, 12), False)])
+@pytest.mark.parametrize(("version", "told"), [((3, 10, 99), True), ((3, 11), False), ((3, 12), False)])
 def test_an_old_python_is_told(
     version: tuple[int, ...], told: bool, ran: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,8 @@ def test_cost_is_of_all_transcripts(tmp_path: Path) -> None:
 
 def test_without_prices_nobody_passes(tmp_path: Path) -> None:
     run = made_run(tmp_path / "run", {"keep-all": [{}], MASK: [{}]})
-    assert "no prices are known" in says(cost_not_over, run, MASK, share=2.0)
+    for limit in ({"share": 2.0}, {"usd": 2.0}):
+        assert "no prices are known" in says(cost_not_over, run, MASK, **limit)
 
 
 def test_a_bill_of_some_transcripts_is_no_pass(tmp_path: Path) -> None:

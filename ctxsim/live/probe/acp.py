@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ def prompted(plan: Plan, url: str, prompt: str, limit_s: float, over: Callable[[
             timer.cancel()
             end_group(process.pid)
             process.wait()
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                # What it never read is lost with it.
+                with suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def _talk(process: subprocess.Popen[str], folder: str, prompt: str, over: Callable[[], bool]) -> None:

@@ -45,7 +45,7 @@ def test_what_is_applied_is_undone_byte_for_byte(home: Path) -> None:
     before = file.read_bytes()
     done = apply("claude-code", "autoCompactWindow", 250_000)
     assert done is not None
-    assert Path(done.backup).read_bytes() == before
+    assert Path(done.backup).read_bytes() == before and Path(done.backup).name == "0001.backup"
     assert b'"autoCompactWindow": 250000' in file.read_bytes()
     assert b"// mine" in file.read_bytes()
     kept = (file, Path(done.backup), Path(done.backup).with_suffix(".json"))
@@ -61,7 +61,8 @@ def test_several_changes_are_undone_from_the_last_one_on(home: Path) -> None:
     file = config(home)
     states = [file.read_bytes()]
     for window in (100_000, 200_000, 300_000):
-        apply("claude-code", "autoCompactWindow", window)
+        done = apply("claude-code", "autoCompactWindow", window)
+        assert done is not None and Path(done.backup).name == f"{window // 100_000:04}.backup"
         states.append(file.read_bytes())
     for state in reversed(states[:-1]):
         undo()
