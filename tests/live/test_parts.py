@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import chat
+from starlette.testclient import TestClient
 
 from ctxsim.errors import CtxsimError, LabelError
 from ctxsim.live.exchange import Tool
@@ -199,17 +202,24 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.di
     st.sampled_from(["role", "content", "type", "text", "parts", "tool_calls", "function", "name", "id", "input"]),
     inner, max_size=4), max_leaves=12)  # fmt: skip
 FIELDS = ("model", "messages", "input", "contents", "tools", "system", "stream", "instructions", "systemInstruction")
+NUMBERS = count()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module")
+def http() -> Iterator[TestClient]:
+    with client() as made:
+        yield made
+
+
+@settings(max_examples=150, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5),
-    st.sampled_from(["chat", "responses", "messages", "gemini"]),
+    body=st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5),
+    api=st.sampled_from(["chat", "responses", "messages", "gemini"]),
 )
-def test_any_json_gets_an_answer(body: dict[str, object], api: str) -> None:
-    with client() as http:
-        done = http.post(Spoken(http, api).path, json=body)
-        assert done.status_code in (200, 400)
+def test_any_json_gets_an_answer(http: TestClient, body: dict[str, object], api: str) -> None:
+    # Each time another conversation begins.
+    done = http.post(Spoken(http, api, session=str(next(NUMBERS))).path, json=body)
+    assert done.status_code in (200, 400)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff\xfe", b"1", b'{"messages": [' + b"[" * 5_000, b"null"])
