@@ -14,9 +14,11 @@ from ctxsim.live.agent import Agent, Probing, load_agent
 from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe import check
 from ctxsim.live.probe.check import SettingCheck, check_setting
+from ctxsim.live.probe.drive import setting_of, with_settings
 from ctxsim.live.probe.expected import Situation, cut_to, expected, policy_of
 from ctxsim.live.probe.plan import Probed, Sent
 from ctxsim.live.probe.verdict import Asked, Awaited, Found, Seen, holds, verdict
+from ctxsim.policies.agents.settings import settings_of
 
 LIMIT = "model_auto_compact_token_limit"
 SCOPE = "model_auto_compact_token_limit_scope"
@@ -195,6 +197,24 @@ def test_windows_by_pattern_from_specific_to_general(model: str, window: int, mo
     one = agent("honours", Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))
     monkeypatch.setattr(check, "probe", lambda *given, **more: NOTHING)
     assert check_setting(one, "/bin", {LIMIT: 60_000}, model).window == window
+
+
+def test_settings_are_written_where_an_agent_reads_them() -> None:
+    written = with_settings(Agent("codex"), {LIMIT: 5}, "m")
+    assert (written.files, written.env) == ({".codex/config.toml": f"{LIMIT} = 5\n"}, {})
+    mine = Agent("codex", files={".codex/config.toml": "w = {window}\no = {output}\ns = {share}\n"}, env={"A": "1"})
+    written = with_settings(mine, {LIMIT: 5}, "m")
+    # What is filled in later stays a place.
+    assert written.files == {".codex/config.toml": "w = {window}\no = {output}\ns = {share}\n" + f"{LIMIT} = 5\n"}
+    assert (written.env, mine.files[".codex/config.toml"].count("\n")) == ({"A": "1"}, 3)
+    placed = msgspec.structs.replace(mine, files={}, probe=Probing(keys={LIMIT: ("a", "b")}))
+    assert with_settings(placed, {LIMIT: 5}, "m").files == {".codex/config.toml": "[a]\nb = 5\n"}
+    claude = with_settings(Agent("claude-code"), {"DISABLE_COMPACT": False, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": 7}, "m")
+    assert claude.files == {} and claude.env == {"DISABLE_COMPACT": "false", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "7"}
+    known = settings_of("codex")
+    assert setting_of(known, LIMIT).key == LIMIT
+    with pytest.raises(CtxsimError, match=f"codex has no setting '{LIMIT}s'; did you mean {LIMIT}"):
+        setting_of(known, f"{LIMIT}s")
 
 
 # verdicts at their limits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from starlette.testclient import TestClient
 from ctxsim.live import app
 from ctxsim.live.app import Endpoint, Target, application, target_of
 from ctxsim.live.log import Entry, Log
-from ctxsim.live.server import listen
+from ctxsim.live.server import beside, listen
 
 TASK = {"role": "user", "content": "Do the task."}
 CHAT: dict[str, Any] = {"model": "m", "messages": [TASK]}
@@ -153,3 +155,15 @@ def test_an_address_that_is_taken_is_told_with_what_to_change() -> None:
         listen("192.0.2.1", 0)
     with listen("127.0.0.1", port) as again:
         assert again.getsockname()[1] == port, "at once"
+
+
+def test_an_endpoint_beside_says_its_address_with_its_token() -> None:
+    with Log(None) as log:
+        for token, path in (("abc", "/t/abc"), ("", "")):
+            with beside(Endpoint(sessions(), log, token=token)) as url:
+                found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(.*)", url)
+                assert found is not None and found[2] == path
+                with urllib.request.urlopen(f"{url}/v1/models") as answered:
+                    assert answered.status == 200
+            # It is over with the block, and its port is free.
+            listen("127.0.0.1", int(found[1])).close()
