@@ -129,11 +129,11 @@ PARTS = 2
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_column(part: int) -> None:
-    """336 conversations, each under four policies: each pair of a policy and a vendor four times."""
+    """504 conversations, each under four policies: each pair of a policy and a vendor six times."""
     dice, seen = random.Random(part), set[str]()
     mixed = dice.sample(POLICIES, len(POLICIES))
     groups = [(mixed[n : n + 4], vendor) for n in range(0, len(mixed), 4) for vendor in vendor_names()]
-    for labels, vendor in groups * (4 // PARTS):
+    for labels, vendor in groups * (6 // PARTS):
         made, provider = conversation(dice), provider_of(vendor, dice)
         apart, happened = differences(made, labels, provider)
         assert not apart, (provider, apart)
