@@ -56,6 +56,34 @@ def test_keys_of_every_form_are_found_whole_and_by_their_issuer(around: str) -> 
     assert [around.format(PEM)[one.start : one.end] for one in found] == [PEM]
 
 
+LEAST = {
+    8: "eyJ", 16: "sk-ant- sk-proj- AKIA sk_live_ tskey-auth-", 19: "NRAK-", 20: "glpat- xoxb- LTAI", 22: "sq0atp-",
+    24: "GOCSPX- dckr_pat_", 30: "ghp_ github_pat_ hf_", 32: "sk- dapi glc_ pscale_tkn_ shpat_", 35: "AIza",
+    36: "npm_ r8_ lin_api_ pnu_", 40: "ya29. pypi-AgE gsk_ pplx- dp.pt. ntn_ pul- duffel_test_ shippo_live_ sgp_ sbp_",
+    43: "fo1_ sha256~", 48: "rubygems_", 50: "PMAK- sntrys_ HRKU-AA pk.eyJ", 54: "EZAK", 56: "tfp_ AKCp",
+    58: "AGE-SECRET-KEY-1",
+    60: "SG. xai- doo_v1_ hvs. rdme_ sntryu_ xkeysib- ATATT3 ops_eyJ fio-u- dt0c01.",
+}  # fmt: skip
+"""Characters behind a form's first prefix from which on it is a key: what issuers say, and gitleaks by its rules' names
+(config/gitleaks.toml, 009e025), a little less where recordings cut.
+"""
+
+
+def test_a_key_has_so_many_characters_at_least() -> None:
+    assert {prefix for some in LEAST.values() for prefix in some.split()} == {form.prefixes[0] for form in FORMS}
+    of = {form.prefixes[0]: form for form in FORMS}
+    for least, prefixes in LEAST.items():
+        for prefix in prefixes.split():
+            form = of[prefix]
+            whole = example(prefix, form.issuer, form.character)
+            # Behind a web token's two dots come so many of its third part.
+            before = whole.rindex(".") + 1 if prefix == "eyJ" else len(prefix)
+            for many, known in ((least, True), (least - 1, False)):
+                key = whole[: before + many]
+                found = [(one.issuer, one.start, one.end) for one in likely_keys(f"see {key} ")]
+                assert ((form.issuer, 4, 4 + len(key)) in found) == known, prefix
+
+
 beginnings = st.sampled_from([
     *(example(prefix, form.issuer, form.character) for form in FORMS for prefix in form.prefixes),
     PEM, PEM[:100], PEM[-99:], TOKEN[:9] + "… (cut)",
