@@ -233,16 +233,13 @@ def test_what_is_a_difference_between_two_forms_of_a_result() -> None:
     assert (less.call, less.tokens_policy - less.tokens_agent) == (2, full - sent)
 
 
-def test_of_small_results_thirty_two_tokens_are_no_difference() -> None:
-    words = [" a" * n for n in (30, 1, 1)]
-    whole = "\n".join(["first line", *words])
-    played = conversation(whole)
-
-    def differs(text: str) -> bool:
-        return compared(observed(text, played=played), "keep-all", Provider()).first is not None
-
-    sizes = [COUNT.text(whole) - COUNT.text(text) for text in ("first line\n" + words[0], "first line")]
-    assert sizes[0] < 32 < sizes[1] and not differs("first line\n" + words[0]) and differs("first line")
+@pytest.mark.parametrize(("words", "differs"), [(31, False), (32, True)])
+def test_of_small_results_thirty_two_tokens_are_no_difference(words: int, differs: bool) -> None:
+    # A line of so many words, and its end.
+    whole = "first line\n" + " a" * words
+    assert COUNT.text(whole) - COUNT.text("first line") == words + 1
+    found = compared(observed("first line", played=conversation(whole)), "keep-all", Provider()).first
+    assert (found is not None) == differs
 
 
 def test_what_one_of_them_leaves_out_and_summaries_that_one_makes() -> None:
