@@ -70,8 +70,9 @@ def test_advice_is_a_screen_for_each_agent_and_the_next_steps(advised: dict[str,
         ("--undo logs", "--undo and paths can't go together"),
         ("--score --goal tokens", "--score and --goal can't go together"),
         ("logs --for policies", "--for policies is now: ctxsim bench PATHS"),
-        *((f"logs {option} {more}", "--verify and --apply are for agents' own settings")
-          for option in ("--verify", "--apply") for more in ("--for langchain", "--format json")),
+        *((f"logs {option} --format json", "--verify and --apply print no rows") for option in ("--verify", "--apply")),
+        *((f"logs --for langchain {ignored}", f"--for and {ignored.split()[0]} can't go together")
+          for ignored in ("--verify", "--apply", "--settings x.json", "--settings .", "--out page.html")),
     ],
 )  # fmt: skip
 def test_what_advice_can_not_do_at_once_is_told(line: str, said: str, advised: dict[str, Any], tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_undo_says_what_was_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert ctxsim("advise", "--undo", cwd=tmp_path).stdout == "restored: f.toml\n"
 
 
-def test_a_framework_is_asked_for_without_an_agents_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_framework_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def construct(name: str, paths: Any, watch: Any, **given: Any) -> Any:
@@ -142,7 +143,7 @@ def test_a_framework_is_asked_for_without_an_agents_settings(monkeypatch: pytest
 
     monkeypatch.setattr(advise_room, "construct", construct)
     monkeypatch.setattr(advise_room, "constructor_screen", lambda framed: ["one", "two"])
-    line = ("advise", "logs", "--for", "langchain", "--settings", "x.json")
+    line = ("advise", "logs", "--for", "langchain")
     assert ctxsim(*line, cwd=tmp_path).stdout == "one\ntwo\n"
     assert asked == [("langchain", ("logs",), {"goal": "dollars", "head": "fitted", "jobs": None})]
     rows = json.loads(ctxsim(*line, "--format", "json", cwd=tmp_path).stdout)

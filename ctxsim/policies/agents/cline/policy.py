@@ -90,7 +90,7 @@ class Cline(Policy):
         tokens, behind = 0, None
         for item in items:
             if item.kind == "tool_result":
-                tokens += self._more[item.place][whole]
+                tokens += self._more.get(item.place, (0, 0))[whole]
             elif item.message != behind:
                 tokens += -(-(ASSISTANT_FIELDS if item.kind in RESPONSE_KINDS else USER_FIELDS) // 3)
             behind = item.message

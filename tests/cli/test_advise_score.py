@@ -1,4 +1,4 @@
-"""Options of `ctxsim advise`: what came after advice, for people and for programs; and which can't go together."""
+"""`ctxsim advise --score`: what came after advice, for people and for programs."""
 
 from __future__ import annotations
 
@@ -58,12 +58,3 @@ def test_a_score_is_drawn_where_out_says(tmp_path: Path, monkeypatch: pytest.Mon
     out.unlink()
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)
     assert "fewer than 5 sessions began" in done.output and not out.exists(), "there is nothing to draw"
-
-
-@pytest.mark.parametrize(
-    "ignored", [["--settings", "x.json"], ["--settings", "."], ["--verify"], ["--apply"], ["--out", "page.html"]]
-)
-def test_the_search_over_a_framework_ignores_no_option(ignored: list[str], tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    done = CliRunner().invoke(advise.command, ["--for", "langchain", *ignored], catch_exceptions=False)
-    assert done.exit_code == 2 and f"--for and {ignored[0]} can't go together" in done.output
