@@ -109,3 +109,17 @@ def openai_chat(seed: int) -> list[Json]:
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": listing(seed, step)})
     return [*messages, {"role": "assistant", "content": f"Closed ticket-{seed}093."}]
+
+
+def sets(folder: Path, more: int) -> None:
+    """Two sets of eight sessions: in the second every request has so many tokens more."""
+    for side, extra in (("before", 0), ("after", more)):
+        (folder / side).mkdir()
+        for number in range(8):
+            lines = claude_code(1)
+            for line in lines:
+                line["timestamp"] = line["timestamp"].replace("T09", f"T{number + (10 if extra else 0):02}")
+                if usage := line["message"].get("usage"):
+                    usage["cache_read_input_tokens"] += extra + number
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / side / f"{number}.jsonl").write_text(text)

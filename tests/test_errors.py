@@ -122,8 +122,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, origin: object, requires: list[st
     ("origin", "said"),
     [
         ({"url": "file:///my%20work/ctxsim", "dir_info": {"editable": True}}, "pip install -e '/my work/ctxsim[live]'"),
-        ({"url": "file:///work/ctxsim", "dir_info": {}}, "pip install '/work/ctxsim[live]'"),
-        ({"url": "file:///work/ctxsim.whl", "archive_info": {}}, "pip install '/work/ctxsim.whl[live]'"),
+        ({"url": "file:///there/ctxsim", "dir_info": {}}, "pip install '/there/ctxsim[live]'"),
+        ({"url": "file:///there/ctxsim.whl", "archive_info": {}}, "pip install '/there/ctxsim.whl[live]'"),
         ({"url": "https://x.example/c", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
          "pip install 'ctxsim[live] @ git+https://x.example/c@abc'"),
         # Nothing says where it came from: what the extra needs, by name, and nothing of other extras.

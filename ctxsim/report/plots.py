@@ -96,8 +96,8 @@ def growth_figure(
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
-        advised = f"; blue: {CHOSEN}" if chosen else ""
-        marks = f"red: fails, × at the first call that would be refused, pale after it{advised}{unnamed}"
+        named = f"; blue: {CHOSEN}" if chosen else ""
+        marks = f"red: fails, × at the first call that would be refused, pale after it{named}{unnamed}"
         entitle(figure, finding, about, marks)
     return figure
 

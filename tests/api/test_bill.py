@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from invented import claude_code, write_logs
+from invented import sets, write_logs
 
 from ctxsim.answers.bill.dollars import PriceList, Rates
 from ctxsim.answers.bill.facts import Response, Session
@@ -122,17 +122,7 @@ def test_what_is_no_transcript_is_left_out_and_an_error_where_it_is_named(logs: 
 
 
 def test_two_sets_of_sessions_are_compared_by_rules(tmp_path: Path) -> None:
-    import json
-
-    for side, extra in (("before", 0), ("after", 2_000)):
-        (tmp_path / side).mkdir()
-        for number in range(4):
-            lines = claude_code(1)
-            for line in lines:
-                line["timestamp"] = line["timestamp"].replace("T09", f"T{number + 10:02}")
-                if usage := line["message"].get("usage"):
-                    usage["cache_read_input_tokens"] += extra + number
-            (tmp_path / side / f"{number}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    sets(tmp_path, 2_000)
     before, after = tmp_path / "before", tmp_path / "after"
     found = compare_unpaired(before, after, ["head > 10%", "calls > 0", "tokens < -1%"], index=False)
     assert [one.figure for one in found.broken] == ["head"] and found.errors == []

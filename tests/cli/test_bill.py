@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from command_line import Done, ctxsim
-from invented import claude_code, write_logs
+from invented import claude_code, sets, write_logs
 
 from ctxsim.api.bill import compare_unpaired
 from ctxsim.errors import CtxsimError
@@ -130,20 +130,6 @@ def test_a_picture_is_drawn_where_one_is_asked_for(folder: Path) -> None:
     assert done.returncode == 0 and "written: bill.svg" in done.stdout
     assert (folder / "bill.svg").read_text().startswith("<?xml")
     assert not list(folder.glob("*.png")), "and none where none is"
-
-
-def sets(folder: Path, more: int) -> None:
-    """Two sets of eight sessions: in the second every request has so many tokens more."""
-    for side, extra in (("before", 0), ("after", more)):
-        (folder / side).mkdir()
-        for number in range(8):
-            lines = claude_code(1)
-            for line in lines:
-                line["timestamp"] = line["timestamp"].replace("T09", f"T{number + (10 if extra else 0):02}")
-                if usage := line["message"].get("usage"):
-                    usage["cache_read_input_tokens"] += extra + number
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / side / f"{number}.jsonl").write_text(text)
 
 
 def test_changed_agents_are_compared_by_their_sessions(folder: Path) -> None:

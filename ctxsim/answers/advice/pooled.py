@@ -78,11 +78,15 @@ class Pooled:
             # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
             beside = part if keep_all is None else keep_all
             alone = keep_all is None or label in run.ended_early
-            bill, sent = (part.cost_usd / part.cost_vs_keep_all).to_numpy(), part.tokens_full_sum.to_numpy(dtype=float)
-            if not alone:
+            if alone:
+                bill, sent = (
+                    (part.cost_usd / part.cost_vs_keep_all).to_numpy(),
+                    part.tokens_full_sum.to_numpy(dtype=float),
+                )
+            else:
                 # As an agent does as it is set, doing nothing may lose something that is fetched again.
                 bill = self._spent(beside, "cost_usd", "cost_refetch_usd")
-                sent = sent + self.rate * np.nan_to_num(beside.tokens_refetch.to_numpy(dtype=float))
+                sent = self._spent(beside, "tokens_full_sum", "tokens_refetch")
             self.sums[label] = self._sums(part, bill, sent, beside.tokens_peak.to_numpy())
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
         if self.sample is not None:
