@@ -3,7 +3,8 @@
     python -m evidence.speed [FOLDER] [--quick] [--check] [--rounds 5]
 
 FOLDER: recorded transcripts; without one, generated ones. `--quick` leaves out the longest conversations, the gigabyte and what
-needs free cores. `--check` exits 1 where a ratio is 1.5 times the committed one of the same corpus (`evidence/ratios.toml`).
+needs free cores. `--check` exits 1 where a ratio is 1.5 times the committed one of the same corpus (`evidence/ratios.toml`)
+in each of three measurements; the second and third are made only where one is.
 Ratios are to the floor: reading the corpus once and counting every distinct text once with tiktoken.
 """
 
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import tomllib
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -28,6 +30,7 @@ from evidence.rounds import child, least_seconds, own_peak_mib
 
 COMMITTED = Path(__file__).with_name("ratios.toml")
 WORSE = 1.5
+MEASUREMENTS = 3
 TEN = (
     "keep-all", "drop-all", "token-budget", "truncate-after-use", "max-result-chars:chars=20000", "max-messages:n=41", "head-tail",
     "fifo:budget=40000", "mask:keep=10", "mask:keep=10,batch=20", "char-budget", "retry",
@@ -156,6 +159,21 @@ def too_slow(found: dict[str, float], committed: dict[str, float]) -> list[str]:
     ]
 
 
+def slow_each_time(measured: Iterator[dict[str, float]], committed: dict[str, float]) -> list[str]:
+    """Return what is too slow by its least ratio of all measurements; no further one is made where nothing is.
+
+    Others on a machine slow down what needs its memory more than what needs its arithmetic, for a minute; a change of ours stays.
+    """
+    least: dict[str, float] = {}
+    slow: list[str] = []
+    for found in measured:
+        least = {name: min(ratio, least.get(name, ratio)) for name, ratio in found.items()}
+        slow = too_slow(least, committed)
+        if not slow:
+            break
+    return slow
+
+
 def main() -> int:
     """Print the table; return 1 where it is checked and something has become slow."""
     parser = ArgumentParser()
@@ -173,13 +191,19 @@ def main() -> int:
         if asked.check and asked.folder and not pinned(asked.folder):
             say(f"{asked.folder}: other files than those that the committed ratios are of (evidence/corpus.tsv)")
             return 2
-        say(f"{os.cpu_count()} cores; least CPU seconds of {asked.rounds} rounds\n\n| what | ratio | |\n|---|--:|---|")
-        found = ratios(folder, root, asked.rounds, asked.quick)
+
+        def measured() -> Iterator[dict[str, float]]:
+            for number in range(MEASUREMENTS):
+                say(f"{os.cpu_count()} cores; least CPU seconds of {asked.rounds} rounds\n")
+                say("| what | ratio | |\n|---|--:|---|")
+                (place := root / str(number)).mkdir()
+                yield ratios(folder, place, asked.rounds, asked.quick)
+
+        committed = tomllib.loads(COMMITTED.read_text(encoding="utf-8"))[corpus] if asked.check else {}
+        slow = slow_each_time(measured(), committed)
         if not asked.quick:
             on_free_cores(root)
         say(f"\n(this process used {own_peak_mib():.0f} MiB)")
-    committed = tomllib.loads(COMMITTED.read_text(encoding="utf-8"))[corpus]
-    slow = too_slow(found, committed) if asked.check else []
     for line in slow:
         say(f"too slow ({COMMITTED.name}, [{corpus}]): {line}")
     return 1 if slow else 0

@@ -11,7 +11,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from evidence.corpora import told
 from evidence.loaded import counts
 from evidence.practice import bare_loop
-from evidence.speed import COMMITTED, WORSE, too_slow
+from evidence.speed import COMMITTED, WORSE, slow_each_time, too_slow
 
 
 def test_half_as_much_again_is_too_slow_and_what_is_gone_is_told() -> None:
@@ -20,6 +20,15 @@ def test_half_as_much_again_is_too_slow_and_what_is_gone_is_told() -> None:
         "two: 3.01, was 2.00",
         "three: was 1.00, isn't measured any more",
     ]
+
+
+def test_what_is_slow_once_is_measured_again() -> None:
+    """A ratio of 3.1 beside 2 is too slow, 2.9 isn't. One that is too slow each time is told with its least."""
+    measured = iter([{"one": 3.1, "two": 1.0}, {"one": 2.9, "two": 1.6}, {"one": 9.0, "two": 9.0}])
+    assert slow_each_time(measured, {"one": 2.0, "two": 1.0}) == []
+    assert next(measured) == {"one": 9.0, "two": 9.0}
+    twice = iter([{"one": 3.2}, {"one": 3.1}])
+    assert slow_each_time(twice, {"one": 2.0}) == ["one: 3.10, was 2.00"]
 
 
 def test_committed_ratios_are_of_the_same_things_for_both_corpora() -> None:
