@@ -123,7 +123,7 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
             case "reasoning":
                 exchanges.made(Part("reasoning", line.text), time)
             case "tool_call":
-                exchanges.made(Part("tool_call", compact_json(line.parameters), line.tool, line.call_id), time)
+                exchanges.made(Part("tool_call", compact_json(line.parameters or {}), line.tool, line.call_id), time)
             case "tool_result":
                 exchanges.close()
                 assembly.result("" if line.value is None else compact_json(line.value), line.call_id, line.tool)

@@ -62,7 +62,7 @@ def test_where_no_setting_is_worth_it_nothing_is_to_be_changed(tmp_path: Path) -
     found = own(run_of(tmp_path / "r", **dear))
     assert found.take.policy == "as-set" and changed(found) == ()
     first = verdict(found)[0]
-    assert first.startswith("Change nothing: none of the 2 settings tried surely saves 2 % without losing more")
+    assert first.startswith("Change nothing: none of 2 settings tried surely saves 2 % without losing more")
     assert "30.00 USD as your Claude Code 2.1.0 to 2.1.2 is set" in first
 
 

@@ -102,7 +102,7 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
     transcript = one(
         tmp_path,
         newer("message", role="user", text="Any mail?"),
-        newer("tool_call", id="c1", toolId="search", parameters={}),
+        newer("tool_call", id="c1", toolId="search"),
         newer("tool_result", id="c1", toolId="search", isError=True, value="offline"),
         newer("message", role="assistant", text="None."),
         newer("completion", finalText="None."),
