@@ -11,13 +11,15 @@ from command_line import ctxsim
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.source.git import GitSource
 
 BRANCH = "entire/checkpoints/v1"
 
 
-def git(repository: Path, *arguments: str) -> None:
+def git(repository: Path, *arguments: str) -> str:
     named = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", "-C", str(repository), *named, *arguments], check=True, capture_output=True)
+    command = ["git", "-C", str(repository), *named, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def session(name: str, turns: int, agent: str = "") -> str:
@@ -68,6 +70,67 @@ def test_a_folder_and_a_sub_agent_that_shares_its_parents_id(repository: Path) -
     git(repository, "commit", "-m", "sub-agent")
     names = [one.name for one in sources(f"git:{repository}:bb") if one.name.endswith(".jsonl")]
     assert [name.rpartition("/")[2] for name in names] == ["agent-x.jsonl", "full.jsonl"]
+
+
+def test_what_is_a_version_of_a_session(tmp_path: Path) -> None:
+    """Lines and documents are told apart, and files without an id by their bytes; of equal length the first stays."""
+    git(tmp_path, "init", "-b", "main")
+    by_id = {
+        "claude": '{"sessionId": "a"%s}', "opencode": '{"sessionID": "b"%s}', "entire": '{"session_id":"c"%s}',
+        "codex": '{"type": "session_meta", "payload": {"id": "d"}%s}',
+        "pi": '{"type":"session","version":3,"id":"e"%s}',
+    }  # fmt: skip
+    for name, line in by_id.items():
+        first = line % ""
+        (tmp_path / f"{name}-1.jsonl").write_text(f"{first}\n[1]\n")
+        (tmp_path / f"{name}-2.jsonl").write_text(f"{first}\n[1]\n[2]\n")
+        (tmp_path / f"{name}-3.jsonl").write_text(f"{first}\n[3]\n[4]\n")
+        (tmp_path / f"{name}.json").write_text(line % f', "n": "{"x" * 99}"')
+        (tmp_path / f"{name}-indented.traj").write_text("{\n" + (line % f', "n": "{"x" * 999}"')[1:] + "\n")
+    for name in ("none-1.json", "none-2.json", "none.txt"):
+        (tmp_path / name).write_text('{"no": "id"}')
+    (tmp_path / "far.eval").write_text(" " * (1 << 16) + '{"sessionId": "a"}')
+    git(tmp_path, "add", ".")
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},submodule.json")
+    git(tmp_path, "commit", "-m", "all")
+    kept = ["far.eval", "none-1.json", *(f"{name}{end}" for name in by_id for end in ("-2.jsonl", "-indented.traj"))]
+    assert [one.name.removeprefix(f"git:{tmp_path}@HEAD:") for one in sources(f"git:{tmp_path}")] == sorted(kept)
+
+
+def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(repository: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "clone", "--bare", str(repository), str(bare))
+    (repository / "bb").mkdir()
+    ended = {"bb/1/full.jsonl", "bb/1/metadata.json"}
+    for path in (f"git:{bare}@{BRANCH}:bb", f"git:{bare}@{BRANCH}:/bb/", f"git:{repository}@{BRANCH}:bb"):
+        assert {one.name.rpartition(":")[2] for one in sources(path)} == ended
+    assert {one.name.rpartition(":")[2] for one in sources(f"git:{repository}/bb@{BRANCH}")} == {
+        "1/full.jsonl", "1/metadata.json",
+    }  # fmt: skip
+    (file,) = sources(f"git:{bare}@{BRANCH}:bb/1/full.jsonl")
+    assert file.content().decode() == session("two", 2)
+
+
+def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = len(session("two", 2))
+    # A byte less than the second session has. Whose version one is that can't be read nobody knows: all stand there.
+    monkeypatch.setenv("CTXSIM_MAX_MB", str((size - 1) / 1e6))
+    found = [one for one in sources(f"git:{repository}@{BRANCH}") if one.name.endswith(".jsonl")]
+    assert [one.name[-15:-6] for one in found] == ["aa/1/full", "aa/2/full", "bb/1/full"]
+    assert found[0].content().decode() == session("one", 1)
+    for one in found[1:]:
+        with pytest.raises(InputError, match="larger than 0 MB"):
+            one.content()
+    monkeypatch.setenv("CTXSIM_MAX_MB", str(size / 1e6))
+    assert found[2].content().decode() == session("two", 2)
+    blob = git(repository, "rev-parse", f"{BRANCH}:bb/1/full.jsonl").strip()
+    (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(InputError, match=r"can't be read by git|a partial clone"):
+        list(sources(f"git:{repository}@{BRANCH}"))
+    with pytest.raises(InputError, match=f"^late: is not among the repository's objects: {'0' * 40} missing$"):
+        GitSource("late", repository.resolve(), "0" * 40).content()
 
 
 def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None:

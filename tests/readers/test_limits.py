@@ -8,7 +8,7 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import limits
-from ctxsim.readers.source.limits import most_bytes, read_all, too_large
+from ctxsim.readers.source.limits import Pace, check_expansion, check_values, most_bytes, read_all, too_large
 
 
 @pytest.mark.parametrize(("text", "count"), [("1", 1_000_000), ("0.5", 500_000), ("2000", 2_000_000_000)])
@@ -36,3 +36,42 @@ def test_exactly_the_limit_is_read_and_a_byte_more_is_not(monkeypatch: pytest.Mo
 def test_each_limit_is_as_the_docs_say() -> None:
     assert (limits.RATIO, limits.EXPANDED, limits.MOST_FILES) == (100, 1_000_000, 1_000_000)
     assert (limits.SOURCE_BYTES, limits.SOURCE_SECONDS, limits.SECONDS_PER_MB) == (20_000_000_000, 600.0, 1.0)
+
+
+@pytest.mark.parametrize(("data", "enough"), [
+    (b"[1,2,3,4,5]", True), (b"[1,2,3,4,5,6]", False), (b'{"a":[{},1]}', True), (b'{"a":[{},[],1]}', False),
+    (b"[[[[[]]]]]", True), (b"[[[[[[]]]]]]", False), (b",,,,,", True), (b",,,,,,", False),
+])  # fmt: skip
+def test_a_document_of_100_bytes_may_have_five_values(
+    data: bytes, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50,000 for each megabyte; commas, brackets and braces are counted."""
+    monkeypatch.setenv(limits.VARIABLE, "0.0001")
+    if enough:
+        return check_values(data, "x")
+    with pytest.raises(InputError, match=r"^x: holds more than 5 values; CTXSIM_MAX_MB sets the limit$"):
+        check_values(data, "x")
+
+
+@pytest.mark.parametrize(("expanded", "compressed"), [(1_000_000, 1), (1_000_000, 10_000), (1_000_100, 10_001)])
+def test_a_source_may_expand_a_hundredfold_and_to_a_megabyte(expanded: int, compressed: int) -> None:
+    check_expansion(expanded, compressed, "x")
+    with pytest.raises(InputError, match=r"^x: expands to more than 100 times its size"):
+        check_expansion(expanded + 1, compressed, "x")
+
+
+def test_how_long_and_how_much_a_source_may_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """600 seconds, and one more for each megabyte: 602.5 for 2,500,000 bytes."""
+    now = 1_000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    pace, large = Pace("x"), Pace("y")
+    pace.took(1_500_000)
+    now = 1_602.5
+    pace.took(1_000_000)
+    now = 1_602.6
+    with pytest.raises(InputError, match=r"^x: took longer than 600 s to read: give it in parts$"):
+        pace.took(0)
+    now = 1_000.0
+    large.took(20_000_000_000)
+    with pytest.raises(InputError, match=r"^y: is larger than 20 GB: give it in parts$"):
+        large.took(1)
