@@ -13,6 +13,7 @@ from made_runs import made_run
 from samples import conversation
 
 import ctxsim
+from ctxsim.answers.validation.unseen import Predicted, Way
 from ctxsim.api.trust import Checked, check
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError, InputError, UnknownName
@@ -26,6 +27,17 @@ RESULTS = [f"result {n}: order A{n}000 of 20 pieces\n" + "x " * 400 for n in ran
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Invented logs."""
     return write_logs(tmp_path_factory.mktemp("api") / "logs", count=1)
+
+
+def test_only_later_calls_are_held_out(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other projects predict of a session is no held-out call of its score."""
+    ways: list[tuple[Way, int, int]] = [("later calls", 5, 110), ("later calls", 6, 130), ("another project", 0, 900)]
+    made = [Predicted(way, "t", "codex-rollout", "gpt-5", at, tokens, 100) for way, at, tokens in ways]
+    monkeypatch.setattr("ctxsim.answers.validation.unseen.predicted", lambda stretches: made)
+    scores = ctxsim.validate(logs).scores
+    assert {one.format: (one.held_out_calls, one.held_out_median, one.held_out_p95) for one in scores} == {
+        "claude-code": (0, None, None), "codex-rollout": (2, 0.1, 0.3),
+    }  # fmt: skip
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.source import limits
 
 
 def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:
@@ -39,17 +38,3 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     found = [transcript for source in sources(str(fifo)) for transcript in read_source(source)]
     writer.join()
     assert len(found) == 1
-
-
-def test_a_source_may_take_ten_minutes_and_a_second_for_each_mb(monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s = [1_000.0]
-    monkeypatch.setattr(limits.time, "monotonic", lambda: now_s[0])
-    pace = limits.Pace("log")
-    now_s[0] += 603
-    pace.took(3_000_000)
-    now_s[0] += 0.1
-    with pytest.raises(InputError, match="log: took longer than 600 s to read"):
-        pace.took(0)
-    monkeypatch.undo()
-    with pytest.raises(InputError, match="log: is larger than 20 GB"):
-        pace.took(20_000_000_000)
