@@ -49,7 +49,8 @@ def as_sent(
     beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
     provider = resolve(given, None, transcript, entries, beside)
     other = given.keys() & {"model", "tokenizer"}
-    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, beside)
+    rest = {key: given[key] for key in given.keys() - other}
+    recorded = resolve(rest, None, transcript, entries, beside) if other else provider
     if not given.keys() & {"model", "prices"} and any(call.usage and call.usage.cost_usd for call in transcript.calls):
         from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
 

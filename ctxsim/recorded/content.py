@@ -43,9 +43,10 @@ def content_kind(text: str) -> str:
         return "diff"
     if sum(map(len, _BLOB.findall(sample))) > 0.5 * len(sample):
         return "base64"
-    letters = sum(map(str.isalpha, sample))
-    if letters and sum(c > "\u024f" for c in sample if c.isalpha()) > 0.3 * letters:
-        return "other-script"
+    if not sample.isascii():
+        letters = list(filter(str.isalpha, sample))
+        if sum(letter > "\u024f" for letter in letters) > 0.3 * len(letters):
+            return "other-script"
     lines = [line for line in sample.split("\n") if line.strip()]
     if len(sample) > 1_000 and len(sample) / len(lines) > 500 and sample.count(" ") < 0.1 * len(sample):
         return "minified"

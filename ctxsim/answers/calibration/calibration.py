@@ -80,10 +80,10 @@ def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> H
         training, held = _parted(sample, fold)
         if not training.texts or not (training.series if against_usage else training.prompts):
             continue
-        per_char, per_class = _fitted(training, against_usage)
+        per_char, per_class = _fitted(training, class_weights(training.texts), against_usage)
         for values, found in zip(errors, _errors(held, (1 / 4, per_char, per_class), against_usage), strict=True):
             values += found
-        divisor = _divisor(training, risk, against_usage)
+        divisor = _divisor(training, risk, against_usage, per_char)
         counted += votes(held.prompts, divisor)
         if training.series:
             # The head is what an agent knows of its own session; the constant is what others' sessions say.
@@ -117,9 +117,8 @@ def _by_class(weights: Array) -> Measure:
     return lambda series: np.asarray(np.array(series.features, dtype=float) @ weights)
 
 
-def _fitted(sample: Sample, against_usage: bool) -> tuple[float, Array]:
+def _fitted(sample: Sample, weights: Array, against_usage: bool) -> tuple[float, Array]:
     """Tokens per character, and the class weights, scaled to what they are to meet."""
-    weights = class_weights(sample.texts)
     if against_usage:
         return slope(sample.series), weights * slope(sample.series, _by_class(weights))
     tokens = sum(one.tokens for one in sample.prompts)
@@ -141,8 +140,7 @@ def _errors(held: Sample, fits: tuple[float, float, Array], against_usage: bool)
     return tuple(np.abs(one / tokens - 1).tolist() for one in (chars * quarter, chars * per_char, np.array(by_class)))
 
 
-def _divisor(sample: Sample, risk: float | None, against_usage: bool) -> float:
-    per_char, _ = _fitted(sample, against_usage)
+def _divisor(sample: Sample, risk: float | None, against_usage: bool, per_char: float) -> float:
     if risk is None:
         return chars_per_token(per_char)
     prompts = recorded_prompts(sample.series, per_char) if against_usage else sample.prompts
@@ -164,8 +162,10 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
     counted = ratio_of([(one.transcript, one.chars, one.tokens) for one in sample.texts])
     overall = recorded_ratio(whole) if against_usage else counted
     held = cross_validate(sample, risk, against_usage)
-    divisor = _divisor(sample, risk, against_usage) if risk is not None else overall.chars_per_token
-    weights = _fitted(sample, True)[1] if against_usage else class_weights(sample.texts)
+    weights = class_weights(sample.texts)
+    per_char, by_class = _fitted(sample, weights, against_usage)
+    weights = by_class if against_usage else weights
+    divisor = _divisor(sample, risk, against_usage, per_char) if risk is not None else overall.chars_per_token
     return Calibration(
         version=VERSION, tokenizer="recorded usage" if against_usage else tokenizer,
         overall=overall, divisor=divisor, risk=risk, by=by,

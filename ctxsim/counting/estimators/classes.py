@@ -1,6 +1,7 @@
 """Character classes: letters, digits, punctuation, white space and other scripts each with their own weight."""
 
 import re
+import string
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator
@@ -13,21 +14,21 @@ punctuation, spaces beyond the single one between words, line feeds, CJK charact
 O200K_WEIGHTS = (0.647, 0.106, 0.463, 0.737, 0.465, 0.127, 0.852, 0.937, 0.547)
 
 _RUN = re.compile(r"[A-Za-z]+")
-_DIGIT = re.compile(r"[0-9]")
-_SPACE = re.compile(r"[ \t\r]{2,}")
-_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_LONG = re.compile(r"[A-Za-z]{12}([A-Za-z]+)")
+_SPACE = re.compile(r"[ \t\r]([ \t\r]+)")
+_PLAIN = tuple(map(str.encode, (string.ascii_letters, string.digits, string.punctuation)))
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\uff00-\uffef]")
 
 
 def features(text: str) -> tuple[int, ...]:
     """Return the counts of FEATURES in a text."""
-    runs = [len(run) for run in _RUN.findall(text)]
-    letters = sum(runs)
-    long_letters = sum(size - 12 for size in runs if size > 12)
+    runs = _RUN.findall(text)
+    long_letters = sum(map(len, _LONG.findall(text)))
+    plain = text.encode("ascii", "ignore")
+    letters, digits, punctuation = (len(plain) - len(plain.translate(None, kind)) for kind in _PLAIN)
     han = 0 if text.isascii() else len(_HAN.findall(text))
-    other = 0 if text.isascii() else sum(not character.isascii() for character in text) - han
-    digits, punctuation = len(_DIGIT.findall(text)), len(_PUNCTUATION.findall(text))
-    spaces, lines = sum(len(run) - 1 for run in _SPACE.findall(text)), text.count("\n")
+    spaces, lines = sum(map(len, _SPACE.findall(text))), text.count("\n")
+    other = len(text) - len(plain) - han
     return len(runs), letters - long_letters, long_letters, digits, punctuation, spaces, lines, han, other
 
 
