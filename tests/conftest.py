@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import shutil
 import socket
@@ -53,6 +54,8 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         # Some libraries set it for the whole process.
         patch.delenv("COLUMNS", raising=False)
+        # Nothing that a test writes has to outlive a loss of power.
+        patch.setattr(os, "fsync", lambda handle: None)
         # What the shell says to agents is a setting of theirs.
         known = map(settings_of, settings_names())
         for name in {one.env for agent in known for one in agent.settings if one.env}:

@@ -64,6 +64,8 @@ def made_run(
 
 def summary_row(**values: Any) -> SummaryRow:
     """A row in which nothing is known, and nothing happened, but for these values."""
-    empty = {str: "", int: 0, float: 0.0}
-    hints = typing.get_type_hints(SummaryRow)
-    return SummaryRow(**({name: empty.get(hint) for name, hint in hints.items()} | values))
+    return SummaryRow(**(NOTHING | values))
+
+
+_EMPTY = {str: "", int: 0, float: 0.0}
+NOTHING = {name: _EMPTY.get(hint) for name, hint in typing.get_type_hints(SummaryRow).items()}

@@ -164,7 +164,7 @@ def test_a_file_behind_http(kept: Path, tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
     handler = functools.partial(Quiet, directory=str(kept))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         at = f"http://127.0.0.1:{server.server_port}"
         for name, lines in (("main.jsonl.gz", 1), ("main.jsonl.gz?key=secret", 1), ("", 8)):
             done = ctxsim("transcripts", "check", f"{at}/{name}", "--format", "csv", cwd=tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from corpus import FOLDER, here
+from corpus import FOLDER, here, recorded
 from invented import claude_code, codex, write_logs
 from samples import ASK, TASK, chat
 
@@ -20,9 +20,8 @@ from ctxsim.answers.forecast.forecast import Amount, Forecast
 from ctxsim.answers.forecast.sessions import Next
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
-from ctxsim.readers import read
 from ctxsim.report.bill import older, pace
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import Usage
 
 
 @pytest.fixture(autouse=True)
@@ -193,24 +192,20 @@ def test_an_index_that_cant_be_used_is_made_anew(logs: Path, own_cache: Path, co
     assert forget() == own_cache and not own_cache.exists() and forget() is None
 
 
-def transcripts(folder: str) -> list[Transcript]:
-    return [one for one in read(str(FOLDER / folder)) if one.calls]
-
-
 @here
 @pytest.mark.corpus
 @pytest.mark.parametrize("folder", ["claude-code-entire", "codex-agentv", "pi-mono", "mini-swe-agent", "cline-sdk"])
 def test_real_bills_add_up(folder: str) -> None:
     found = bill(FOLDER / folder, days=None)
     adds_up(found)
-    total, usages = found.total(), [call.usage for one in transcripts(folder) for call in (*one.calls, *one.beside)]
+    transcripts = [one for one in recorded(FOLDER / folder) if one.calls]
+    total, usages = found.total(), [call.usage for one in transcripts for call in (*one.calls, *one.beside)]
     assert total.input == sum(usage.input_tokens for usage in usages if usage)
     assert found.lines.unrecorded == sum(usage is None for usage in usages)
     stated = sum(usage.cost_usd or 0.0 for usage in usages if usage)
-    sessions = sum(one.cost_usd or 0.0 for one in transcripts(folder)
+    sessions = sum(one.cost_usd or 0.0 for one in transcripts
                    if not any(call.usage and call.usage.cost_usd is not None for call in one.calls))  # fmt: skip
     assert total.usd_recorded == pytest.approx(stated + sessions, abs=0.005)
-    assert list(map(facts_of, transcripts(folder)))
 
 
 def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named(tmp_path: Path) -> None:
