@@ -17,7 +17,7 @@ from ctxsim.runs.rows import Rows
 from ctxsim.safety.redaction import Secrets, marked
 from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import all_models
+from ctxsim.simulator.provider.models import listed_models
 
 _replace = msgspec.structs.replace
 
@@ -115,7 +115,7 @@ def _hashed(name: str) -> str:
 
 @cache
 def _listed() -> frozenset[str]:
-    return frozenset(model.id for _, model in all_models())
+    return frozenset(listed_models())
 
 
 def _provider(provider: Provider, model: str) -> Provider:

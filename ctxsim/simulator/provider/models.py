@@ -179,6 +179,13 @@ def _dated(entry: Entry | Model) -> Prices | None:
     )
 
 
+def listed_models() -> set[str]:
+    """Return the names of all models of the price list, without a look at their prices."""
+    from genai_prices import data_snapshot
+
+    return {model.id for provider in data_snapshot.get_snapshot().providers for model in provider.models}
+
+
 def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
     """Return every model of the price list with its provider, in the list's order."""
     from genai_prices import data_snapshot
