@@ -99,7 +99,8 @@ def test_counts_follow_recorded_usage() -> None:
     for name, formats in engine.items():
         tokenizer, grown = open_tokenizer(name), dict[str, list[float]]()
         for transcript in corpus.recorded():
-            if transcript.format not in formats:
+            # Of a few hundred growths the median is that of thousands.
+            if transcript.format not in formats or len(grown.get(transcript.format, ())) > 300:
                 continue
             runs = observe([transcript], tokenizer, [open_estimator("chars")]).runs
             for segment, run in zip(segments(transcript), runs, strict=bool(transcript.calls)):

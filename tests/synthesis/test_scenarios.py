@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 
 import msgspec
 import pytest
@@ -22,11 +23,13 @@ from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Transcript, problems
 
 
+@cache
 def opened(name: str) -> tuple[Scenario, Transcript, Provider]:
     scenario = load_scenario(name)
     return scenario, synthesize(scenario), resolve({}, (name, scenario.provider))
 
 
+@cache
 def replayed(name: str, label: str) -> list[Sent]:
     _, transcript, provider = opened(name)
     return list(replay(transcript, open_policy(label), provider, Counter(open_tokenizer())))
@@ -34,9 +37,9 @@ def replayed(name: str, label: str) -> list[Sent]:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_scenarios_are_valid_and_deterministic(name: str) -> None:
-    _, transcript, _ = opened(name)
+    scenario, transcript, _ = opened(name)
     assert problems(transcript) == []
-    assert msgspec.json.encode(opened(name)[1]) == msgspec.json.encode(transcript)
+    assert msgspec.json.encode(synthesize(scenario)) == msgspec.json.encode(transcript)
 
 
 TEXTS = {

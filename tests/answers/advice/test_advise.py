@@ -87,9 +87,17 @@ def test_what_every_session_wastes_is_advised_whatever_others_recorded(wasteful:
     assert (each["card"], each["chosen"], each["verdict"]) == ([], None, ["Set in ..."])
 
 
-def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_path: Path) -> None:
+def test_the_page_has_what_to_paste_first_and_every_session_though_it_cant_be_verified(
+    wasteful: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PATH", "CTXSIM_AGENTS"):
+        monkeypatch.setenv(name, str(wasteful))
     page = tmp_path / "advice.html"
-    done = CliRunner().invoke(cli, ["advise", str(wasteful), "--out", str(page)], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["advise", str(wasteful), "--verify", "--out", str(page)])
+    assert done.exit_code == 1 and '    "bashOutputMaxChars": ' in done.stdout
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("ctxsim: ")]
+    assert "not verified: claude-code: no 'claude' on the path; install " in line
+    assert "run: ctxsim check setting claude-code bashOutputMaxChars=" in line and line.endswith(" --install")
     assert f"written: {page}" in done.stdout and "--apply" not in done.stdout
     data = json.loads(page.read_text().split('<script type="application/json" id="data">')[1].split("</script>")[0])
     assert data["verdict"][0] == "Set in ~/.claude/settings.json:"
@@ -97,16 +105,6 @@ def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_
     assert len(data["transcripts"]) == FEW and any("noise 3 " in part for part in parts(page.read_text()))
     [said] = kept()
     assert "noise" not in repr(said) and said.settings == {"bashOutputMaxChars": said.settings["bashOutputMaxChars"]}
-
-
-def test_advice_comes_though_it_cant_be_verified(wasteful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PATH", "CTXSIM_AGENTS"):
-        monkeypatch.setenv(name, str(wasteful))
-    done = CliRunner().invoke(cli, ["advise", str(wasteful), "--verify"])
-    assert done.exit_code == 1 and '    "bashOutputMaxChars": ' in done.stdout
-    (line,) = [one for one in done.stderr.splitlines() if one.startswith("ctxsim: ")]
-    assert "not verified: claude-code: no 'claude' on the path; install " in line
-    assert "run: ctxsim check setting claude-code bashOutputMaxChars=" in line and line.endswith(" --install")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_what_an_option_would_ignore_is_refused(given: list[str], two: str) -> N
 
 
 def test_models_without_a_price_are_named(wasteful: Path) -> None:
-    for log in wasteful.iterdir():
-        log.write_text(log.read_text().replace("claude-sonnet-4-5", "nobodys-model"))
-    done = CliRunner().invoke(cli, ["advise", str(wasteful)], catch_exceptions=False)
+    log = wasteful / "1.jsonl"
+    log.write_text(log.read_text().replace("claude-sonnet-4-5", "nobodys-model"))
+    done = CliRunner().invoke(cli, ["advise", str(log)], catch_exceptions=False)
     assert done.stdout.startswith("Claude Code 2.0.0, nobodys-model: ")
