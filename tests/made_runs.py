@@ -67,5 +67,5 @@ def summary_row(**values: Any) -> SummaryRow:
     return SummaryRow(**(NOTHING | values))
 
 
-_EMPTY = {str: "", int: 0, float: 0.0}
-NOTHING = {name: _EMPTY.get(hint) for name, hint in typing.get_type_hints(SummaryRow).items()}
+_EMPTY: dict[Any, Any] = {str: "", int: 0, float: 0.0}
+NOTHING: dict[str, Any] = {name: _EMPTY.get(hint) for name, hint in typing.get_type_hints(SummaryRow).items()}
