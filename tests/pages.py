@@ -16,10 +16,11 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
 
 
-def opened(browser: Any, path: Path, width: int = 1280, address: str = "", **options: Any) -> tuple[Any, list[str]]:
-    """The page, and everything that it complained about or asked the network for."""
-    tab = browser.new_context(viewport={"width": width, "height": 900}, **options).new_page()
-    tab.context.set_offline(True)
+def opened(tab: Any, path: Path, width: int = 1280, address: str = "") -> list[str]:
+    """Load the page anew in the tab, and return what it will complain about or ask the network for."""
+    tab.goto("about:blank")
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.emulate_media(media="screen", color_scheme="light", reduced_motion="no-preference")
     troubles: list[str] = []
     tab.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
     tab.on("pageerror", lambda error: troubles.append(str(error)))
@@ -29,7 +30,7 @@ def opened(browser: Any, path: Path, width: int = 1280, address: str = "", **opt
     )
     tab.goto(path.resolve().as_uri() + address)
     ready(tab)
-    return tab, troubles
+    return troubles
 
 
 def ready(tab: Any) -> None:

@@ -35,11 +35,12 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 # Not for the whole session: while it is open no test beside it can run an event loop.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@pytest.fixture(scope="package")
+def tab() -> Iterator[Any]:
+    """A tab of a browser without network; each test loads its page anew, in a process that is there."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser.new_context(offline=True).new_page()
+        browser.close()

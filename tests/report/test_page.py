@@ -35,7 +35,7 @@ HOSTILE = (
     "<img src=x onerror=window.owned=1>",
     "<a href='javascript:window.owned=1'>x</a>", "<!--<script>", "]]>", "@@DATA@@ @@JS@@",
     "\u2028\u2029\x00\x1b[31m\x07",
-    "javascript:window.owned=1", "x" * 1_000_000,
+    "javascript:window.owned=1", "x" * 200_000,
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_it_is_one_file_of_bounded_size(default: Path, hostile: Path) -> None:
     for path in (default, hostile):
         text = path.read_text()
         # A part of plotly is 1.1 MB.
-        assert path.stat().st_size < (2_000_000 if path == default else 5_000_000)
+        assert path.stat().st_size < 2_000_000
         assert not re.search(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""", text)
         assert len(re.findall(r"<script[^>]*>", text.split("</style>", 1)[1])) >= 3
 
@@ -76,9 +76,31 @@ def test_no_text_leaves_its_json(hostile: Path) -> None:
 
 
 @in_browser
-def test_it_opens_from_disk_without_network_and_draws(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
-    assert troubles == []
+def test_it_opens_from_disk_without_network_answers_sorts_and_draws(default: Path, tab: Any) -> None:
+    run = read_run(default.parent)
+    troubles = opened(tab, default)
+    # The answer comes first and is the one of the terminal.
+    assert tab.locator("#verdict p").all_inner_texts() == verdict(advise(run), run.info.shown)
+    top, chart = (tab.locator(one).bounding_box()["y"] for one in ("#verdict", "#chart-tradeoff"))
+    assert top < 200 < chart
+    cells = tab.locator("#table tbody tr.chosen td").all_inner_texts()
+    [row] = policy_sheet(run, Pooled(run), ["max-result-chars:chars=20000"], COLUMNS).rows
+    marked, *figures = [text_of(cell) for cell in row]
+    assert cells == [f"▶ {marked}", *figures]
+    assert not tab.locator("#recorded-section").is_visible() and not tab.locator("#recorded-link").is_visible()
+
+    def column(n: int) -> list[str]:
+        return tab.locator(f"#table tbody tr td:nth-child({n + 1})").all_inner_texts()
+
+    assert len(column(0)) == len(load_scenario("documented-53k").policies)
+    tab.locator("#table th button").nth(2).click()
+    down = column(2)
+    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
+    # By keyboard the other way.
+    tab.keyboard.press("Enter")
+    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "ascending"
+    numbers = [float(text.rstrip("%")) for text in column(2)]
+    assert numbers == sorted(numbers) and down != column(2)
     for name in ("tradeoff", "growth", "dollars", "age", "estimates", "cache"):
         chart = tab.locator(f"#chart-{name}")
         chart.scroll_into_view_if_needed()
@@ -93,8 +115,7 @@ def test_it_opens_from_disk_without_network_and_draws(default: Path, browser: An
         "for (let i = 0; i < d.length; i += 4) s.add(d[i] + ',' + d[i+1] + ',' + d[i+2]); return s.size })()"
     )
     assert colours > 4
-    assert tab.locator("#table tbody tr").count() == len(load_scenario("documented-53k").policies)
-    tab.close()
+    assert troubles == []
 
 
 def compacted(name: str) -> CompactionRow:
@@ -114,14 +135,11 @@ def test_a_damaged_table_of_compactions_is_told(default: Path, tmp_path: Path) -
 
 
 @in_browser
-def test_recorded_compactions_have_a_section_where_their_table_is(default: Path, browser: Any, tmp_path: Path) -> None:
-    tab, _ = opened(browser, default)
-    assert not tab.locator("#recorded-section").is_visible() and not tab.locator("#recorded-link").is_visible()
-    tab.close()
+def test_recorded_compactions_have_a_section_where_their_table_is(default: Path, tab: Any, tmp_path: Path) -> None:
     shutil.copytree(default.parent, tmp_path / "run")
     evil = "<img src=x onerror=window.owned=1>"
     write_table(tmp_path / "run", "compactions", CompactionRow, [compacted("session-1"), compacted(evil)])
-    tab, troubles = opened(browser, write_page(read_run(tmp_path / "run"), tmp_path / "run" / "report.html"))
+    troubles = opened(tab, write_page(read_run(tmp_path / "run"), tmp_path / "run" / "report.html"))
     assert troubles == [] and tab.evaluate("window.owned") is None
     assert tab.locator("#recorded-link").is_visible()
     rows = tab.locator("#compactions tbody tr")
@@ -130,47 +148,11 @@ def test_recorded_compactions_have_a_section_where_their_table_is(default: Path,
     assert cells[0][4:6] == ["83%", "167.0K"] and cells[0][8] == "1/4"
     assert len(tab.locator("#compactions th").all()) == len(cells[0])
     assert "2 of 8 in all" in tab.locator("#recorded-means").inner_text()
-    tab.close()
 
 
 @in_browser
-def test_sorting(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
-
-    def column(n: int) -> list[str]:
-        return tab.locator(f"#table tbody tr td:nth-child({n + 1})").all_inner_texts()
-
-    tab.locator("#table th button").nth(2).click()
-    down = column(2)
-    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
-    # By keyboard the other way.
-    tab.keyboard.press("Enter")
-    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "ascending"
-    numbers = [float(text.rstrip("%")) for text in column(2)]
-    assert numbers == sorted(numbers) and down != column(2)
-    assert troubles == []
-    tab.close()
-
-
-@in_browser
-def test_the_answer_comes_first_and_is_the_one_of_the_terminal(default: Path, browser: Any) -> None:
-    run = read_run(default.parent)
-    tab, troubles = opened(browser, default)
-    assert tab.locator("#verdict p").all_inner_texts() == verdict(advise(run), run.info.shown)
-    top, chart = (tab.locator(one).bounding_box()["y"] for one in ("#verdict", "#chart-tradeoff"))
-    assert top < 200 < chart
-    cells = tab.locator("#table tbody tr.chosen td").all_inner_texts()
-    pooled = Pooled(run)
-    [row] = policy_sheet(run, pooled, ["max-result-chars:chars=20000"], COLUMNS).rows
-    marked, *figures = [text_of(cell) for cell in row]
-    assert cells == [f"▶ {marked}", *figures]
-    assert troubles == []
-    tab.close()
-
-
-@in_browser
-def test_one_filter_for_all_and_the_address_keeps_what_is_looked_at(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
+def test_one_filter_for_all_and_the_address_keeps_what_is_looked_at(default: Path, tab: Any) -> None:
+    troubles = opened(tab, default)
     tab.locator("#filter summary").click()
     tab.locator("#few").click()
     rows = tab.locator("#table tbody tr").count()
@@ -194,18 +176,18 @@ def test_one_filter_for_all_and_the_address_keeps_what_is_looked_at(default: Pat
     tab.locator("#table th button").nth(2).click()
     tab.locator("#call").fill("5")
     tab.locator("#call").press("Enter")
-    again, more = opened(browser, default, address="#" + tab.url.partition("#")[2])
-    assert again.locator("#policy").input_value() == "1" and again.locator("#call").input_value() == "5"
-    assert again.locator("#table").inner_text() == tab.locator("#table").inner_text()
-    assert again.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
-    assert troubles == more == []
-    again.close()
-    tab.close()
+    table = tab.locator("#table").inner_text()
+    assert troubles == []
+    troubles = opened(tab, default, address="#" + tab.url.partition("#")[2])
+    assert tab.locator("#policy").input_value() == "1" and tab.locator("#call").input_value() == "5"
+    assert tab.locator("#table").inner_text() == table
+    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
+    assert troubles == []
 
 
 @in_browser
-def test_what_can_be_kept(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
+def test_what_can_be_kept(default: Path, tab: Any) -> None:
+    troubles = opened(tab, default)
     tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
     kept = {}
     for button in tab.locator("[data-csv]:visible, [data-png]:visible, #png-timeline").all():
@@ -221,32 +203,24 @@ def test_what_can_be_kept(default: Path, browser: Any) -> None:
     cells = ["=1+1", "-2.5%", "+3", "-cmd", 4, 'a"b']
     assert tab.evaluate("csvOf", [cells]) == """"'=1+1","-2.5%","+3","'-cmd","4","a""b"\n"""
     assert troubles == []
-    tab.close()
 
 
 @in_browser
-def test_long_words_break(hostile: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, hostile, 390)
+def test_a_hostile_transcript_is_inert_and_its_long_words_break(hostile: Path, tab: Any) -> None:
+    troubles = opened(tab, hostile, 390)
     tab.evaluate("drawStale([...stale])")
     assert tab.evaluate("[document.documentElement.scrollWidth, document.body.scrollWidth]") == [390, 390]
-    assert troubles == []
-    tab.close()
-
-
-@in_browser
-def test_a_hostile_transcript_is_inert(hostile: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, hostile)
+    tab.set_viewport_size({"width": 1280, "height": 900})
     for n in range(4):
         tab.locator("#policy").select_option(index=n)
-        tab.locator("#canvas").focus()
-        for _ in range(26):
-            tab.keyboard.press("ArrowDown")
-        for _ in range(14):
-            tab.keyboard.press("ArrowRight")
+        tab.locator("#call").fill("14")
+        tab.locator("#call").press("Enter")
         while tab.locator("#sides .fold").count():
             tab.locator("#sides .fold").first.click()
+    tab.locator("#canvas").focus()
+    for key in ["ArrowUp"] * 26 + ["ArrowLeft"] * 14:
+        tab.keyboard.press(key)
     assert tab.evaluate("typeof window.owned") == "undefined"
     assert "owned" not in tab.title().split("ctxsim")[1]
     assert tab.locator("main img, main a[href^=javascript], main script").count() == 0
     assert troubles == []
-    tab.close()

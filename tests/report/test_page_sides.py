@@ -37,15 +37,6 @@ DIFFERENCES = """async () => {
 }"""
 
 
-def test_what_the_page_shows_as_sent_is_what_was_sent(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
-    found = tab.evaluate(DIFFERENCES)
-    assert len(found) == 19 * 7 and sum(removed > 0 for _, _, removed, _ in found) > 40
-    assert [one for one in found if one[2] != one[3]] == []
-    assert troubles == []
-    tab.close()
-
-
 ANEW = ("keep-all", "swe-agent:n=1,polling=1", "langchain-clear:trigger=2000,keep=1", "head-tail:lines=2+swe-agent:n=1")
 """Policies that edit every request anew."""
 
@@ -78,7 +69,7 @@ def anew(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(read_run(folder), folder / "report.html")
 
 
-def test_so_it_is_where_every_request_is_edited_anew(anew: Path, browser: Any) -> None:
+def test_so_it_is_where_every_request_is_edited_anew(anew: Path, tab: Any) -> None:
     [part] = map(json.loads, parts(anew.read_text()))
     run = read_run(anew.parent)
     for n, label in enumerate(run.labels):
@@ -87,29 +78,27 @@ def test_so_it_is_where_every_request_is_edited_anew(anew: Path, browser: Any) -
         events = run.table("events", policy=[label])
         assert sorted(told) == sorted(zip(events.call, events["item"], strict=True))
     assert sum(edit[9] > edit[0] for edits in part["edits"].values() for edit in edits) > 3
-    tab, troubles = opened(browser, anew)
+    troubles = opened(tab, anew)
     found = tab.evaluate(DIFFERENCES)
     assert sum(removed > 0 for _, _, removed, _ in found) > 8
     assert [one for one in found if one[2] != one[3]] == []
     assert troubles == []
-    tab.close()
 
 
-def test_what_the_page_does_not_hold_is_told(anew: Path, browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_page_does_not_hold_is_told(anew: Path, tab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_parts, "MOST_EDITS", 1)
     path = write_page(read_run(anew.parent), anew.parent / "short.html")
-    tab, troubles = opened(browser, path)
+    troubles = opened(tab, path)
     tab.locator("#policy").select_option(index=1)
     tab.locator("#call").fill("7")
     tab.locator("#call").press("Enter")
     assert "The page holds this policy's first 1 edits" in tab.locator("#cell").inner_text()
     assert "the CSV has the first 1, events.parquet all" in tab.locator("#audit-note").inner_text()
     assert troubles == []
-    tab.close()
 
 
-def test_one_call_as_recorded_and_as_sent(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
+def test_one_call_as_recorded_and_as_sent(default: Path, tab: Any) -> None:
+    troubles = opened(tab, default)
     tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
     # It begins where something was lost.
     assert tab.locator("#cell").inner_text().startswith("Call 7 of 7 under token-budget:budget=40000,retain=500")
@@ -133,48 +122,48 @@ def test_one_call_as_recorded_and_as_sent(default: Path, browser: Any) -> None:
     tab.locator("#sides").evaluate("box => box.scrollBy(0, 100)")
     moved = [pair.locator(f".{side}").bounding_box() for side in ("was", "now")]
     assert moved[0]["y"] == moved[1]["y"] != boxes[0]["y"]
+    # On a phone they lie below each other.
+    tab.set_viewport_size({"width": 390, "height": 900})
+    boxes = [pair.locator(f".{side}").bounding_box() for side in ("was", "now")]
+    assert boxes[0]["x"] == boxes[1]["x"] and boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    assert pair.locator(".which").all_inner_texts() == ["as recorded", "as sent"]
     # One call earlier nothing was cut yet.
     tab.locator("#earlier").click()
     assert tab.locator("#cell").inner_text().startswith("Call 6 of 7")
     assert "kept" in tab.locator("#sides .pair.chosen .told").inner_text()
     assert troubles == []
-    tab.close()
 
 
-@pytest.mark.parametrize(
-    ("label", "call", "said"),
-    [
-        ("drop-all", "7", "dropped"),
-        ("mask:keep=2,batch=1", "7", "cleared"),
-        ("summary:at=0.2,keep_last=4,max_tokens=500", "7", "summarised"),
-        ("keep-all", "7", "kept"),
-    ],
-)
-def test_each_way_of_an_item_has_its_word(default: Path, browser: Any, label: str, call: str, said: str) -> None:
-    tab, troubles = opened(browser, default)
-    number = tab.evaluate("label => data.policies.findIndex((one) => one.label === label)", label)
-    tab.locator("#policy").select_option(value=str(number))
-    tab.locator("#call").fill(call)
-    tab.locator("#call").press("Enter")
-    assert f" {said}" in tab.locator("#cell").inner_text()
-    while tab.locator("#sides .fold").count():
-        tab.locator("#sides .fold").first.click()
-    row = tab.locator(f"#sides .pair.{said}").first
-    assert said in row.locator(".badge").inner_text()
-    sent = row.locator(".now pre").inner_text()
-    assert {"dropped": "not sent", "summarised": "the summary, item -2, stands for it"}.get(said, sent) in sent
-    if said == "summarised":
-        # The first summary was summarised itself.
-        first = tab.locator("#sides .pair.summarised:has-text('item -1 ')")
-        assert "a summary of 9 items" in first.inner_text() and "item -2, stands for it" in first.inner_text()
-        made = tab.locator("#sides .pair.made")
-        assert "nothing: a summary of" in made.inner_text() and len(made.locator(".now pre").inner_text()) > 100
+def test_each_way_of_an_item_has_its_word_and_what_is_shown_as_sent_was_sent(default: Path, tab: Any) -> None:
+    troubles = opened(tab, default)
+    for label, said in (
+        ("drop-all", "dropped"), ("mask:keep=2,batch=1", "cleared"), ("keep-all", "kept"),
+        ("summary:at=0.2,keep_last=4,max_tokens=500", "summarised"),
+    ):  # fmt: skip
+        number = tab.evaluate("label => data.policies.findIndex((one) => one.label === label)", label)
+        tab.locator("#policy").select_option(value=str(number))
+        tab.locator("#call").fill("7")
+        tab.locator("#call").press("Enter")
+        assert f" {said}" in tab.locator("#cell").inner_text()
+        while tab.locator("#sides .fold").count():
+            tab.locator("#sides .fold").first.click()
+        row = tab.locator(f"#sides .pair.{said}").first
+        assert said in row.locator(".badge").inner_text()
+        sent = row.locator(".now pre").inner_text()
+        assert {"dropped": "not sent", "summarised": "the summary, item -2, stands for it"}.get(said, sent) in sent
+    # The first summary was summarised itself.
+    first = tab.locator("#sides .pair.summarised:has-text('item -1 ')")
+    assert "a summary of 9 items" in first.inner_text() and "item -2, stands for it" in first.inner_text()
+    made = tab.locator("#sides .pair.made")
+    assert "nothing: a summary of" in made.inner_text() and len(made.locator(".now pre").inner_text()) > 100
+    found = tab.evaluate(DIFFERENCES)
+    assert len(found) == 19 * 7 and sum(removed > 0 for _, _, removed, _ in found) > 40
+    assert [one for one in found if one[2] != one[3]] == []
     assert troubles == []
-    tab.close()
 
 
-def test_a_loss_a_found_text_and_a_click_lead_to_their_call(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
+def test_a_loss_a_found_text_and_a_click_lead_to_their_call(default: Path, tab: Any) -> None:
+    troubles = opened(tab, default)
     tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
     tab.locator("#losses button").first.click()
     assert "this call needed something of it that is gone" in tab.locator("#sides .chosen .told").inner_text()
@@ -189,14 +178,3 @@ def test_a_loss_a_found_text_and_a_click_lead_to_their_call(default: Path, brows
     assert tab.locator("#sides .chosen .told").inner_text().startswith("item 3 ")
     assert tab.locator("#call").input_value() == "7"
     assert troubles == []
-    tab.close()
-
-
-def test_sides_stack_on_a_phone(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default, 390)
-    pair = tab.locator("#sides .pair.chosen")
-    was, now = (pair.locator(f".{side}").bounding_box() for side in ("was", "now"))
-    assert was["x"] == now["x"] and was["y"] + was["height"] <= now["y"]
-    assert pair.locator(".which").all_inner_texts() == ["as recorded", "as sent"]
-    assert troubles == []
-    tab.close()
