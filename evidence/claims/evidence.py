@@ -15,6 +15,7 @@ from ctxsim.readers.assembly.segments import segments
 from ctxsim.results.columns import CallRow, SummaryRow
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure import Basis, Measured, measure, summary_row
+from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import References, prepare
@@ -26,6 +27,7 @@ from ctxsim.synthesis.words import prose
 from ctxsim.transcript import Transcript
 
 UNLIMITED = 1 << 40
+UNFETCHED = WhatIf(refetched=False)
 
 
 class Evidence:
@@ -39,6 +41,7 @@ class Evidence:
         self.measured = cache(self._measured)
         self.opened = cache(self._opened)
         self.references = cache(self._references)
+        self.summary = cache(self._summary)
 
     def count(self, text: str) -> int:
         """Tokens of a text by o200k_base."""
@@ -63,9 +66,9 @@ class Evidence:
         """Return the call rows of a scenario under a policy."""
         return self.measured(scenario, label, window).rows
 
-    def summary(self, scenario: str, label: str, window: int | None = None) -> SummaryRow:
-        """Return the summary row of a scenario under a policy, against keep-all."""
-        return summary_row(self.basis(scenario, window), self.measured(scenario, label, window))
+    def _summary(self, scenario: str, label: str, window: int | None = None) -> SummaryRow:
+        """Return the summary row of a scenario under a policy, against keep-all, without what it may fetch again."""
+        return summary_row(self.basis(scenario, window), self.measured(scenario, label, window), what_if=UNFETCHED)
 
     def sent(self, scenario: str, label: str, window: int | None = None) -> list[Sent]:
         """Return every request of a scenario under a policy."""

@@ -38,12 +38,13 @@ WHAT_IF = WhatIf()
 
 
 def summary_row(
-    basis: Basis, measured: Measured, root: str = "", provider: int = 0, chance_rate: float | None = None
-) -> SummaryRow:
+    basis: Basis, measured: Measured, root: str = "", provider: int = 0, chance_rate: float | None = None,
+    what_if: WhatIf = WHAT_IF,
+) -> SummaryRow:  # fmt: skip
     """Return the summary row; `root`, `provider` and `chance_rate` say where the transcript stands in its run."""
     name = basis.transcript.name
     place: dict[str, Any] = {"transcript": name, "root": root or name, "provider": provider, "chance_rate": chance_rate}
-    return SummaryRow(**place, **summarize(basis, measured))
+    return SummaryRow(**place, **summarize(basis, measured, what_if))
 
 
 def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> dict[str, Any]:
