@@ -32,7 +32,7 @@ from ctxsim.recorded.sample import collect
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.transcript import Transcript, problems
 
-HANG_S = 10
+HANG_S: float = 10
 LONGEST_LINE = 2_000
 LARGEST_SEED = 30_000
 """Bytes: a seed is small, so that a change of one value matters and thousands of them are tried."""
@@ -291,7 +291,7 @@ def _bounded() -> Iterator[None]:
         raise _Hang
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(HANG_S)
+    signal.setitimer(signal.ITIMER_REAL, HANG_S)
     try:
         yield
     finally:

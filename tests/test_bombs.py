@@ -58,10 +58,10 @@ SOURCES: dict[str, Callable[[Path], object]] = {
     "lines.jsonl.zst": lambda path: path.write_bytes(zstd(LINE * 10_000, 300)),
     "one-line.json.zst": lambda path: path.write_bytes(zstd(b"[[],[]," * 10_000, 3_000)),
     "lines.jsonl.gz": lambda path: path.write_bytes(gzip.compress(LINE * 3_000_000, 1)),
-    "many.zip": lambda path: zipped(path, 18, LINE * 1_000_000),
-    "rows.parquet": lambda path: parquet(path, 200_000),
+    "many.zip": lambda path: zipped(path, 6, LINE * 1_000_000),
+    "rows.parquet": lambda path: parquet(path, 50_000),
     "nested.json": deep,
-    "values.json": lambda path: path.write_bytes(b'{"messages":[' + b"[]," * 30_000_000 + b"[]]}"),
+    "values.json": lambda path: path.write_bytes(b'{"messages":[' + b"[]," * 15_000_000 + b"[]]}"),
     "values.jsonl": lambda path: path.write_bytes(LINE + LINE + b"[" + b"{}," * 9_000_000 + b"{}]\n"),
     "number.json": lambda path: path.write_bytes(b'{"messages":[{"role":' + b"1" * 20_000 + b"}]}"),
 }
@@ -95,13 +95,11 @@ def run(line: str, folder: Path, drawn: bool = False) -> tuple[int, list[str], f
     )
 
 
-LARGE = ("many.zip", "rows.parquet", "values.json", "values.jsonl")
-"""These have a process each; what is small itself, or refused soon, lies in one folder."""
+NOTING = "rows.parquet"
+"""Of this are notes, before which those of others aren't shown: it lies in a folder of its own."""
 
 
-@pytest.mark.parametrize(
-    "names", [tuple(sorted(SOURCES.keys() - set(LARGE))), *((name,) for name in LARGE)], ids="+".join
-)
+@pytest.mark.parametrize("names", [tuple(sorted(SOURCES.keys() - {NOTING})), (NOTING,)], ids="+".join)
 def test_a_bomb_is_a_line_and_the_rest_is_read(names: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     for name in names:

@@ -75,14 +75,14 @@ def _dies(path: Path) -> Iterable[str]:
 
 @pytest.mark.parametrize(
     ("read", "told"),
-    [(_raises, "KeyError"), (_hangs, "hang: more than 1 s"), (_dies, "ended with -11"),
+    [(_raises, "KeyError"), (_hangs, "hang: more than 0.2 s"), (_dies, "ended with -11"),
      (lambda path: ["! wrong"], "! wrong"), (lambda path: ["a\nb"], "long: a\nb")],
 )  # fmt: skip
 def test_what_breaks_is_counted_and_told(
     read: Callable[[Path], Iterable[str]], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(mutants, "HANG_S", 1)
+    monkeypatch.setattr(mutants, "HANG_S", 0.2)
     kind = Kind((mutants.Seed("a", {"a": b"1"}),), read, 1)
     tried(Attack("x", kind, tmp_path, tally := Tally(), tmp_path / "kept"), 2, 0, by_coverage=False)
     assert (tally.tried, tally.found) == (2, 2) and told in capfd.readouterr().out

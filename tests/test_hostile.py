@@ -102,9 +102,9 @@ def test_deep_nesting_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_records(tmp_path: Path) -> None:
+def test_tens_of_thousands_of_records(tmp_path: Path) -> None:
     with (tmp_path / "many.jsonl").open("w") as file:
-        for _ in range(50_000):
+        for _ in range(10_000):
             file.write('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n')
     assert outcome(tmp_path / "many.jsonl") == "1 transcripts"
 
@@ -213,7 +213,7 @@ def test_small_nonsense(tmp_path: Path, text: str) -> None:
 @pytest.mark.slow
 def test_mutants_of_all_recorded_formats_are_read_or_refused(tmp_path: Path) -> None:
     chance = random.Random(22)
-    for seed in seeds(corpus.FOLDER, 3):
+    for seed in seeds(corpus.FOLDER, 2):
         for _ in range(3):
             path, deep = write(mutant(seed, chance), tmp_path / "m"), chance.random() < 0.2
             outcome_ = attacked(lambda path=path, deep=deep: recording(path, deep))  # type: ignore[misc]
@@ -234,7 +234,7 @@ def test_what_was_found_once_is_read_or_refused(file: Path) -> None:
 # labels, scenarios
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.text(alphabet="token-budget:=,+.@|0123456789abcxyz_/ \n\x1b", max_size=60))
 def test_labels_are_opened_or_refused(label: str) -> None:
     for opening in (open_policy, expand):

@@ -30,12 +30,7 @@ def in_new_process() -> list[Conversation]:
     return made
 
 
-@cache
-def once_made() -> list[Conversation]:
-    """The same for all tests."""
-    return in_new_process()
-
-
+made_once = cache(in_new_process)
 WAY = Way("mask", "adapter", "nothing")
 
 
@@ -48,15 +43,15 @@ def results(conversation: Conversation) -> list[str]:
 
 
 def test_conversations_are_valid_the_same_each_time_and_hold_what_recordings_lack() -> None:
-    assert in_new_process() == once_made()
-    assert all(problems(upstream.transcript_of(one)) == [] for one in once_made())
-    assert any(len(set(ids(one))) < len(ids(one)) for one in once_made())
-    assert any(results(one) != results(with_results_in_order(one)) for one in once_made())
-    assert any(one.get("images") for made in once_made() for one in made["messages"])
+    assert in_new_process() == made_once()
+    assert all(problems(upstream.transcript_of(one)) == [] for one in made_once())
+    assert any(len(set(ids(one))) < len(ids(one)) for one in made_once())
+    assert any(results(one) != results(with_results_in_order(one)) for one in made_once())
+    assert any(one.get("images") for made in made_once() for one in made["messages"])
 
 
 def test_what_is_taken_out_of_a_conversation_is_gone_and_nothing_else() -> None:
-    for made in once_made():
+    for made in made_once():
         other = with_other_ids(made)
         assert len(set(ids(other))) == len(ids(other)) == len(ids(made))
         assert [one["content"] for one in other["messages"]] == [one["content"] for one in made["messages"]]
@@ -66,8 +61,8 @@ def test_what_is_taken_out_of_a_conversation_is_gone_and_nothing_else() -> None:
 
 
 def test_another_policy_differs_and_the_same_one_does_not() -> None:
-    assert Result(WAY, [by_adapter("mask:keep=1", "mask:keep=1")], once_made()).differ == 0
-    other = Result(WAY, [by_adapter("mask:keep=1", "mask:keep=2")], once_made())
+    assert Result(WAY, [by_adapter("mask:keep=1", "mask:keep=1")], made_once()).differ == 0
+    other = Result(WAY, [by_adapter("mask:keep=1", "mask:keep=2")], made_once())
     assert 0 < other.differ < other.requests and not other.explained
     assert other.smallest is not None and "upstream" in other.smallest[2]
 
@@ -79,7 +74,7 @@ def test_a_difference_is_explained_only_if_it_goes_with_its_reason() -> None:
     def always(conversation: Conversation) -> Iterator[str]:
         raise ValueError("no")
 
-    made = next(one for one in once_made() if len(set(ids(one))) < len(ids(one)))
+    made = next(one for one in made_once() if len(set(ids(one))) < len(ids(one)))
     assert differing(always, made) == ["ValueError: no"]
     assert "clears every result" in explanation("pydantic-clear", repeats, made)
     assert explanation("pydantic-clear", always, made) == explanation("mask", repeats, made) == ""
@@ -87,7 +82,7 @@ def test_a_difference_is_explained_only_if_it_goes_with_its_reason() -> None:
 
 @pytest.mark.parametrize("built_in", sorted(set(ADAPTED.values())))
 def test_every_setting_that_is_compared_acts(built_in: str) -> None:
-    assert any(any(differing(by_adapter("keep-all", built_in), made)) for made in once_made())
+    assert any(any(differing(by_adapter("keep-all", built_in), made)) for made in made_once())
 
 
 def test_every_policy_that_is_driven_is_compared() -> None:
