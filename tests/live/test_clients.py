@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,12 @@ uvicorn = pytest.importorskip("uvicorn")
 
 TASK = "Do the task."
 SUMMARY = "Summary: the first result was read, go on with the second."
+
+
+@pytest.fixture(autouse=True)
+def no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each client would read those of all authorities anew, for an address without TLS."""
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda self, *given, **named: None)
 
 
 @contextmanager

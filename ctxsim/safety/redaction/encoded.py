@@ -90,13 +90,13 @@ def in_percent(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
 def unbroken(text: str, start: int, pattern: re.Pattern[str], window: int = 400) -> int | None:
     """Return where a key ends that begins at `start` and goes on behind line breaks; None where none does."""
     piece = text[start : start + window]
+    whole = pattern.match(_BREAK.sub("", piece))
+    if whole is None or whole.end() == 0:
+        return None
     kept: list[int] = []
     after = 0
     for found in _BREAK.finditer(piece):
         kept += range(after, found.start())
         after = found.end()
     kept += range(after, len(piece))
-    whole = pattern.match("".join(piece[place] for place in kept))
-    if whole is None or whole.end() == 0:
-        return None
     return start + kept[whole.end() - 1] + 1

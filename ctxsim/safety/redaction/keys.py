@@ -34,9 +34,7 @@ _CUT = r"(?=… \()"
 _OF_WORDS = bytes(re.fullmatch(_WORD, chr(byte), re.ASCII) is not None for byte in range(256))
 _LONGEST = max(len(prefix) for form in FORMS for prefix in form.prefixes)
 _FIRST_TWO = np.zeros(1 << 16, np.bool_)
-_FIRST_THREE = np.array(
-    sorted({int.from_bytes(prefix[:3].encode(), "little") for form in FORMS for prefix in form.prefixes}), np.uint32
-)
+_FIRST_THREE = {int.from_bytes(prefix[:3].encode(), "little") for form in FORMS for prefix in form.prefixes}
 _FIRST_TWO[[int.from_bytes(prefix[:2].encode(), "little") for form in FORMS for prefix in form.prefixes]] = True
 
 
@@ -73,8 +71,7 @@ def _starts(text: str) -> list[int]:
     begun = np.concatenate((starts, escaped))
     begun = begun[_FIRST_TWO[pairs[begun]]]
     threes = pairs[begun] | np.frombuffer(data, np.uint8)[np.minimum(begun + 2, len(data) - 1)].astype(np.uint32) << 16
-    found: list[int] = (np.sort(begun[np.isin(threes, _FIRST_THREE)]) - 1).tolist()
-    return found
+    return sorted(at - 1 for at, three in zip(begun.tolist(), threes.tolist(), strict=True) if three in _FIRST_THREE)
 
 
 def likely_keys(text: str) -> list[Found]:

@@ -48,13 +48,12 @@ class StandIns:
         return made
 
     def _new(self, original: str) -> str:
-        tried = [one for one in dict.fromkeys(self._candidates(original)) if one != original and not likely_keys(one)]
+        tried = [one for one in dict.fromkeys(self._candidates(original)) if one != original]
+        wanted, *counts = self._count_many([original, *tried])
         # Of a name of one letter there are too few to give each its own.
-        candidates = [one for one in tried if one not in self._taken] or tried
-        if not candidates:
-            return original
-        wanted, *counts = self._count_many([original, *candidates])
-        return min(zip(counts, candidates, strict=True), key=lambda pair: abs(pair[0] - wanted))[1]
+        apart = [(one in self._taken, abs(count - wanted), one) for count, one in zip(counts, tried, strict=True)]
+        nearest = sorted(apart, key=lambda made: made[:2])
+        return next((one for _, _, one in nearest if not likely_keys(one)), original)
 
     def _candidates(self, original: str) -> Iterator[str]:
         dice = random.Random(len(self._made))
