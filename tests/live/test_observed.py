@@ -229,7 +229,7 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
     (tmp_path / "mine.toml").write_text(described)
     assert TRIED == ("documented-53k", "one-prompt", "sixty-calls")
-    monkeypatch.setattr("ctxsim.api.live.TRIED", TRIED[:2])
+    monkeypatch.setattr("ctxsim.api.live.TRIED", ("documented-53k", "twenty-iterations"))
     done = ctxsim("check", "agent", "mine.toml", "--learn", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert r'pattern = "^Summarize what was done, for another model\\."' in done.stderr
@@ -238,12 +238,12 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     ]
     summaries = {line.split(":")[1].strip(): line for line in done.stderr.splitlines() if " steps, " in line}
     assert "7 of 7 steps" in summaries["documented-53k"] and "3 summary" in summaries["documented-53k"]
-    assert "60 of 60 steps" in summaries["one-prompt"]
+    assert "30 of 30 steps" in summaries["twenty-iterations"]
     # A file whose agent gives up is told.
     (tmp_path / "mine.py").write_text(AGENT.replace("while True:", "while len(messages) < 8:"))
-    monkeypatch.setattr("ctxsim.api.live.TRIED", ("one-prompt",))
+    monkeypatch.setattr("ctxsim.api.live.TRIED", ("twenty-iterations",))
     done = ctxsim("check", "agent", "mine.toml", cwd=tmp_path)
-    assert done.returncode == 1 and "one-prompt: it ended after" in done.stderr
+    assert done.returncode == 1 and "twenty-iterations: it ended after" in done.stderr
 
 
 def diagnosed(seen: Observation, defect: str, script: Script | None = None) -> bool | None:

@@ -173,7 +173,6 @@ class Growing:
 def text_of(tokens: int, number: int) -> str:
     """A result of about so many tokens and four times as many characters, in lines; each one differs."""
     words = WORDS.split()
-    said = [f"Result {number}.\n"]
-    for line in range(max(0, tokens - 4) // 20):
-        said.append(" " + " ".join(words[(number + line + n) % len(words)] for n in range(19)) + "   \n")
-    return "".join(said)
+    lines = [" " + " ".join([*words, *words][at : at + 19]) + "   \n" for at in range(len(words))]
+    said = (lines[(number + line) % len(words)] for line in range(max(0, tokens - 4) // 20))
+    return "".join([f"Result {number}.\n", *said])
