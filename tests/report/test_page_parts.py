@@ -155,7 +155,7 @@ READY_AFTER = """new MutationObserver(() => {
 @in_browser
 @pytest.mark.slow
 def test_a_page_of_many_transcripts_can_be_used_within_two_seconds(many: Path, tab: Any) -> None:
-    seconds = []
+    seconds: list[float] = []
     # Other tests run beside this one: the best of several counts.
     with tab.context.new_page() as own:
         own.add_init_script(READY_AFTER)
