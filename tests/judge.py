@@ -225,9 +225,10 @@ class Judge:
         while True:
             view = self.without_dropped(view)
             status, refused, waited = "invalid_pairs", 0, 0.0
-            if not pair_errors(list(view)) and (self.unbound(view) or self.altered(view)):
+            broken = pair_errors(list(view))
+            if not broken and (self.unbound(view) or self.altered(view)):
                 status = "invalid_thinking"
-            elif not pair_errors(list(view)):
+            elif not broken:
                 status, refused, waited = self.admit(self.request(view), self.provider.reserved_output)
             smaller = self.smaller(view) if status == "overflow" and attempts <= retries else None
             if smaller is None:
@@ -238,9 +239,11 @@ class Judge:
 
     def unbound(self, view: View) -> list[Item]:
         """Thinking that stands behind something else than when it was written, where the provider minds."""
+        if self.provider.thinking == "none":
+            return []
         found, request, items = [], self.request(view), list(view)
         heads_only = all(link.server_side for link in self.links)
-        for at, item in enumerate(items if self.provider.thinking != "none" else []):
+        for at, item in enumerate(items):
             before, response = self.written.get(item.place, ((), []))
             if item.kind != "reasoning" or not response:
                 continue

@@ -30,8 +30,8 @@ def text_tokens(text: str) -> int:
 
 def item_tokens(item: Item) -> int:
     """Tokens of an item without framing."""
-    texts = (item.tool, item.text) if item.kind == "tool_call" else (item.text,)
-    return sum(map(text_tokens, texts)) + sum(media.tokens for media in item.media)
+    own = text_tokens(item.text) + (text_tokens(item.tool) if item.kind == "tool_call" else 0)
+    return own + sum(media.tokens for media in item.media)
 
 
 class Position(NamedTuple):
@@ -42,7 +42,8 @@ class Position(NamedTuple):
     item: Item | None
 
 
-def arguments_of(text: str) -> list[str]:
+@cache
+def arguments_of(text: str) -> Sequence[str]:
     """The texts of decoded arguments, names first; one text if they are no object."""
     try:
         value = json.loads(text)

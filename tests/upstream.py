@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ STUB = "SUMMARY"
 """What every summarizer says, upstream's and ours."""
 
 
+@cache
 def digest(text: str) -> str:
     """The first 8 hexadecimal digits of a text's sha256."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -152,6 +154,8 @@ def difference(ours: list[Row] | None, theirs: Sequence[Row], whole: Sequence[Ro
     Roles of synthetic messages don't count, and with `exact` off nor do their texts: they name files, or counts.
     """
     ours = list(whole) if ours is None else ours
+    if ours == theirs:
+        return ""
     known = {json.dumps(one[1:]) for one in whole}
     ids = {json.dumps(one[3]) for one in whole if len(one) > 3}
     for n in range(max(len(ours), len(theirs))):

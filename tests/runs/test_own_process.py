@@ -28,55 +28,56 @@ from ctxsim.view import View
 BEGINNING = """import ctypes, json, os, signal, sys, threading, time
 from dataclasses import dataclass
 from ctxsim.policies import Policy
-
-@dataclass
-class Bad(Policy):
 """
+
+CLASS = "\n@dataclass\nclass Bad{}(Policy):\n"
 
 BEFORE = "    def before_call(self, view):\n        "
 
 KINDS = {
-    "dies with status 0": (BEFORE + "os._exit(0)", "its process ended with status 0 in before_call"),
-    "dies after": ("    def after_call(self, view, usage): os._exit(0)", "ended with status 0 in after_call"),
-    "kills itself": (BEFORE + "os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL in before_call"),
-    "crashes": (BEFORE + "ctypes.string_at(0)", "was ended by SIGSEGV in before_call"),
-    "another program": (BEFORE + "os.execv('/bin/true', ['true'])", "ended with status 0"),
-    "hangs": (BEFORE + "[signal.signal(n, signal.SIG_IGN) for n in (2, 14, 15)]\n"
-              "        while True:\n            try: time.sleep(9)\n            except BaseException: pass",
-              "before_call took longer than 1 s"),
-    "stops itself": (BEFORE + "os.kill(os.getpid(), signal.SIGSTOP)", "before_call took longer than 1 s"),
-    "hangs when made": ("    def __post_init__(self):\n        if 'own_process_main' in str(sys.argv): time.sleep(999)",
-                        "constructor took longer than 1 s"),
+    # The process goes on behind these, up to the one that ends it.
     "copies itself": (BEFORE + "os.fork()\n        return view", "starts a copy of its process (os.fork)"),
     "takes all memory": (BEFORE + "self.x = [bytes(1 << 28) for _ in range(99)]", "raised MemoryError"),
     "replaces json": (BEFORE + "json.dumps = print\n        return view", "replaced json.dumps, which others use too"),
+    "dies with status 0": (BEFORE + "os._exit(0)", "its process ended with status 0 in before_call"),
+    "kills itself": ("    def after_call(self, view, usage): os.kill(os.getpid(), signal.SIGKILL)",
+                     "was ended by SIGKILL in after_call"),
+    "another program": (BEFORE + "os.execv('/bin/true', ['true'])", "ended with status 0"),
+    "hangs": (BEFORE + "[signal.signal(n, signal.SIG_IGN) for n in (2, 14, 15)]\n"
+              "        while True:\n            try: time.sleep(9)\n            except BaseException: pass",
+              "before_call took longer than 0.5 s"),
+    "stops itself when made": ("    def __post_init__(self):\n"
+                               "        if 'own_process_main' in str(sys.argv): os.kill(os.getpid(), signal.SIGSTOP)",
+                               "constructor took longer than 0.5 s"),
     "closes every file": (BEFORE + "os.closerange(3, 999)\n        return view", "without an answer"),
-    "leaves a thread": (BEFORE + "threading.Thread(target=time.sleep, args=(999,)).start(); os._exit(7)",
-                        "ended with status 7"),
+    "leaves a thread": (BEFORE + "threading.Thread(target=time.sleep, args=(999,)).start(); ctypes.string_at(0)",
+                        "was ended by SIGSEGV in before_call"),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two logs and all bad policies, each in a file of its own."""
+    """Two logs and all bad policies, in one file."""
     folder = tmp_path_factory.mktemp("apart")
     made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
     for name in "ab":
         write(folder / "logs", made, name)
-    for number, (body, _) in enumerate(KINDS.values()):
-        (folder / f"bad{number}.py").write_text(BEGINNING + body + "\n")
+    bodies = (CLASS.format(number) + body + "\n" for number, (body, _) in enumerate(KINDS.values()))
+    (folder / "bad.py").write_text(BEGINNING + "".join(bodies))
     return folder
 
 
-ELSEWHERE = ("dies with status 0", "hangs", "copies itself")
+ELSEWHERE = ("copies itself", "dies with status 0", "hangs")
 """What reaches for the process that asked: tried where that is a worker too. The others end in their own."""
+
+LIMITS = {"CTXSIM_POLICY_SECONDS": "0.5", "CTXSIM_POLICY_MB": "1000"}
 
 
 def bench(folder: Path, logs: str, kinds: Iterable[str], *more: str) -> Done:
-    bad = [f"--policy=bad{number}.py:Bad" for number, kind in enumerate(KINDS) if kind in kinds]
+    bad = [f"--policy=bad.py:Bad{number}" for number, kind in enumerate(KINDS) if kind in kinds]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CTXSIM_POLICY_SECONDS", "1")
-        patch.setenv("CTXSIM_POLICY_MB", "1000")
+        for name, value in LIMITS.items():
+            patch.setenv(name, value)
         # Nothing of theirs happens when they are opened, which has tests of its own.
         patch.setattr(trial, "_answer", lambda label: "fine")
         return ctxsim(
@@ -88,14 +89,14 @@ def bench(folder: Path, logs: str, kinds: Iterable[str], *more: str) -> Done:
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["one job", "two jobs", "a cluster"])
 def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, request: pytest.FixtureRequest) -> None:
-    logs, kinds = ("logs/a.jsonl", tuple(KINDS)) if where == "one job" else ("logs", ELSEWHERE)
-    sources = 1 if where == "one job" else 2
+    alone = where == "one job"
+    logs, sources = ("logs/a.jsonl", 1) if alone else ("logs", 2)
+    kinds = [kind for kind in KINDS if kind != "hangs"] if alone else ELSEWHERE
     if where == "a cluster":
         scheduler = request.getfixturevalue("scheduler")
         worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "2"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "CTXSIM_POLICY_SECONDS": "1", "CTXSIM_POLICY_MB": "1000"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), **LIMITS},
         )  # fmt: skip
         try:
             done = bench(own, logs, kinds, "--jobs", scheduler)
@@ -106,15 +107,14 @@ def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, requ
         done = bench(own, logs, kinds, "--jobs", str(sources))
     assert done.returncode == 1 and json.loads(done.stdout)["command"] == "bench", done.stderr
     assert "Traceback" not in done.stderr
-    assert "no rows of a: bad0.py:Bad: its process ended" in done.stderr
+    assert "no rows of a: bad" in done.stderr
     run = read_run(own / f"out {len(kinds)}")
     told = [line for one in run.info.inputs for line in one.failures]
     assert len(told) == sources * len(kinds), told
     for number, (kind, (_, said)) in enumerate(KINDS.items()):
-        if kind not in kinds:
-            continue
-        lines = [line for line in told if f"bad{number}.py" in line or f"({own}/bad{number}.py" in line]
-        assert len(lines) == sources and all(said in line for line in lines), (said, told)
+        if kind in kinds:
+            lines = [line for line in told if re.search(rf"\bbad{number}\b", line, re.IGNORECASE)]
+            assert len(lines) == sources and all(said in line for line in lines), (said, told)
     assert run.info.complete and run.labels == ["keep-all", "mask:keep=0,batch=1"]
     conduct(Setting("logs", "logs", ("keep-all", "mask:keep=0")), own / f"alone{sources}", paths=[str(own / logs)])
     assert rows(run.folder) == rows(own / f"alone{sources}")
@@ -126,27 +126,22 @@ def rows(folder: Path) -> list[list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["dies with status 0", "stops itself"])
-def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path, tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CTXSIM_POLICY_SECONDS", "1")
-        with pytest.raises(ContractError, match=re.escape(KINDS[kind][1])):
-            replay(own / "logs" / "a.jsonl", f"{tmp_path}/bad.py:Bad")
+def test_a_replay_of_a_policy_that_never_answers_has_no_rows(own: Path) -> None:
+    number = list(KINDS).index("dies with status 0")
+    with pytest.raises(ContractError, match="its process ended with status 0 in before_call"):
+        replay(own / "logs" / "a.jsonl", f"{own}/bad.py:Bad{number}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["dies with status 0", "hangs", "replaces json"])
+@pytest.mark.parametrize("kind", ["dies with status 0", "replaces json"])
 def test_one_conversation_and_the_doctor_outlive_it(kind: str, tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
+    (tmp_path / "bad.py").write_text(BEGINNING + CLASS.format("") + KINDS[kind][0] + "\n")
     said = KINDS[kind][1].replace(" in before_call", "")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CTXSIM_POLICY_SECONDS", "1")
-        for line in ("replay small-results --policy bad.py:Bad",
-                     "check policy bad.py:Bad --doctor --scenario defects/task-lost"):  # fmt: skip
-            done = ctxsim(*line.split(), cwd=tmp_path)
-            assert done.returncode == 1 and "Traceback" not in done.stderr
-            assert done.stderr.replace(" in before_call", "").count(said) == 1
+    for line in ("replay documented-53k --policy bad.py:Bad",
+                 "check policy bad.py:Bad --doctor --scenario defects/task-lost"):  # fmt: skip
+        done = ctxsim(*line.split(), cwd=tmp_path)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert done.stderr.replace(" in before_call", "").count(said) == 1
 
 
 def test_what_is_sent_is_the_same_apart(tmp_path: Path) -> None:
@@ -165,7 +160,7 @@ def test_what_is_sent_is_the_same_apart(tmp_path: Path) -> None:
      ("    pass\njson.dumps = print", "replaced json.dumps")],
 )  # fmt: skip
 def test_a_file_that_bends_the_process_that_opens_it_is_refused(body: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    (tmp_path / "bad.py").write_text(BEGINNING + CLASS.format("") + body + "\n")
     before = json.dumps
     with pytest.raises(LabelError, match=said):
         open_policy(f"{tmp_path}/bad.py:Bad")

@@ -117,7 +117,7 @@ def differences(transcript: Transcript, labels: Sequence[str], provider: Provide
             found += [
                 f"{spec.label}, call {one.call}: {name} is {said[name]}, by the judge {value}"
                 for name, value in wanted.items()
-                if said[name] != (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value)
+                if said[name] != value and not (isinstance(value, float) and said[name] == pytest.approx(value, abs=1e-9))
             ]
             seen |= {one.status, one.trigger, one.cache_break} | {name for name, value in said.items() if value}
     return found, seen
@@ -129,11 +129,11 @@ PARTS = 2
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_column(part: int) -> None:
-    """504 conversations, each under four policies: each pair of a policy and a vendor six times."""
+    """336 conversations, each under four policies: each pair of a policy and a vendor four times."""
     dice, seen = random.Random(part), set[str]()
     mixed = dice.sample(POLICIES, len(POLICIES))
     groups = [(mixed[n : n + 4], vendor) for n in range(0, len(mixed), 4) for vendor in vendor_names()]
-    for labels, vendor in groups * (6 // PARTS):
+    for labels, vendor in groups * (4 // PARTS):
         made, provider = conversation(dice), provider_of(vendor, dice)
         apart, happened = differences(made, labels, provider)
         assert not apart, (provider, apart)
