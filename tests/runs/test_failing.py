@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from pathlib import Path
@@ -59,11 +58,9 @@ PLACED = {
 """What the policy's own line led to: the line is told."""
 
 
-def two(folder: Path) -> list[str]:
-    made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
-    write(folder, made, "a")
-    write(folder, made, "b")
-    return [str(folder)]
+def one(folder: Path) -> str:
+    write(folder, chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one")), "a")
+    return str(folder)
 
 
 @pytest.mark.slow
@@ -78,27 +75,29 @@ def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.Mo
         text += f"\n@dataclass\nclass Bad{chr(97 + number)}(Policy):\n"
         placed[f"bad{chr(97 + number)}"] = f"(bad.py:{text.count(chr(10)) + 1})" if said in PLACED else ""
         text += body + "\n"
-    (tmp_path / "bad.py").write_text(text)
+    (tmp_path / "bad.py").write_text(text + "\ndef shorten(messages, context):\n    while True: pass\n")
     # Nothing of theirs happens when they are opened, which has tests of its own.
     monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+    bad = [f"bad.py:{name.title()}" for name in placed]
     if limited:  # the others need no limit, which a busy machine would break
         monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
-    bad = [part for name in placed for part in ("--policy", f"bad.py:{name.title()}")]
+        kinds.append(("", "before_call took longer than 0.3 s"))
+        placed["shorten"] = ""
+        bad.append("messages:bad.py:shorten")
     began = time.monotonic()
     done = ctxsim(
-        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", *bad, "--policy", "drop-all",
-        cwd=tmp_path,
+        "bench", one(tmp_path / "logs"), "--out", "out", "--policy", "keep-all",
+        *(part for label in bad for part in ("--policy", label)), "--policy", "drop-all", cwd=tmp_path,
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1
     run = read_run(tmp_path / "out")
     told = [line for one in run.info.inputs for line in one.failures]
-    assert len(told) == 2 * len(kinds) and f"no rows of {told[0]}" in done.stderr
+    assert len(told) == len(kinds) and f"no rows of {told[0]}" in done.stderr
     for (name, place), (_, said) in zip(placed.items(), kinds, strict=True):
-        mine = [line for line in told if re.search(rf"\b{name}\b", line, re.IGNORECASE)]
-        assert len(mine) == 2 and all(said in line and len(line) < 2000 and place in line[-12:] for line in mine), mine
-    assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
-    assert all(len(one.failures) == len(kinds) for one in run.info.inputs) and run.info.complete
+        (mine,) = [line for line in told if re.search(rf"\b{name}\b", line, re.IGNORECASE)]
+        assert said in mine and len(mine) < 2000 and place in mine[-12:], mine
+    assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 2 and run.info.complete
 
 
 @pytest.fixture(scope="module")
@@ -144,69 +143,44 @@ def test_a_policy_that_fails_on_some_transcripts_is_left_out_and_said_so(some: P
 )  # fmt: skip
 def test_a_policy_that_can_not_be_made_is_a_line(body: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
-    done = ctxsim("bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "bad.py:Bad", cwd=tmp_path)
+    done = ctxsim("bench", one(tmp_path / "logs"), "--out", "out", "--policy", "bad.py:Bad", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "bad.py" in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
-def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "loud.py").write_text(
-        "print('at import')\n"
-        + BEGINNING
-        + "    def before_call(self, view):\n        print('debug')\n        return view\n\n"
-        "def shorten(messages, context):\n    print('from a function')\n    return messages\n"
-    )
-    done = ctxsim(
-        "bench", *two(tmp_path / "logs"), "--out", "out", "--format", "json", "--jobs", "2",
-        "--policy", "loud.py:Bad+messages:loud.py:shorten", cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0 and json.loads(done.stdout)["command"] == "bench", done.stderr
-    # Processes beside this one write where it does.
-    out, err = capfd.readouterr()
-    assert not out and all(said in err for said in ("at import", "debug", "from a function"))
-    assert "at import" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
-    (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")
-    done = ctxsim(
-        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "messages:slow.py:shorten", cwd=tmp_path
-    )
-    assert done.returncode == 1 and "before_call took longer than 0.3 s" in done.stderr, done.stderr
-
-
 def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BEGINNING + "    pass\n")
-    done = ctxsim("bench", *two(tmp_path / "logs"), "--policy", "bad.py", cwd=tmp_path)
+    done = ctxsim("bench", one(tmp_path / "logs"), "--policy", "bad.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "ctxsim: bad.py: name a class of it, as in bad.py:CLASS; it has Bad\n"
 
 
 @pytest.mark.slow
-def test_a_policy_that_kills_its_process_takes_only_its_own_rows(tmp_path: Path) -> None:
+def test_a_policy_that_kills_its_process_takes_only_its_own_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
     (tmp_path / "bad.py").write_text(
         BEGINNING + "    def before_call(self, view):\n"
         "        if any('poison' in item.text for item in view): os._exit(9)\n        return view\n"
     )
-    paths = two(tmp_path / "logs")
+    paths = [one(tmp_path / "logs")]
     write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
     for resume in (False, True):
         info = conduct(
             Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, resume=resume
         )
-        assert [one.error for one in info.inputs] == [None] * 3
-        assert [len(one.failures) for one in info.inputs] == [0, 0, 1]
-        # Of three transcripts under keep-all, and of two under the policy.
-        assert len(read_run(tmp_path / "out").summary) == 5
+        assert [one.error for one in info.inputs] == [None] * 2
+        assert [len(one.failures) for one in info.inputs] == [0, 1]
+        # Of two transcripts under keep-all, and of one under the policy.
+        assert len(read_run(tmp_path / "out").summary) == 3
 
 
 def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ctxsim.readers.formats import ctxsim_jsonl
 
-    paths = two(tmp_path / "logs")
+    logs = one(tmp_path / "logs")
+    write(tmp_path / "logs", chat(TASK, ("assistant", "b")), "b")
     real = ctxsim_jsonl.read
 
     def stumbling(source, sample):  # type: ignore[no-untyped-def]
@@ -215,8 +189,8 @@ def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.Mon
         return real(source, sample)
 
     monkeypatch.setattr(ctxsim_jsonl, "read", stumbling)
-    done = ctxsim("bench", *paths, "--out", "out", cwd=tmp_path)
+    done = ctxsim("bench", logs, "--out", "out", cwd=tmp_path)
     assert done.returncode == 1 and "by a mistake of ctxsim's reader: KeyError: 'role' (" in done.stderr
     assert read_run(tmp_path / "out").transcripts == 1
-    done = ctxsim("transcripts", "check", *paths, cwd=tmp_path)
+    done = ctxsim("transcripts", "check", logs, cwd=tmp_path)
     assert done.returncode == 1 and "a mistake of ctxsim's reader" in done.stderr and "b:" in done.stdout

@@ -24,6 +24,12 @@ from ctxsim.runs.workers import Workers, do, fitting
 from ctxsim.view import View
 
 
+@pytest.fixture(autouse=True)
+def opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens when a file is opened has tests of its own."""
+    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+
+
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
         do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
@@ -108,9 +114,12 @@ OWN = {
 from dataclasses import dataclass
 from ctxsim.policies import Policy
 
+print("at import")
+
 @dataclass
 class Mine(Policy):
     def before_call(self, view):
+        print("a moment")
         return view.rewrite({item.place: item.text[:5] for item in view.results[:-1]}, "a test")
 """,
     "count.py": """
@@ -132,16 +141,16 @@ def read(source, sample):
     return ctxsim_jsonl.read(source, sample)
 """,
     "vendor.toml": '[cache]\nkind = "prefix"\nlifetime_s = 600\n',
-    "shorten.py": "def shorten(messages):\n    return messages[-4:] if len(messages) > 4 else messages\n",
+    "shorten.py": "def shorten(messages):\n    print('a function')\n    return messages[-4:] if len(messages) > 4 else messages\n",
 }
 """Files of one's own, by their paths from where the command runs."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["processes", "a cluster"])
 def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
-    where: str, few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """And what they print is in no row, nor where a command's result goes."""
     for folder in ("here", "elsewhere"):
         (tmp_path / folder).mkdir()
     for name, text in OWN.items():
@@ -155,23 +164,24 @@ def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
     paths = ["reader:read.py:logs"]
     alone = conduct(setting, tmp_path / "alone", paths=paths)
     assert not any(one.error or one.failures for one in alone.inputs)
-    if where == "processes":
-        conduct(setting, tmp_path / "out", paths=paths, jobs=2)
-    else:
-        scheduler = request.getfixturevalue("scheduler")
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        try:
-            conduct(setting, tmp_path / "out", paths=paths, cluster=scheduler)
-            _classes_reach_it(tmp_path, scheduler)
-            _files_are_read_again(tmp_path, scheduler)
-        finally:
-            worker.kill()
-            worker.wait()
-    assert content(tmp_path / "out") == content(tmp_path / "alone")
+    capfd.readouterr()
+    conduct(setting, tmp_path / "processes", paths=paths, jobs=2)
+    printed, told = capfd.readouterr()
+    assert not printed and all(said in told for said in ("at import", "a moment", "a function"))
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        conduct(setting, tmp_path / "cluster", paths=paths, cluster=scheduler)
+        _classes_reach_it(tmp_path, scheduler)
+        _files_are_read_again(tmp_path, scheduler)
+    finally:
+        worker.kill()
+        worker.wait()
+    for out in ("processes", "cluster"):
+        assert content(tmp_path / out) == content(tmp_path / "alone")
 
 
 def _classes_reach_it(folder: Path, scheduler: str) -> None:
