@@ -9,7 +9,7 @@ import json
 import random
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from ctxsim.counting.tokenizers.tiktoken_engine import TiktokenTokenizer
 from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
 
 
+@cache
 def hard_texts() -> list[str]:
     """Return texts on which fast tokenizers have gone wrong: long runs, base64, scripts, white space, specials."""
     rng = random.Random(0)
@@ -67,10 +68,10 @@ def transformers_copy(vocabulary: str) -> TransformersTokenizer:
         return TransformersTokenizer(str(file))
 
 
-def compare(texts: list[str] | None = None) -> Iterator[tuple[str, list[str], int, int]]:
+def compare(vocabularies: Iterable[str] = RANKED) -> Iterator[tuple[str, list[str], int, int]]:
     """Return per vocabulary: its name, the engines that have it, the number of texts, and how many counts differ."""
-    texts = hard_texts() if texts is None else texts
-    for vocabulary in RANKED:
+    texts = hard_texts()
+    for vocabulary in vocabularies:
         engines: list[Tokenizer] = [
             open_tokenizer(vocabulary), open_tokenizer(f"tiktoken:{vocabulary}"), transformers_copy(vocabulary)
         ]  # fmt: skip

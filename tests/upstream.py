@@ -87,10 +87,16 @@ def in_a_row(found: Iterable[Message], merged: Merged) -> list[Message]:
 
 def row(message: Message) -> Row:
     """One message as upstream's output has it."""
-    found: Row = [message.role, len(message.text), digest(message.text)]
+    text = message.text
+    found: Row = [message.role, len(text), digest(text)]
     if message.role == "tool":
         return [*found, message.items[0].call_id]
     return [*found, [call.call_id for call in message.calls]] if message.calls else found
+
+
+def all_rows(transcript: Transcript, call: int, merged: Merged = "") -> list[Row]:
+    """What a call would send of everything before it."""
+    return [row(one) for one in in_a_row(messages(transcript.items[: transcript.calls[call - 1].start]), merged)]
 
 
 def sent(
@@ -148,14 +154,17 @@ def plain(rows: Iterable[Row], system: str) -> list[Row]:
     return [one for one in rows if not (one[0] == "system" and one[1:3] == [len(system), digest(system)])]
 
 
-def difference(ours: list[Row] | None, theirs: Sequence[Row], whole: Sequence[Row], exact: bool = True) -> str:
+def difference(
+    ours: list[Row] | None, theirs: Sequence[Row], all_rows: Callable[[], Sequence[Row]], exact: bool = True
+) -> str:
     """Return where two requests differ, '' if they are equal. Who gives up is expected to have sent the whole.
 
     Roles of synthetic messages don't count, and with `exact` off nor do their texts: they name files, or counts.
     """
-    ours = list(whole) if ours is None else ours
     if ours == theirs:
         return ""
+    whole = all_rows()
+    ours = list(whole) if ours is None else ours
     known = {json.dumps(one[1:]) for one in whole}
     ids = {json.dumps(one[3]) for one in whole if len(one) > 3}
     for n in range(max(len(ours), len(theirs))):

@@ -141,7 +141,11 @@ def read(source, sample):
     return ctxsim_jsonl.read(source, sample)
 """,
     "vendor.toml": '[cache]\nkind = "prefix"\nlifetime_s = 600\n',
-    "shorten.py": "def shorten(messages):\n    print('a function')\n    return messages[-4:] if len(messages) > 4 else messages\n",
+    "shorten.py": """
+def shorten(messages):
+    print("a function")
+    return messages[-4:] if len(messages) > 4 else messages
+""",
 }
 """Files of one's own, by their paths from where the command runs."""
 

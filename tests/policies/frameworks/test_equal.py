@@ -6,7 +6,7 @@ import gzip
 import json
 import tomllib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import corpus
@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from drivers.conversation import invented
 from project import ROOT
-from upstream import by_conversation, difference, in_a_row, plain, read_lines, row, sent, transcript_of
+from upstream import all_rows, by_conversation, difference, plain, read_lines, sent, transcript_of
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
 from ctxsim.policies import registered_policies
@@ -63,10 +63,9 @@ def counted_sent(run: dict[str, Any]) -> tuple[int, int, list[str]]:
     """The same, of the invented conversation and what upstream sent of it, for what was never recorded elsewhere."""
     transcript = transcript_of(invented())
     records = read_lines(SENT / f"{run['sent']}.jsonl.gz")
-    told = zip(transcript.calls, sent(run["label"], transcript), records, strict=True)
-    wholes = [[row(one) for one in messages(transcript.items[: call.start])] for call in transcript.calls]
-    differs = [found for (_, ours, theirs), rows in zip(told, wholes, strict=True)
-               if (found := difference(ours, list(theirs), rows))]  # fmt: skip
+    told = zip(sent(run["label"], transcript), records, strict=True)
+    differs = [found for call, (ours, theirs) in enumerate(told, 1)
+               if (found := difference(ours, list(theirs), partial(all_rows, transcript, call)))]  # fmt: skip
     return len(records) - len(differs), len(records), differs
 
 
@@ -90,12 +89,11 @@ def counted_equal(run: dict[str, Any]) -> tuple[int, int, list[str]]:
             last_try=run.get("last_try", False),
         )
         for record, ours in zip(records, requests, strict=False):
-            whole = messages(transcript.items[: transcript.calls[record["call"] - 1].start])
-            rows = [row(one) for one in in_a_row(whole, run.get("merged", ""))]
+            whole = partial(all_rows, transcript, record["call"], run.get("merged", ""))
             theirs = plain(record["out"], told["system"])
             if not run.get("system", True):
                 theirs = [one for one in theirs if one[0] != "system"]
-            told_apart = difference(ours, theirs, rows, run.get("exact", True))
+            told_apart = difference(ours, theirs, whole, run.get("exact", True))
             tried += 1
             equal += not told_apart
             if told_apart:

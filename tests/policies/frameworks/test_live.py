@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,9 +11,7 @@ from drive_upstream import DRIVERS
 from drivers.conversation import invented
 from drivers.javascript import npm
 from project import TESTS
-from upstream import Row, difference, read_lines, row, sent, transcript_of
-
-from ctxsim.policies.frameworks.chat import messages
+from upstream import Row, all_rows, difference, read_lines, sent, transcript_of
 
 RECORDED = TESTS / "policies" / "frameworks" / "sent"
 CONVERSATION = invented()
@@ -27,10 +26,9 @@ def differences(policy: str, upstream: Iterable[Any]) -> list[str]:
     theirs: list[list[Row]] = list(upstream)
     ours = list(sent(label, TRANSCRIPT))
     assert len(theirs) == len(ours) == len(TRANSCRIPT.calls)
-    for call, mine, other in zip(TRANSCRIPT.calls, ours, theirs, strict=True):
-        whole = [row(one) for one in messages(TRANSCRIPT.items[: call.start])]
-        if apart := difference(mine, other, whole):
-            found.append(f"request with {len(whole)} messages: {apart}")
+    for call, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
+        if apart := difference(mine, other, partial(all_rows, TRANSCRIPT, call)):
+            found.append(f"call {call}: {apart}")
     return found
 
 
@@ -53,7 +51,7 @@ def test_every_message_is_what_the_installed_framework_sends(policy: str) -> Non
 
 def test_the_invented_conversation_makes_every_policy_act() -> None:
     """What never acted would be equal to anything."""
-    whole = [[row(one) for one in messages(TRANSCRIPT.items[: call.start])] for call in TRANSCRIPT.calls]
+    whole = [all_rows(TRANSCRIPT, call) for call in range(1, len(TRANSCRIPT.calls) + 1)]
     for policy in DRIVERS:
         changed = [
             theirs != rows for theirs, rows in zip(read_lines(RECORDED / f"{policy}.jsonl.gz"), whole, strict=True)

@@ -117,7 +117,8 @@ def differences(transcript: Transcript, labels: Sequence[str], provider: Provide
             found += [
                 f"{spec.label}, call {one.call}: {name} is {said[name]}, by the judge {value}"
                 for name, value in wanted.items()
-                if said[name] != value and not (isinstance(value, float) and said[name] == pytest.approx(value, abs=1e-9))
+                if said[name] != value
+                and not (isinstance(value, float) and said[name] == pytest.approx(value, abs=1e-9))
             ]
             seen |= {one.status, one.trigger, one.cache_break} | {name for name, value in said.items() if value}
     return found, seen
