@@ -171,20 +171,20 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, sch
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
         env={**os.environ, "PYTHONPATH": theirs},
     )  # fmt: skip
-    labels = ("--policy", "keep-all", "--policy", "plugged", "--policy", "mask:keep=1")
+    labels = ("--policy", "keep-all", "--policy", "plugged")
     try:
-        for out, more in (("jobs", ("--jobs", "2")), ("there", ("--jobs", scheduler))):
+        for out, more in (("here", ()), ("there", ("--jobs", scheduler))):
             done = process("bench", "logs", *labels, "--out", out, *more, cwd=folder.parent, PYTHONPATH=ours)
             assert done.returncode == 1, done.stderr
     finally:
         worker.kill()
         worker.wait()
-    here = content(folder.parent / "jobs")
+    here = content(folder.parent / "here")
     assert content(folder.parent / "there") == here
     run = msgspec.json.decode(here["run.json"])
     infos = msgspec.convert(run["inputs"], list[InputInfo])
     assert b"logs/log00.jsonl read by plug" in here["summary.csv"] and sum(bool(one.error) for one in infos) == 1
-    totals = read_run(folder.parent / "jobs").summary.groupby("policy").tokens_sum.sum()
+    totals = read_run(folder.parent / "here").summary.groupby("policy").tokens_sum.sum()
     assert totals["plugged"] < totals["keep-all"]
 
 
