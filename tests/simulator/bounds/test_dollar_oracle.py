@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice, product
+from itertools import product
 from math import prod
 
 import corpus
@@ -145,7 +145,7 @@ def test_it_keeps_what_the_minimum_of_the_cache_needs() -> None:
 @pytest.mark.slow
 def test_it_costs_no_more_than_keep_all_or_the_token_plan_on_real_recordings() -> None:
     seen = 0
-    for transcript in islice(recorded(), 0, None, 16):
+    for transcript in recorded(every=24):
         provider = resolve({}, None, transcript, ())
         if not transcript.calls or provider.prices is None:
             continue
@@ -154,4 +154,4 @@ def test_it_costs_no_more_than_keep_all_or_the_token_plan_on_real_recordings() -
         keep_all, tokens, dollars = (billed(transcript, label, provider, counter) for label in labels)
         assert dollars <= min(keep_all, tokens) + 1e-9, transcript.name
         seen += 1
-    assert seen > 6
+    assert seen > 3

@@ -118,8 +118,8 @@ def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
     labels = ("oracle-lossless", "oracle-lossless:aim=dollars", "mask:keep=3", "fifo:budget=40000", "head-tail",
               "max-messages:n=41", "truncate-after-use", "drop-all")  # fmt: skip
     seen = 0
-    for number, transcript in enumerate(recorded()):
-        if transcript.calls and number % 12 == 0:
+    for transcript in recorded(every=12):
+        if transcript.calls:
             provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=1 << 40)
             check_bounds(transcript, provider, labels)
             seen += 1

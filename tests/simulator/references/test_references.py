@@ -388,7 +388,7 @@ def test_references_travel_to_workers(transcript: Transcript) -> None:
 def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
     chance = random.Random(6)
     chosen, needs = 0, 0
-    for transcript in recorded(every=3):
+    for transcript in recorded(every=6):
         survival = Survival(prepare(transcript))
         view, joined = View(Sizes(lambda item: len(item.text))), 0
         for number, call in enumerate(transcript.calls, 1):
@@ -397,7 +397,7 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
             joined = call.start
             counts = survival.call(number)
             assert counts.lost == () and counts.refs_kept_carried == counts.refs_needed_carried
-            if chance.random() < 0.15 and chosen < 200:
+            if chance.random() < 0.25 and chosen < 200:
                 chosen += 1
                 old = {item.place: item.text[:500] for item in view.results[:-1] if chance.random() < 0.5}
                 cut = view.rewrite(old, "r") if chance.random() < 0.5 else view.drop(old, "r")
