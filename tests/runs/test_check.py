@@ -31,7 +31,7 @@ class Mine(Policy):
 BREAKING = {
     "        if len(view) > 6: os._exit(0)\n        return view": "ended its process",
     # A refusal that it swallows, and another that it doesn't.
-    "        try: os.fork()\n        except Exception: subprocess.run(['true'])\n        return view":
+    "        try: os.fork() or os._exit(0)\n        except Exception: subprocess.run(['true'])\n        return view":
         r"starts another process \(subprocess.Popen\)",
     "        names = {str(item.place) for item in view if item.kind == 'tool_result'}\n"
     "        return view.drop([int(next(iter(names)))], 'any') if len(names) > 3 else view": "another PYTHONHASHSEED",
