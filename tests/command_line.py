@@ -14,10 +14,10 @@ import subprocess
 import sys
 import termios
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import not_drawn
 import pytest
@@ -65,7 +65,10 @@ def process(*arguments: str, cwd: Path, module: str = "", **environment: str) ->
     return Done(done.returncode, done.stdout, COURSE.sub("", done.stderr))
 
 
-def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True, own_process: bool = False) -> str:
+def on_terminal(
+    *arguments: str, cwd: Path, columns: int, errors: bool = True, own_process: bool = False,
+    ends: Sequence[int] = (0, 1, 2),
+) -> str:  # fmt: skip
     """Return what a command writes to a pseudo terminal that is its standard output, and its standard error if said."""
     terminal, other_end = pty.openpty()
     fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -91,8 +94,21 @@ def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True, o
                 status = _run(arguments, cwd, streams)
     data = written.result()
     os.close(terminal)
-    assert status in (0, 1, 2), data[-2000:]
+    assert status in ends, data[-2000:]
     return data.decode("utf-8")
+
+
+def once(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, whose answer to the same question is computed once; who watches is no part of it."""
+    known: dict[str, Any] = {}
+
+    def answer(*args: Any, **named: Any) -> Any:
+        question = repr((args, {key: value for key, value in named.items() if key != "watch"}))
+        if question not in known:
+            known[question] = compute(*args, **named)
+        return known[question]
+
+    return answer
 
 
 def _read(terminal: int) -> Iterator[bytes]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from ctxsim.cli import main
 from ctxsim.report.charts import charts_of
+from ctxsim.report.figure import save
 from ctxsim.report.picture import Picture
 
 
@@ -27,6 +29,12 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
     return _empty(folder / f"{name}.{form}" for name in charts_of(one) for form in formats)
 
 
+def saved(figure: Any, path: Path) -> Path:
+    """What other commands draw: all is made but the file, which is empty."""
+    figure.savefig = lambda file, **said: file.touch()
+    return save(figure, path)
+
+
 def _empty(paths: Iterable[Path]) -> list[Path]:
     made = list(paths)
     for path in made:
@@ -37,7 +45,8 @@ def _empty(paths: Iterable[Path]) -> list[Path]:
 @contextmanager
 def not_drawn() -> Iterator[None]:
     """Charts are empty files within it."""
-    with patch("ctxsim.report.charts.plot", plot), patch("ctxsim.report.charts.plot_all", plot_all):
+    charts, figure = "ctxsim.report.charts", "ctxsim.report.figure"
+    with patch(f"{charts}.plot", plot), patch(f"{charts}.plot_all", plot_all), patch(f"{figure}.save", saved):
         yield
 
 

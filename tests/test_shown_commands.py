@@ -10,11 +10,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from command_line import Done, ctxsim, evidence
+from command_line import Done, ctxsim, evidence, once
 from invented import write_logs
 from probed_agent import installed
 from project import ROOT
 
+from ctxsim import advise
 from ctxsim.cli import COMMANDS
 from ctxsim.live.agent import agent_names
 
@@ -154,9 +155,14 @@ def run_shown(words: list[str], cwd: Path) -> Done:
         return Done(0 if listens else 1, said, server.stderr.read())
 
 
+advised_once = once(advise)
+"""The same logs lie beside every page, and some show their advice in each form."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if shown(page)], ids=lambda page: page.name)
 def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.cli.advise.advise", advised_once)
     # An agent works below the temporary folder.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

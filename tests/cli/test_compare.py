@@ -35,20 +35,20 @@ def test_two_policies_of_one_run(undisturbed: Path) -> None:
     assert ctxsim("compare", str(undisturbed), cwd=undisturbed).returncode == 1
 
 
-def test_runs_of_one_policy_each_and_of_other_estimators(logs: Path, tmp_path: Path) -> None:
+def test_runs_of_one_policy_each_and_of_other_estimators(few_logs: Path, tmp_path: Path) -> None:
     asked = {"mask": "mask:keep=1", "fifo": "fifo:budget=300", "words": "fifo:budget=300,estimator=words"}
     for name, label in asked.items():
-        assert ctxsim("bench", str(logs), "--policy", label, "--out", name, cwd=tmp_path).returncode == 0
+        assert ctxsim("bench", str(few_logs), "--policy", label, "--out", name, cwd=tmp_path).returncode == 0
     apart = ctxsim("compare", "mask", "fifo", "--format", "json", cwd=tmp_path)
     assert '"policy": "mask:keep=1,batch=1 -> fifo:budget=300"' in apart.stdout
     estimators = ctxsim("compare", "fifo", "words", "--format", "json", cwd=tmp_path)
     assert "fifo:budget=300 -> fifo:budget=300,estimator=words" in estimators.stdout
 
 
-def test_what_has_no_pair_is_told_and_nothing_to_judge_is_no_pass(logs: Path, tmp_path: Path) -> None:
+def test_what_has_no_pair_is_told_and_nothing_to_judge_is_no_pass(few_logs: Path, tmp_path: Path) -> None:
     for name, keep, budget in (("a", 1, 300), ("b", 2, 200)):
         two = ("--policy", f"mask:keep={keep}", "--policy", f"fifo:budget={budget}")
-        assert ctxsim("bench", str(logs), *two, "--out", name, cwd=tmp_path).returncode == 0
+        assert ctxsim("bench", str(few_logs), *two, "--out", name, cwd=tmp_path).returncode == 0
     plain = ctxsim("compare", "a", "b", cwd=tmp_path)
     assert plain.returncode == 0 and "not compared: only in A: mask:keep=1" in plain.stderr
     assert "not compared: only in B: mask:keep=2,batch=1, fifo:budget=200" in plain.stderr

@@ -7,18 +7,17 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
-from command_line import Done, ctxsim, on_terminal
+from command_line import Done, ctxsim, on_terminal, once
 from invented import write_logs
 from probed_agent import installed
 from project import ROOT
 
-from ctxsim import advise, check
+from ctxsim import advise, bench, check, sweep
 from ctxsim.api.lists import KINDS as LISTED
 from ctxsim.api.lists import LISTS, PAGES
 from ctxsim.cli import COMMANDS, cli
@@ -51,7 +50,7 @@ ANSWERS = {
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nvalid for: texts [\s\S]* own\.json",
     "calibrate logs --against usage --out used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
-    "check policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
+    "check policy split.py:Split --scenario one-prompt": r"^split\.py:Split: keeps the contract\n  append-only: yes",
     "check policy mask:keep=1 --doctor --scenario defects/task-lost": r"task-lost[\s\S]*mask:keep=1: "
     r"0 of 1 known defects",
     "check policy mask:keep=1 --doctor --scenario defects/chat-without-tools --case case.jsonl": r"^case\.jsonl: "
@@ -133,25 +132,13 @@ RUNS = [line for line in ANSWERS if line.startswith("bench ")]
 """What the others look at."""
 
 
-def once(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, whose answer to the same question is computed once; who watches is no part of it."""
-    known: dict[str, Any] = {}
-
-    def answer(*args: Any, **named: Any) -> Any:
-        question = repr((args, {key: value for key, value in named.items() if key != "watch"}))
-        if question not in known:
-            known[question] = compute(*args, **named)
-        return known[question]
-
-    return answer
-
-
 @pytest.fixture(autouse=True, scope="module")
 def computed_once() -> Iterator[None]:
     """What takes long is told several times here, in each form and on a terminal, and is the same each time."""
     with pytest.MonkeyPatch.context() as patch:
-        for command, function in (("advise", advise), ("check", check)):
-            patch.setattr(f"ctxsim.cli.{command}.{command}", once(function))
+        for function in (advise, bench, check, sweep):
+            name = function.__name__
+            patch.setattr(f"ctxsim.cli.{name}.{name}", once(function))
         yield
 
 
@@ -176,21 +163,23 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]], monkey
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.setenv("CTXSIM_AGENTS", str(folder / "agents"))
     monkeypatch.setenv("COLUMNS", str(NARROW))
-    done = printed.get(line) or ctxsim(*line.split(), cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert re.search(ANSWERS[line], done.stdout, re.MULTILINE), done.stdout
-    assert not (wide := too_wide(line, done.stdout)), wide
+    if done := printed.get(line):
+        assert done.returncode == 0, done.stderr
+    text = done.stdout if done else terminal(line, folder)
+    assert re.search(ANSWERS[line], text, re.MULTILINE), text
+    assert not (wide := too_wide(line, text)), wide
 
 
-@pytest.mark.slow
-def test_every_command_fits_a_terminal(runs: tuple[Path, dict[str, Done]], monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, printed = runs
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-    monkeypatch.setenv("CTXSIM_AGENTS", str(folder / "agents"))
-    helps = [f"{name} --help" for name in COMMANDS]
-    for line in ["--help", *helps, *(line for line in ANSWERS if line not in printed)]:
-        text = on_terminal(*line.split(), cwd=folder, columns=NARROW, errors=False).replace("\r\n", "\n")
-        assert text and not (wide := too_wide(line, OURS.sub("", text))), (line, wide)
+def terminal(line: str, folder: Path) -> str:
+    """What a command prints on a narrow terminal, without colours."""
+    text = on_terminal(*line.split(), cwd=folder, columns=NARROW, errors=False, ends=(0,))
+    return OURS.sub("", text.replace("\r\n", "\n"))
+
+
+def test_the_help_of_every_command_fits_a_terminal(tmp_path: Path) -> None:
+    for line in ["--help", *(f"{name} --help" for name in COMMANDS)]:
+        text = terminal(line, tmp_path)
+        assert text and not (wide := too_wide(line, text)), (line, wide)
 
 
 OURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -203,7 +192,7 @@ ROWS = (
     "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
     "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
     "check policy mask:keep=1 --doctor --scenario defects/task-lost",
-    "check policy split.py:Split --scenario documented-53k",
+    "check policy split.py:Split --scenario one-prompt",
     "bill logs --index none", "list policies", "list estimators", "list agents", "list settings codex",
     "list formats codex",
     "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list defects",

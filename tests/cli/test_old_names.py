@@ -17,7 +17,7 @@ NOTE = "Note: token-approx-budget: tokens is called budget now; the old name sti
         ("bench --scenario documented-53k --policy", "token-approx-budget:tokens=9000"),
         ("sweep --scenario documented-53k --policy", "token-approx-budget:tokens=9000|20000"),
         ("replay documented-53k --policy", "token-approx-budget:tokens=9000"),
-        ("check policy --scenario documented-53k", "token-approx-budget:tokens=9000"),
+        ("check policy --scenario one-prompt", "token-approx-budget:tokens=9000"),
     ],
 )
 def test_old_names_are_told_once_and_work(command: str, label: str, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
     for line in (
         ("bench", "logs", *policies, "--out", "b"), ("sweep", "logs", *policies, "--out", "s"),
         ("report", "run", "--only", "pictures", *policies),
-        ("check", "policy", next(label for label in shown if "mine.py" in label), "--scenario", "documented-53k"),
+        ("check", "policy", next(label for label in shown if "mine.py" in label), "--scenario", "one-prompt"),
     ):  # fmt: skip
         found = ctxsim(*line, "-q", cwd=folder)
         assert found.returncode == 0, (line[0], found.stderr[-500:])

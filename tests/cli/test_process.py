@@ -59,20 +59,11 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
         "    def before_call(self, view):\n        return view\n"
     )
     start = "import sys; sys.path.pop(0)\nfrom not_drawn import main, not_drawn\nwith not_drawn(): main()"
+    some = map(str, sorted(few_logs.iterdir())[:2])
     for words in (
-        (
-            "bench",
-            *map(str, sorted(few_logs.iterdir())[:2]),
-            "--out",
-            "out",
-            "--jobs",
-            "2",
-            "--policy",
-            "mine.py:Mine",
-            "-q",
-        ),
-        ("check", "policy", "mine.py:Mine", "--scenario", "documented-53k"),
-        ("drive", "--command", "true", "--play", "documented-53k", "--out", "driven"),
+        ("bench", *some, "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
+        ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
+        ("drive", "--command", "true", "--play", "one-prompt", "--out", "driven"),
     ):
         done = subprocess.run(
             [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True,
@@ -116,12 +107,13 @@ def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
     deadline = time.monotonic() + 60
     while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    time.sleep(0.3)
     began = time.monotonic()
     running.send_signal(number)
     assert running.wait(20) == 128 + number and time.monotonic() - began < 2.5
-    time.sleep(1.0)
-    assert not [one for one in psutil.process_iter(["cmdline"]) if "mine.py:Hangs" in (one.info["cmdline"] or ())]
+    # Its workers may take a second more.
+    while left := [one for one in psutil.process_iter(["cmdline"]) if "mine.py:Hangs" in (one.info["cmdline"] or ())]:
+        assert time.monotonic() - began < 3.5, left
+        time.sleep(0.05)
     (tmp_path / "mine.py").write_text(HANGS.replace("        while True", "        return view\n        while True"))
     assert ctxsim(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
 
