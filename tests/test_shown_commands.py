@@ -68,6 +68,7 @@ STAND_INS = {
     "recordings/claude-code-compacted": "logs",
     "~/.claude/projects": "logs",
     "1000": "3",
+    "100": "3",
     "~/.codex/sessions": "logs",
     "~/my-project": ".",
     "logs/session.json": "logs/chat-1.json",
@@ -120,6 +121,9 @@ def words_of(line: str) -> list[str] | None:
     if words == ["bench", "--policy", "agents"]:
         # All of them on the smallest conversation: tests/cli/test_bench.py replays the one that stands without a name.
         words = [*words, "--scenario", "text-only"]
+    if words[:2] == ["bench", "--scenario"] and "--policy" not in words:
+        # One policy beside keep-all: tests/cli/test_bench.py runs all of them on two scenarios.
+        words += ["--policy", "summary", *(() if "--out" in words else ("--out", f"results/{words[2]}"))]
     if "--jobs" in words:
         words[words.index("--jobs") + 1] = "1"
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from command_line import ctxsim
 
+from ctxsim.policies import open_policy
+from ctxsim.runs.check import Checked
+
 NOTE = "Note: token-approx-budget: tokens is called budget now; the old name still works\n"
 
 
@@ -20,7 +23,12 @@ NOTE = "Note: token-approx-budget: tokens is called budget now; the old name sti
         ("check policy --scenario one-prompt", "token-approx-budget:tokens=9000"),
     ],
 )
-def test_old_names_are_told_once_and_work(command: str, label: str, tmp_path: Path) -> None:
+def test_old_names_are_told_once_and_work(
+    command: str, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a check finds, in processes of its own, is no matter here.
+    opened = lambda label, scenarios: Checked([], [], "", open_policy(label).label)  # noqa: E731
+    monkeypatch.setattr("ctxsim.runs.check.check", opened)
     done = ctxsim(*command.split(), label, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == NOTE
     assert "token-approx-budget:budget=9000" in done.stdout
