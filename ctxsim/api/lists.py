@@ -60,9 +60,9 @@ def completions(kind: str) -> list[str]:
 
         return ["all", *(one.name for one in every_column())]
     if kind == "models":
-        from ctxsim.simulator.provider.models import listed_models
+        from ctxsim.simulator.provider.models import model_ids
 
-        return sorted(listed_models())
+        return sorted(model_ids())
     from ctxsim.policies import registered_policies
 
     needed = ((name, labels.required(cls)) for name, cls in sorted(registered_policies().items()))
@@ -186,7 +186,7 @@ def _vendors(wanted: str) -> tuple[Sheet, Said]:
 
 def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
     from ctxsim.counting.tokenizers import tokenizer_of
-    from ctxsim.simulator.provider.models import all_models, listed_models, read_overrides
+    from ctxsim.simulator.provider.models import all_models, model_ids, read_overrides
 
     rows: list[tuple[Any, ...]] = []
     for entry in read_overrides(Path(file)) if file else ():
@@ -197,7 +197,7 @@ def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
             rows.append((provider, model.id, model.vendor, model.window, model.prices))
     listed = f"genai-prices {version('genai-prices')}"
     if not rows:
-        close = nearest(pattern, listed_models()) or f"the price list is that of {listed}"
+        close = nearest(pattern, model_ids()) or f"the price list is that of {listed}"
         raise CtxsimError(f"no model fits '{pattern}'; {close}")
     cells = []
     for provider, name, vendor, window, prices in rows:

@@ -17,7 +17,7 @@ from ctxsim.runs.rows import Rows
 from ctxsim.safety.redaction import Secrets, marked
 from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import listed_models
+from ctxsim.simulator.provider.models import model_ids
 
 _replace = msgspec.structs.replace
 
@@ -113,9 +113,7 @@ def _hashed(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-@cache
-def _listed() -> frozenset[str]:
-    return frozenset(listed_models())
+_listed = cache(model_ids)
 
 
 def _provider(provider: Provider, model: str) -> Provider:

@@ -179,11 +179,11 @@ def _dated(entry: Entry | Model) -> Prices | None:
     )
 
 
-def listed_models() -> set[str]:
-    """Return the names of all models of the price list, without a look at their prices."""
+def model_ids() -> frozenset[str]:
+    """Return the names of every model of the price list, without their prices, which take a while."""
     from genai_prices import data_snapshot
 
-    return {model.id for provider in data_snapshot.get_snapshot().providers for model in provider.models}
+    return frozenset(model.id for provider in data_snapshot.get_snapshot().providers for model in provider.models)
 
 
 def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:

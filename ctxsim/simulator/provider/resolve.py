@@ -216,9 +216,9 @@ def resolve(
     if "model" in given:
         found = _of_named(given["model"], entries)
         if not found:
-            from ctxsim.simulator.provider.models import listed_models
+            from ctxsim.simulator.provider.models import model_ids
 
-            raise unknown("model", given["model"], listed_models())
+            raise unknown("model", given["model"], model_ids())
         values |= found
     values |= {key: value for key, value in given.items() if key != "model"}
     origins += [f"command line: {', '.join(given)}"] if given else []
