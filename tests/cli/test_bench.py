@@ -90,7 +90,8 @@ def test_run_json_names_no_path_of_the_machine_and_no_time() -> None:
 
 
 def test_charts_are_drawn(tmp_path: Path) -> None:
-    assert ctxsim("bench", "--scenario", "documented-53k", "--policy", "mask", "--out", "out", cwd=tmp_path, drawn=True).returncode == 0
+    line = "bench --scenario documented-53k --policy mask --out out"
+    assert ctxsim(*line.split(), cwd=tmp_path, drawn=True).returncode == 0
     charts = {file.stem: file.read_bytes()[:4] for file in (tmp_path / "out").glob("*.png")}
     assert charts == dict.fromkeys(("token-growth", "estimates", "survival-dollars"), b"\x89PNG")
 

@@ -27,8 +27,9 @@ def test_old_names_are_told_once_and_work(
     command: str, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What a check finds, in processes of its own, is no matter here.
-    opened = lambda label, scenarios: Checked([], [], "", open_policy(label).label)  # noqa: E731
-    monkeypatch.setattr("ctxsim.runs.check.check", opened)
+    monkeypatch.setattr(
+        "ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", open_policy(label).label)
+    )
     done = ctxsim(*command.split(), label, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == NOTE
     assert "token-approx-budget:budget=9000" in done.stdout

@@ -79,8 +79,9 @@ def test_a_break_in_a_command_is_a_space_and_one_in_its_quotes_is_its_own() -> N
 @pytest.mark.slow
 def test_every_command_takes_what_a_run_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What a check finds, in processes of its own, is no matter here.
-    opened = lambda label, scenarios: Checked([], [], "", open_policy(label).label)  # noqa: E731
-    monkeypatch.setattr("ctxsim.runs.check.check", opened)
+    monkeypatch.setattr(
+        "ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", open_policy(label).label)
+    )
     # Each form of a label, of every fourth policy: that each opens is tried above.
     asked = [label for label in dict.fromkeys([*typed()[::4], *typed()[-5:]]) if not label.startswith("pipe:")]
     every = [part for label in asked for part in ("--policy", label)]

@@ -45,7 +45,11 @@ def changed(run: Path, out: Path, change: Callable[[str, pyarrow.Table], pyarrow
 @pytest.fixture(scope="module")
 def older(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run without some columns. Nobody writes into it."""
-    return changed(undisturbed, tmp_path_factory.mktemp("earlier") / "older", lambda name, table: table.drop_columns(OLDER.get(name, [])))
+    return changed(
+        undisturbed,
+        tmp_path_factory.mktemp("earlier") / "older",
+        lambda name, table: table.drop_columns(OLDER.get(name, [])),
+    )
 
 
 def test_a_column_that_an_older_run_lacks_is_missing_and_all_else_is_read(undisturbed: Path, older: Path) -> None:
