@@ -126,7 +126,7 @@ def test_what_has_no_price_is_not_free(folder: Path) -> None:
 
 
 def test_a_picture_is_drawn_where_one_is_asked_for(folder: Path) -> None:
-    done = run(folder, "logs", "--no-smaller", "--out", "bill.svg")
+    done = ctxsim("bill", "logs", "--no-smaller", "--out", "bill.svg", cwd=folder, drawn=True)
     assert done.returncode == 0 and "written: bill.svg" in done.stdout
     assert (folder / "bill.svg").read_text().startswith("<?xml")
     assert not list(folder.glob("*.png")), "and none where none is"
