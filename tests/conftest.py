@@ -52,8 +52,6 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What commands remember goes into a folder of the tests; their output is as wide as in a pipe."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        # That names and files are on the disk, and when, shows in no test.
-        patch.setattr(os, "fsync", lambda handle: None)
         # Some libraries set it for the whole process.
         patch.delenv("COLUMNS", raising=False)
         # Nothing that a test writes has to outlive a loss of power.

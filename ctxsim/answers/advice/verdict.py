@@ -68,8 +68,8 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
         why = "no other setting was tried"
         if advice.tried:
             surely = "surely " if advice.ahead or advice.sampled else ""
-            why = f"none of {many(len(advice.tried), 'setting(s)')} tried {surely}saves {percent(HARDLY)} % without losing "
-            why += f"more than {percent(MAY_LOSE[advice.goal])} %"
+            why = f"none of {many(len(advice.tried), 'setting(s)')} tried {surely}saves {percent(HARDLY)} % "
+            why += f"without losing more than {percent(MAY_LOSE[advice.goal])} %"
         return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
     return (
