@@ -136,8 +136,8 @@ class Unpaired(msgspec.Struct, frozen=True):
     differences: list[Difference]
     broken: list[Difference]
     errors: list[str]
-    alike: bool = True
-    left_out: tuple[int, int] = (0, 0)
+    alike: bool
+    left_out: tuple[int, int]
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each figure."""

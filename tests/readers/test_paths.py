@@ -50,6 +50,23 @@ def test_files_of_a_folder_in_order_and_its_links(tmp_path: Path) -> None:
     assert told(folder, str(folder / "f.json"), str(away)) == [("f.json", "")]
 
 
+def test_a_folder_that_cannot_be_looked_into_is_told_as_if_it_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "in" / "a.json"), put(tmp_path / "in" / "closed" / "b.json")
+    inside = Path.iterdir
+
+    def iterdir(folder: Path) -> Any:
+        if folder.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return inside(folder)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    first, closed = sources(str(tmp_path / "in"))
+    assert (first.name, first.named) == (f"{tmp_path}/in/a.json", False)
+    assert str(closed.refused) == f"{tmp_path}/in/closed: can't be looked into: Permission denied" and closed.named
+
+
 def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
     for name, text in (("a.json", "[1]"), ("b.json", "[2]"), ("c.jsonl", "[1]"), ("d.json", "[1]"), ("e.traj", "[1]"),
                        ("f.json", "[33]")):  # fmt: skip

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 
 from ctxsim.readers.assembly.requests import Logged
 from ctxsim.readers.assembly.spans.messages import exchange, usage
-from ctxsim.readers.assembly.spans.span import Span
+from ctxsim.readers.assembly.spans.span import Span, finite, in_order
 from ctxsim.transcript import Usage
+
+
+@pytest.mark.parametrize(("value", "number"), [
+    (3, 3), ("2.5", 2.5), (0, 0), (True, None), ("x", None), (None, None), ([], None), (math.nan, None),
+    (math.inf, None), (-math.inf, None), ("inf", None), ("-inf", None),
+])  # fmt: skip
+def test_a_number_may_be_a_text_and_is_finite(value: Any, number: float | None) -> None:
+    assert finite(value) == number
+
+
+@pytest.mark.parametrize(("value", "entries"), [
+    ({"10": "b", "9": "a", "x": "c", "0": "z"}, ["z", "a", "b"]), ({}, []), (["a"], []), ("a", []),
+    ({"999999999": "last", "9999999999": "none", "-1": "none"}, ["last"]),
+])  # fmt: skip
+def test_entries_of_an_object_with_numbers_for_names(value: Any, entries: list[str]) -> None:
+    assert in_order(value) == entries
+
 
 TOOL = {"name": "read"}
 PROMPT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Go.", "gen_ai.completion.0.content": "Yes."}

@@ -130,7 +130,9 @@ def test_a_saved_summary_has_its_score() -> None:
     plain = conversation("key abc12345")
     found = score_summary("abc12345", plain)
     assert (found.call, found.identifiers, found.identifiers_kept, found.lost) == (3, 1, 1, ())
-    assert score_summary("x", plain, 2).call == 2
+    before = score_summary("x", plain, 2)
+    assert (before.call, before.identifiers) == (2, 1) and before.tokens_history < found.tokens_history
+    assert before.tokens_history == tokens_of(plain.items[: plain.calls[1].start], Provider().counter())
     for call in (1, 4):
         with pytest.raises(ValueError, match=f"no history before call {call}; the transcript has 2 calls"):
             score_summary("x", plain, call)

@@ -29,3 +29,25 @@ def test_nothing_is_downloaded_or_executed(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(UnknownName, match="no tokenizer 'mine/gone' on this machine"):
         TransformersTokenizer("mine/gone")
     assert asked == [{"local_files_only": True, "trust_remote_code": False}] * 2
+
+
+def test_ids_are_of_the_whole_text_and_of_nothing_special(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def encoded(texts: list[str], **options: Any) -> Any:
+        asked.append((texts, options))
+        return {"input_ids": [list(text.encode()) for text in texts]}
+
+    auto = SimpleNamespace(from_pretrained=lambda path_or_id, **options: encoded)
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(AutoTokenizer=auto, PreTrainedTokenizerFast=None))
+    tokenizer = TransformersTokenizer("mine/model")
+    # Half of an emoji is no text: the replacement character stands for it.
+    assert tokenizer.ids("ab\ud83d") == [97, 98, 0xEF, 0xBF, 0xBD]
+    assert tokenizer.count_many(["abc", "", "\ud83d"]) == [3, 0, 3] and tokenizer.count_many([]) == []
+    plain = {
+        "add_special_tokens": False,
+        "split_special_tokens": True,
+        "return_attention_mask": False,
+        "verbose": False,
+    }
+    assert asked == [(["ab\ufffd"], plain), (["abc", "", "\ufffd"], plain)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ctxsim.api.applying import apply, change, undo
 from ctxsim.errors import CtxsimError
+from ctxsim.live.configs.apply import MOST_BYTES
 
 
 @pytest.fixture
@@ -89,6 +90,19 @@ def test_a_folder_that_was_made_stays_where_others_use_it(home: Path) -> None:
     undo()
     with pytest.raises(CtxsimError, match="nothing was applied"):
         undo()
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_file_of_a_megabyte_is_written_and_a_byte_more_is_not(home: Path, more: int) -> None:
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("#" + "x" * (MOST_BYTES - 2 + more) + "\n")
+    if more:
+        with pytest.raises(CtxsimError, match=r"it has more than 1,048,576 bytes; set it by hand"):
+            apply("codex", "model_auto_compact_token_limit", 150_000)
+    else:
+        apply("codex", "model_auto_compact_token_limit", 150_000)
+        assert file.read_text().endswith("\nmodel_auto_compact_token_limit = 150000\n")
 
 
 def test_a_file_that_was_changed_since_is_left_alone(home: Path) -> None:
