@@ -30,9 +30,15 @@ _forget: list[Callable[[], object]] = []
 """What was found by entry points, to be forgotten when others are given."""
 
 
+_on_this_machine = cache(entry_points)
+"""What is installed is looked through once for all groups."""
+
+
 def installed(group: str) -> Collection[EntryPoint]:
     """Return the entry points of a group."""
-    return entry_points(group=group) if _points is None else [one for one in _points if one.group == group]
+    if _points is None:
+        return _on_this_machine().select(group=group)
+    return [one for one in _points if one.group == group]
 
 
 def give_points(points: Iterable[EntryPoint]) -> None:

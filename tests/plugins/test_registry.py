@@ -40,7 +40,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Polic
         EntryPoint("strange", "json:dumps", "ctxsim.policies"),
         EntryPoint("twin", "twin_package:Mask", "ctxsim.policies"),
     ]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [one for one in points if one.group == group])
+    monkeypatch.setattr(plugins, "_points", points)
     yield Registry("policy", "ctxsim.policies", Policy)
     for name in ("good_package", "twin_package"):
         sys.modules.pop(name, None)
@@ -96,8 +96,8 @@ def test_the_list_shows_a_broken_one_in_one_line(
     if registry is None:
         from ctxsim.counting.estimators import Estimator
 
-        point = EntryPoint("bad", "bad_package:Bad", "ctxsim.counting.estimators")
-        monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
+        point = EntryPoint("bad", "bad_package:Bad", "ctxsim.estimators")
+        monkeypatch.setattr(plugins, "_points", [point])
         monkeypatch.setattr(
             "ctxsim.counting.estimators._registry", Registry("estimator", "ctxsim.counting.estimators", Estimator)
         )
@@ -213,7 +213,6 @@ def test_a_file_names_its_class_and_an_estimators_file_is_another(tmp_path: Path
 def test_other_plug_ins_are_given_and_what_was_found_is_forgotten(
     installed: Registry[Policy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugins, "_points", None)
     assert "installed" in installed.classes and len(plugins.installed("ctxsim.policies")) == 4
     plugins.give_points([EntryPoint("other", "good_package:Installed", "ctxsim.policies"),
                          EntryPoint("x", "y", "ctxsim.readers")])  # fmt: skip
