@@ -9,9 +9,10 @@ import pytest
 from samples import conversation
 
 from ctxsim.api import defects as room
-from ctxsim.api.defects import Diagnoses, Shown, diagnose, shortest_case
+from ctxsim.api.defects import Diagnoses, Shown, diagnose, diagnose_driven, shortest_case
 from ctxsim.errors import CtxsimError
 from ctxsim.runs.doctor import Defect, Diagnosis
+from ctxsim.runs.driven import UNPLAYED
 from ctxsim.synthesis.scenario import Expectation
 
 
@@ -67,3 +68,56 @@ def test_a_case_says_what_the_provider_answers(
     monkeypatch.setattr(room, "shortest", lambda spec, given: None)
     with pytest.raises(CtxsimError, match="mask:keep=2,batch=1 doesn't have mine"):
         shortest_case("mask:keep=2", "mine")
+
+
+class Driving:
+    """Agents that are there and answer at once: what is asked of them, and what is seen."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[Any] = []
+        pytest.importorskip("starlette")
+        monkeypatch.setattr(room, "load_agent", lambda name: SimpleNamespace(name=name, label=f"{name} 1.0"))
+        monkeypatch.setattr("ctxsim.live.install.located", lambda agent, install: (agent, f"bin, {install}"))
+        monkeypatch.setattr("ctxsim.live.drive.drive", self.drive)
+        monkeypatch.setattr("ctxsim.live.observed.observe", lambda label, script, entries: SimpleNamespace(
+            label=label, transcript=SimpleNamespace(calls=script.steps[:2])
+        ))  # fmt: skip
+        monkeypatch.setattr("ctxsim.runs.driven.examine_driven", self.examine)
+
+    def drive(self, agent: Any, played: Any, rules: Any, programs: str, faults: Any, limit_s: float, kept: Any) -> Any:
+        self.asked.append((agent.name, played.name, rules.window, programs, faults, limit_s, kept.is_dir()))
+        if agent.name == "absent":
+            raise CtxsimError("it isn't there")
+        return SimpleNamespace(script=SimpleNamespace(steps=[1, 2, 3]), entries=[], provider=rules)
+
+    def examine(self, defect: Defect, seen: Any, script: Any, provider: Any) -> Diagnosis | None:
+        return None if seen.label.startswith("ends") else Diagnosis(defect, seen.label, float(provider.window))
+
+
+def test_agents_live_through_each_conversation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    driving, told = Driving(monkeypatch), list[Diagnosis]()
+    names = ["task-lost", "one-user-message", "zero-usage"]
+    found = diagnose_driven(["a", "b"], [*names, "images"], told=told.append)
+    assert [(one.policy, one.defect.name) for one in found.found] == [
+        (f"{agent} 1.0", name) for agent in "ab" for name in names
+    ]
+    assert found.found == told and found.untold == (f"images: {UNPLAYED['images']}",)
+    # The first two have one conversation. That no usage is told is a rule of the third one, not a fault asked for.
+    assert [(one[0], one[1], one[4].usage) for one in driving.asked] == [
+        (agent, name, usage) for agent in "ab" for name, usage in (("task-lost", 1.0), ("zero-usage", 0.0))
+    ]
+    assert {(one[3], one[5], one[6]) for one in driving.asked} == {("bin, False", 300.0, True)}
+
+
+def test_a_window_faults_and_a_limit_are_handed_on_and_what_was_not_seen_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driving = Driving(monkeypatch)
+    found = diagnose_driven(
+        ["absent", "ends"], ["task-lost"], install=True, window=7_000, faults=["429@2"], limit_s=9.0
+    )
+    assert found.found == [] and found.untold == (
+        "absent, task-lost: it isn't there", "ends, task-lost: it ended after 2 of 3 steps"
+    )  # fmt: skip
+    assert [(one[2], one[3], one[5]) for one in driving.asked] == [(7_000, "bin, True", 9.0)] * 2
+    assert all(one[4].usage == 1.0 for one in driving.asked)

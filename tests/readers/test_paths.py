@@ -128,10 +128,15 @@ def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) 
         for name in ("b.json", "a/c.json"):
             archive.writestr(name, "[]")
     put(tmp_path / "b.zip", "damaged")
+    with zipfile.ZipFile(tmp_path / "c.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.json", " " * 1_000_001)
     found = list(sources(str(tmp_path)))
     assert [(one.name, one.member, one.named) for one in found] == [
         (f"{tmp_path}/a.zip!a/c.json", "a/c.json", False), (f"{tmp_path}/a.zip!b.json", "b.json", False),
-        (f"{tmp_path}/b.zip", None, True),
+        (f"{tmp_path}/b.zip", None, True), (f"{tmp_path}/c.zip", None, True),
+    ]  # fmt: skip
+    assert [one.refused and one.refused.what.partition(" times")[0] for one in found] == [
+        None, None, None, "expands to more than 100"
     ]  # fmt: skip
     with pytest.raises(InputError, match="is a device, no file"):
         list(sources("/dev/null"))

@@ -86,7 +86,7 @@ class Calibrated(Estimator):
     name = "calibrated"
     file: str
     use: str = "tool"
-    _calibration: Calibration = field(init=False, repr=False, compare=False, hash=False)
+    _calibration: Calibration = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_calibration", read_calibration(Path(self.file)))

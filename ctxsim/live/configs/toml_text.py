@@ -17,7 +17,7 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
     table = document
     for key in path[:-1]:
         if key not in table:
-            table[key] = tomlkit.table(is_super_table=False)
+            table[key] = tomlkit.table()
         table = table[key]
     table[path[-1]] = value
     made = tomlkit.dumps(document)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,19 @@ def ended(pid: int) -> bool:
 
 
 # the lines
+
+
+def test_an_answer_is_read_while_the_line_is_written() -> None:
+    """More than pipes hold: a program that answers as it reads waits for its reader."""
+    program = process.Process("cat")
+    stop = threading.Timer(5.0, os.killpg, (program._process.pid, signal.SIGKILL))
+    stop.start()
+    try:
+        assert program.ask(b"x" * 1_000_000, 4.0) == b"x" * 1_000_000
+        assert program.ask(b"y", 4.0) == b"y" and program.asked == 2
+    finally:
+        stop.cancel()
+        program.end()
 
 
 def test_only_what_is_new_is_sent(tmp_path: Path) -> None:
