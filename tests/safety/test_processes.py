@@ -30,11 +30,14 @@ while True:
 def test_who_ignores_that_it_is_to_end_is_ended(told: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
         assert process.stdout
-        process.stdout.readline()
-        process.send_signal(signal.SIGUSR1)
-        assert process.stdout.readline() == b"still here\n", "another signal ends nothing"
-        process.send_signal(told)
-        assert process.wait(30) == 128 + told
+        try:
+            process.stdout.readline()
+            process.send_signal(signal.SIGUSR1)
+            assert process.stdout.readline() == b"still here\n", "another signal ends nothing"
+            process.send_signal(told)
+            assert process.wait(10) == 128 + told
+        finally:
+            process.kill()
 
 
 def test_who_has_nothing_more_to_do_ends_as_ever() -> None:

@@ -17,7 +17,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
 from ctxsim.simulator.provider.resolve import of_model, resolve
 from ctxsim.simulator.provider.rule_table import rules_of
-from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_names, vendor_of
+from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_gaps, vendor_names, vendor_of
 
 LONG = "word " * 2_000
 """2,000 tokens of o200k_base."""
@@ -180,3 +180,16 @@ def test_a_vendor_is_shipped_a_file_or_in_the_users_folder(tmp_path: Path, monke
         load_vendor("outs")
     with pytest.raises(LabelError, match=r"no vendor file outs\.toml"):
         load_vendor("outs.toml")
+
+
+def test_of_rules_that_a_vendor_changes_source_and_date_are_asked_for(tmp_path: Path) -> None:
+    own = tmp_path / "ours.toml"
+    own.write_text(
+        '[cache]\nlifetime_s = 61\nsource = "a page"\n[rate]\ncounts_cache_reads = false\ndate = "2026-01-01"\n'
+        '[framing]\nmessage = 3\nsource = "a page"\ndate = "2026-01-01"\n[overflow]\nmessage = "too long"\n'
+    )
+    assert vendor_gaps(str(own)) == [
+        "cache names no date", "rate names no source", "overflow names no source", "overflow names no date"
+    ]  # fmt: skip
+    own.write_text("")
+    assert vendor_gaps(str(own)) == []
