@@ -7,9 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from command_line import ctxsim
 
+from ctxsim.api.defects import Diagnoses
+from ctxsim.api.live import BESIDE
 from ctxsim.cli import drive
 from ctxsim.cli.drive import _compare, _tell, _tell_diagnosis
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.differences import Amounts, Comparison, Difference
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
@@ -127,3 +131,46 @@ def test_a_diagnosis_is_a_detail(monkeypatch: pytest.MonkeyPatch) -> None:
         )  # fmt: skip
         _tell_diagnosis(one)
     assert told == ["observed:mine, task-lost: has it, 0.25", "observed:mine, task-lost: no, 0.25"]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is asked of agents, which do nothing."""
+    heard: list[Any] = []
+
+    def diagnosed(agents: Any, defects: Any, told: Any, **how: Any) -> Diagnoses:
+        heard.append((agents, defects, how))
+        return Diagnoses([], ("nothing was seen",))
+
+    def driven(agents: Any, played: str, policies: Any, told: Any, **how: Any) -> None:
+        heard.append((agents, played, policies, how))
+        raise CtxsimError("enough")
+
+    monkeypatch.setattr(drive, "diagnose_driven", diagnosed)
+    monkeypatch.setattr(drive, "drive", driven)
+    return heard
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("--doctor", "--doctor is of agents alone"), ("codex --doctor --policy mask", "--doctor is of agents alone"),
+    ("--doctor --command run", "--doctor is of agents alone"), ("codex", "say which conversation to play"),
+    ("codex --play a --play b", "say which conversation to play"),
+])  # fmt: skip
+def test_what_is_played_and_diagnosed_must_be_said(line: str, said: str, asked: list[Any], tmp_path: Path) -> None:
+    done = ctxsim("drive", *line.split(), cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and not asked
+
+
+def test_what_is_said_is_handed_on(asked: list[Any], tmp_path: Path) -> None:
+    for line in (
+        "codex pi --doctor", "codex --doctor --play defects/zero-usage --install --window 9 --limit 7 --fault 429@2",
+        "codex --play one-prompt", "pi --play one-prompt --policy mask --install --out here --limit 9",
+    ):  # fmt: skip
+        ctxsim("drive", *line.split(), cwd=tmp_path)
+    usual = {"install": False, "faults": (), "limit_s": 300.0}
+    assert asked == [
+        (("codex", "pi"), [], usual),
+        (("codex",), ["zero-usage"], {"install": True, "faults": ("429@2",), "limit_s": 7.0, "window": 9}),
+        (("codex",), "one-prompt", BESIDE, usual),
+        (("pi",), "one-prompt", ("mask",), {**usual, "install": True, "limit_s": 9.0, "out": Path("here")}),
+    ]
