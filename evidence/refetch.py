@@ -62,7 +62,7 @@ def main(path: str) -> None:
                     Seen(plain / base, usd / base, len(transcript.calls), again.calls)
                 )
                 for rate in RATES if number % EVERY == 0 else ():
-                    drawn = [refetched(basis, spec, rate, Random(seed)).cost_usd or 0.0 for seed in range(5)]
+                    drawn = [refetched(basis, spec, (rate, Random(seed))).cost_usd or 0.0 for seed in range(5)]
                     between[rate].append((np.mean(drawn) - (plain + rate * (usd - plain))) / base)
     print("policy            cache   calls   mean ratio to keep-all, nothing and all fetched again")
     for (label, cache), found in seen.items():

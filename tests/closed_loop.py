@@ -36,4 +36,4 @@ def closed(transcript: Transcript, label: str = MASK) -> tuple[ClosedLoop, list[
 
 
 def loop_of(basis: Basis, label: str) -> ClosedLoop:
-    return ClosedLoop(basis.ledger, open_policy(label), basis.references, basis.kept, basis.fetching)
+    return ClosedLoop(basis.ledger, open_policy(label), basis.references, basis.kept, basis.fetching, lambda: True)

@@ -44,7 +44,7 @@ def test_draws_are_closed_replays_with_dice_of_their_own(tmp_path: Path) -> None
     scenario = load_scenario(SCENARIO)
     basis = AsSent(synthesize(scenario), resolve({}, (SCENARIO, scenario.provider))).basis()
     dice = [Random(f"{draw} {SCENARIO}") for draw in range(1, 5)]
-    expected = [refetched(basis, open_policy(MASK), 0.5, one) for one in dice]
+    expected = [refetched(basis, open_policy(MASK), (0.5, one)) for one in dice]
     mine = rows(run, MASK)
     assert mine == [(n, one.calls, one.cost_usd, one.tokens_sent) for n, one in enumerate(expected, 1)]
     assert {inserted for _, inserted, _, _ in mine} == {0, 1, 2}

@@ -3,7 +3,6 @@
 Between the ends the bill is linear in the rate at which an agent fetches again: `cost_usd` + rate x `cost_refetch_usd`.
 """
 
-from collections.abc import Callable
 from random import Random
 
 import msgspec
@@ -35,17 +34,20 @@ def draw_rows(basis: Basis, spec: Spec, rate: float, draws: int) -> list[DrawRow
         return []
     name, rows = basis.transcript.name, []
     for draw in range(1, draws + 1):
-        again = refetched(basis, spec, rate, Random(f"{draw} {name}"))
+        again = refetched(basis, spec, (rate, Random(f"{draw} {name}")))
         rows.append(DrawRow(name, spec.label, draw, again.calls, again.cost_usd, again.tokens_sent))
     return rows
 
 
-def refetched(basis: Basis, spec: Spec, rate: float = 1.0, dice: Random | None = None) -> Refetched:
-    """Replay a policy once, each thing that it lost fetched again with the chance `rate`, by seeded dice; all of it
-    without dice. Raises ContractError where the policy breaks its contract.
+def refetched(basis: Basis, spec: Spec, chance: tuple[float, Random] | None = None) -> Refetched:
+    """Replay a policy once, each thing that it lost fetched again with a `chance`: a rate and seeded dice; all of it
+    without one. Raises ContractError where the policy breaks its contract.
     """
-    taken: dict[str, Callable[[], bool]] = {"taken": lambda: dice.random() < rate} if dice else {}
-    loop = ClosedLoop(basis.ledger, spec, basis.references, basis.kept, basis.fetching, **taken)
+
+    def taken() -> bool:
+        return chance is None or chance[1].random() < chance[0]
+
+    loop = ClosedLoop(basis.ledger, spec, basis.references, basis.kept, basis.fetching, taken)
     tokens, costs = 0, []
     for sent in loop:
         tokens += sent.tokens_sent

@@ -20,10 +20,6 @@ from ctxsim.transcript import Item
 from ctxsim.view import Edit, Made
 
 
-def _always() -> bool:
-    return True
-
-
 class ClosedLoop(Replay):
     """One replay in which what was lost is fetched again; iterate it once.
 
@@ -38,7 +34,7 @@ class ClosedLoop(Replay):
         references: References,
         kept: Sequence[Counts],
         fetching: Fetching,
-        taken: Callable[[], bool] = _always,
+        taken: Callable[[], bool],
     ) -> None:
         """`kept`: the counts of views that nobody edited; `taken` says of each fetch whether it is made. Raises
         ContractError where the policy breaks its contract.

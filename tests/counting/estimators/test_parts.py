@@ -24,9 +24,9 @@ from ctxsim.counting.estimators import (
 from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
-from ctxsim.counting.estimators.estimator import divided, gone_on, length
+from ctxsim.counting.estimators.estimator import divided, gone_on, length, positive
 from ctxsim.counting.estimators.serialized import written_again
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, LabelError
 from ctxsim.transcript import Head, Item, Media, Usage
 
 HEAD = Head("12345678", ("1234",), hidden=5)
@@ -233,3 +233,20 @@ def test_labels_of_estimators_leave_out_what_is_usual() -> None:
         "sampled:chars=9",
     ):
         assert estimator_label(open_estimator(label)) == label
+
+
+def test_which_estimators_go_by_reported_usage() -> None:
+    assert [open_estimator(name).by_usage for name in ("chars", "bytes", "words", "usage-tail", "usage-serialized")] == [
+        False, False, False, True, True,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 0.5, 1.0, 4.0])
+def test_any_ratio_above_nothing_will_do(ratio: float) -> None:
+    positive("chars", ratio)
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0, math.nan])
+def test_a_ratio_of_nothing_is_refused(ratio: float) -> None:
+    with pytest.raises(LabelError, match=f"^chars: ratio must be positive, not {ratio:g}$"):
+        positive("chars", ratio)

@@ -51,9 +51,11 @@ def test_what_has_changed_since_is_counted_apart() -> None:
 
 def test_drawn_at_a_rate_lies_between_the_ends() -> None:
     basis = basis_of(ONE, Provider(prices=PRICES))
-    drawn = [refetched(basis, open_policy(MASK), 0.5, Random(seed)).calls for seed in range(40)]
+    drawn = [refetched(basis, open_policy(MASK), (0.5, Random(seed))).calls for seed in range(40)]
     assert set(drawn) == {0, 1}
-    assert refetched(basis, open_policy(MASK), 0.5, Random(3)) == refetched(basis, open_policy(MASK), 0.5, Random(3))
+    assert refetched(basis, open_policy(MASK), (0.5, Random(3))) == refetched(
+        basis, open_policy(MASK), (0.5, Random(3))
+    )
 
 
 @pytest.mark.parametrize("label", ["keep-all", "truncate-after-use:retain=100000"])

@@ -85,7 +85,7 @@ class Forgetful(Policy):
 
 def test_a_policy_sees_one_conversation_in_order() -> None:
     basis = basis_of(ONE, Provider(prices=PRICES))
-    loop = ClosedLoop(basis.ledger, spec_of(Forgetful), basis.references, basis.kept, basis.fetching)
+    loop = ClosedLoop(basis.ledger, spec_of(Forgetful), basis.references, basis.kept, basis.fetching, lambda: True)
     for sent in loop:
         places = [item.place for item in sent.view]
         assert places == sorted(set(places))
