@@ -236,7 +236,8 @@ def test_labels_of_estimators_leave_out_what_is_usual() -> None:
 
 
 def test_which_estimators_go_by_reported_usage() -> None:
-    assert [open_estimator(name).by_usage for name in ("chars", "bytes", "words", "usage-tail", "usage-serialized")] == [
+    names = ("chars", "bytes", "words", "usage-tail", "usage-serialized")
+    assert [open_estimator(name).by_usage for name in names] == [
         False, False, False, True, True,
     ]  # fmt: skip
 
