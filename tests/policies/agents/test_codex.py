@@ -159,3 +159,9 @@ def test_a_limit_may_be_beside_the_first_request() -> None:
     driven.calls("r", used=890)
     driven.sent()
     assert len(driven.asked) == 2
+
+
+def test_where_nothing_stands_before_the_first_text_nothing_is_summarised() -> None:
+    driven = Driven("codex", 1_000, head=2_000)
+    driven.user("The task.")
+    assert driven.sent() == ["The task."] and driven.asked == []
