@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from ctxsim.errors import CtxsimError
+from ctxsim.simulator.provider import Provider
 from ctxsim.synthesis import coding_agent, job_search, needles, rounds, scenario, turns
 from ctxsim.synthesis.scenario import Session, is_scenario
 from ctxsim.synthesis.words import digits, fit, hexadecimal, host, picked, prose
@@ -165,3 +166,20 @@ def test_words_by_chance() -> None:
     assert [len(one) for one in numbers.rstrip("\n").split(",")] == [9] * 6 and numbers.endswith("\n")
     chinese = turns.PIECES["chinese"](chance)
     assert len(chinese) == 19 and chinese.endswith("\u3002")
+
+
+@pytest.mark.parametrize(("turn", "said"), [
+    # A response that holds nothing at all says that it is done.
+    ({"results": [], "says": 0}, ["assistant"]), ({"results": [], "says": 0, "thinks": 9}, ["reasoning"]),
+    ({"results": [5], "says": 0}, ["tool_call", "tool_result", "assistant"]),
+    ({"results": [5, 5], "says": 9, "calls": 2},
+     [*["assistant", "tool_call", "tool_call", "tool_result", "tool_result"] * 2, "assistant"]),
+])  # fmt: skip
+def test_what_a_turn_consists_of(turn: dict[str, Any], said: list[str]) -> None:
+    made = turns.generate("t", random.Random(1), Provider().counter(), {"turns": [turn], "repeat": 2})
+    assert [item.kind for item in made.items] == ["user", *said] * 2
+    spoken = [item.text for item in made.items if item.kind == "assistant"]
+    if turn["results"]:
+        assert [spoken[len(spoken) // 2 - 1], spoken[-1]] == ["Task 1 is done.", "Task 2 is done."]
+    else:
+        assert spoken == [] if turn.get("thinks") else ["Done."] * 2

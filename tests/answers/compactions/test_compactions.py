@@ -138,6 +138,10 @@ def test_sizes_are_as_recorded() -> None:
     row = row_of(msgspec.structs.replace(made, calls=tuple(calls)))
     # The third call's: the last one before it.
     assert (row.window, row.share) == (30_000, round(9_500 / 30_000, 4))
+    # Of the request behind it 1,500 of 4,000 were read.
+    usage = msgspec.structs.replace(made.calls[3].usage, cache_read_tokens=1_500)
+    calls = [*made.calls[:3], msgspec.structs.replace(made.calls[3], usage=usage), *made.calls[4:]]
+    assert row_of(msgspec.structs.replace(made, calls=tuple(calls))).tokens_rewritten == 2_500
 
 
 def test_it_pays_for_itself_by_reading_less() -> None:
