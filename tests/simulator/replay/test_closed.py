@@ -34,6 +34,11 @@ def test_one_source_is_fetched_once_and_carried() -> None:
     assert having[1][: len(lacking[1]) - 1] == lacking[1][:-1]
     # It stays the newest result, and is carried from then on.
     assert NAMES in sent[5][1]
+    # Nobody has written to where it is from; where somebody has, that is counted.
+    items = list(ONE.items)
+    items[3] = replace(items[3], text='{"file_path": "a.py", "content": "x"}', tool="Write")
+    written, _ = closed(replace(ONE, items=tuple(items)))
+    assert (loop.inserted, loop.changed, written.inserted, written.changed) == (1, 0, 1, 1)
 
 
 def test_a_source_that_is_needed_twice_and_was_cut_again_is_fetched_twice() -> None:

@@ -1,0 +1,55 @@
+"""`messages:FILE.py:function`: which parameters a function of one's own has in a label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxsim.errors import LabelError
+from ctxsim.plugins import labels
+from ctxsim.policies import open_policy
+
+FUNCTIONS = """
+def shorten(messages, size=3, share=0.5, name="a", strict=False, hinted: int = 0, *, context=None):
+    return messages[-size:]
+
+def needs(messages, first, second: float):
+    return messages
+
+def listed(messages, names=[]):
+    return messages
+
+def nothing():
+    return []
+
+def anything(*messages):
+    return []
+"""
+
+
+def test_a_functions_parameters_are_of_the_kinds_of_its_defaults_or_hints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without either a parameter is a text."""
+    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+    (tmp_path / "f.py").write_text(FUNCTIONS)
+
+    def parameters(label: str) -> dict[str, object]:
+        (policy,) = open_policy(f"messages:{tmp_path}/f.py:{label}").create()
+        return labels.parameters(policy)
+
+    assert parameters("shorten") == {
+        "size": 3, "share": 0.5, "name": "a", "strict": False, "hinted": 0, "lasting": True,
+    }  # fmt: skip
+    assert parameters("shorten:size=4,share=1,name=5,strict=true,hinted=6,lasting=false") == {
+        "size": 4, "share": 1.0, "name": "5", "strict": True, "hinted": 6, "lasting": False,
+    }  # fmt: skip
+    assert parameters("needs:first=1,second=2") == {"first": "1", "second": 2.0, "lasting": True}
+    for label, said in (
+        ("listed", "the default of names is a list; make it a plain value"), ("shorten:size=x", "size"),
+        ("nothing", "must take a list of messages, and parameters by name"),
+        ("anything", "must take a list of messages, and parameters by name"), ("needs:first=1", "second"),
+    ):  # fmt: skip
+        with pytest.raises(LabelError, match=said):
+            parameters(label)
