@@ -36,11 +36,19 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 # Not for the whole session: while it is open no test beside it can run an event loop.
 @pytest.fixture(scope="package")
-def tab() -> Iterator[Any]:
-    """A tab of a browser without network; each test loads its page anew, in a process that is there."""
+def browser() -> Iterator[Any]:
+    """A browser without network."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser.new_context(offline=True).new_page()
-        browser.close()
+        running = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield running.new_context(offline=True)
+        running.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab of its own for each test."""
+    made = browser.new_page()
+    yield made
+    made.close()

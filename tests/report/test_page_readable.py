@@ -36,7 +36,7 @@ def test_axe_finds_no_violation_and_nothing_is_wider_than_the_screen(default: Pa
         tab.evaluate("Object.values(CHARTS).forEach((one) => one())")
         # Nothing scrolls sideways but what says that it does, once charts have the new width.
         fits = "(width) => [document.documentElement, document.body].every((one) => one.scrollWidth === width)"
-        tab.wait_for_function(fits, arg=width, timeout=3_000)
+        tab.wait_for_function(fits, arg=width, timeout=10_000)
         light = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (light == "rgb(255, 255, 255)") == (scheme == "light")
         found = Axe().run(tab, where, {"resultTypes": ["violations"], **rules}).response["violations"]

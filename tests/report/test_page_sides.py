@@ -124,8 +124,12 @@ def test_one_call_as_recorded_and_as_sent(default: Path, tab: Any) -> None:
     assert moved[0]["y"] == moved[1]["y"] != boxes[0]["y"]
     # On a phone they lie below each other.
     tab.set_viewport_size({"width": 390, "height": 900})
-    boxes = [pair.locator(f".{side}").bounding_box() for side in ("was", "now")]
-    assert boxes[0]["x"] == boxes[1]["x"] and boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    below = """() => {
+        const [was, now] = ["was", "now"].map((side) => document.querySelector(`#sides .pair.chosen .${side}`));
+        const [first, second] = [was.getBoundingClientRect(), now.getBoundingClientRect()];
+        return first.left === second.left && first.bottom <= second.top;
+    }"""
+    tab.wait_for_function(below, timeout=10_000)
     assert pair.locator(".which").all_inner_texts() == ["as recorded", "as sent"]
     # One call earlier nothing was cut yet.
     tab.locator("#earlier").click()
