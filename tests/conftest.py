@@ -23,9 +23,11 @@ from command_line import ctxsim
 from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
+from ctxsim.policies import open_policy
 from ctxsim.policies.agents.settings import settings_names, settings_of
 from ctxsim.results import Run, read_run
 from ctxsim.results.folder import WORK
+from ctxsim.runs.check import Checked
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
@@ -74,6 +76,22 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture
+def opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of anybody's is opened without a process that tries it first: that has tests of its own."""
+    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+
+
+@pytest.fixture
+def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of a policy opens its label and finds nothing: what it finds in its processes has tests of its own."""
+
+    def check(label: str, scenarios: object) -> Checked:
+        return Checked([], [], "", open_policy(label).label)
+
+    monkeypatch.setattr("ctxsim.runs.check.check", check)
 
 
 @pytest.fixture(scope="session")

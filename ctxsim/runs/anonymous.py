@@ -5,7 +5,6 @@ Tasks leave out the words and hash the names, so that no part on disk holds one;
 
 import hashlib
 import re
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -43,7 +42,7 @@ def without_text(rows: Rows, model: str) -> Rows:
         events=mapped(tables.events, text=_nothing, reason=_nothing),
         needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
     )  # fmt: skip
-    known = model if model in _listed() or DATED.sub("", model) in _listed() else None
+    known = model if {model, DATED.sub("", model)} & model_ids() else None
     summaries = [
         one | {"project": one["project"] and _hashed(one["project"]), "model": known, "version": None}
         for one in rows.summaries
@@ -113,12 +112,9 @@ def _hashed(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-_listed = cache(model_ids)
-
-
 def _provider(provider: Provider, model: str) -> Provider:
     origin = provider.origin.replace(f"recorded model {model}", "recorded model", 1)
-    if provider.model in _listed():
+    if provider.model in model_ids():
         return _replace(provider, origin=origin)
     return _replace(provider, origin=origin, model=f"a model of {provider.vendor}" if provider.model else "")
 

@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from command_line import ctxsim
 
-from ctxsim.policies import open_policy
-from ctxsim.runs.check import Checked
-
 NOTE = "Note: token-approx-budget: tokens is called budget now; the old name still works\n"
 
 
@@ -23,13 +20,8 @@ NOTE = "Note: token-approx-budget: tokens is called budget now; the old name sti
         ("check policy --scenario one-prompt", "token-approx-budget:tokens=9000"),
     ],
 )
-def test_old_names_are_told_once_and_work(
-    command: str, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What a check finds, in processes of its own, is no matter here.
-    monkeypatch.setattr(
-        "ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", open_policy(label).label)
-    )
+@pytest.mark.usefixtures("checked_at_once")
+def test_old_names_are_told_once_and_work(command: str, label: str, tmp_path: Path) -> None:
     done = ctxsim(*command.split(), label, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == NOTE
     assert "token-approx-budget:budget=9000" in done.stdout

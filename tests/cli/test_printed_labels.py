@@ -19,7 +19,6 @@ from ctxsim.policies import open_policies, open_policy, registered_policies
 from ctxsim.report.sheet import sheet
 from ctxsim.report.tables import print_sheet
 from ctxsim.results import read_run
-from ctxsim.runs.check import Checked
 from ctxsim.runs.grid import expand
 
 MINE = """from dataclasses import dataclass
@@ -77,11 +76,8 @@ def test_a_break_in_a_command_is_a_space_and_one_in_its_quotes_is_its_own() -> N
 
 
 @pytest.mark.slow
-def test_every_command_takes_what_a_run_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What a check finds, in processes of its own, is no matter here.
-    monkeypatch.setattr(
-        "ctxsim.runs.check.check", lambda label, scenarios: Checked([], [], "", open_policy(label).label)
-    )
+@pytest.mark.usefixtures("checked_at_once")
+def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
     # Each form of a label, of every fourth policy: that each opens is tried above.
     asked = [label for label in dict.fromkeys([*typed()[::4], *typed()[-5:]]) if not label.startswith("pipe:")]
     every = [part for label in asked for part in ("--policy", label)]

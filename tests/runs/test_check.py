@@ -10,13 +10,7 @@ import pytest
 from ctxsim.runs import check as room
 from ctxsim.runs.check import check
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What happens when a file is opened has tests of its own."""
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opened_at_once")]
 
 
 BEGINNING = """import os, subprocess, sys, threading, time

@@ -64,6 +64,7 @@ def one(folder: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("opened_at_once")
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All bad policies in one file, which one process runs as long as none of them ends it."""
@@ -76,8 +77,6 @@ def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.Mo
         placed[f"bad{chr(97 + number)}"] = f"(bad.py:{text.count(chr(10)) + 1})" if said in PLACED else ""
         text += body + "\n"
     (tmp_path / "bad.py").write_text(text + "\ndef shorten(messages, context):\n    while True: pass\n")
-    # Nothing of theirs happens when they are opened, which has tests of its own.
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
     bad = [f"bad.py:{name.title()}" for name in placed]
     if limited:  # the others need no limit, which a busy machine would break
         monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
@@ -156,10 +155,8 @@ def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_policy_that_kills_its_process_takes_only_its_own_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+@pytest.mark.usefixtures("opened_at_once")
+def test_a_policy_that_kills_its_process_takes_only_its_own_rows(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(
         BEGINNING + "    def before_call(self, view):\n"
         "        if any('poison' in item.text for item in view): os._exit(9)\n        return view\n"

@@ -52,11 +52,11 @@ def test_as_many_shares_as_there_are_processes_for_each_source(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("opened_at_once")
 def test_two_processes_for_one_file_give_the_same_bytes(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a policy fails, and where it is the second share that has one."""
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
     policy = tmp_path / "fails.py"
     policy.write_text(FAILS)
     one = tmp_path / "one"

@@ -23,11 +23,7 @@ from ctxsim.runs.task import Setting
 from ctxsim.runs.workers import Workers, do, fitting
 from ctxsim.view import View
 
-
-@pytest.fixture(autouse=True)
-def opened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What happens when a file is opened has tests of its own."""
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
+pytestmark = pytest.mark.usefixtures("opened_at_once")
 
 
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:

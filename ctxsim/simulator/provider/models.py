@@ -179,6 +179,7 @@ def _dated(entry: Entry | Model) -> Prices | None:
     )
 
 
+@cache
 def model_ids() -> frozenset[str]:
     """Return the names of every model of the price list, without their prices, which take a while."""
     from genai_prices import data_snapshot

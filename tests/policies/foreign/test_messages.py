@@ -28,11 +28,9 @@ def anything(*messages):
 """
 
 
-def test_a_functions_parameters_are_of_the_kinds_of_its_defaults_or_hints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("opened_at_once")
+def test_a_functions_parameters_are_of_the_kinds_of_its_defaults_or_hints(tmp_path: Path) -> None:
     """Without either a parameter is a text."""
-    monkeypatch.setattr("ctxsim.policies.trial._answer", lambda label: "fine")
     (tmp_path / "f.py").write_text(FUNCTIONS)
 
     def parameters(label: str) -> dict[str, object]:
