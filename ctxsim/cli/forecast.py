@@ -111,7 +111,8 @@ def _lines(found: Forecasts) -> list[str]:
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
-        what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"
+        size = today.change.what == "size"
+        what = "sessions are of another size" if size else f"the model is mostly {today.change.what}"
         lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
         if gone := _agents_before(found, today.change.at):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

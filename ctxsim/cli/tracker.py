@@ -2,7 +2,10 @@
 
 HEADINGS = f"{'tokens':>10}{'used':>7}{'growth':>10}{'average':>10}{'left':>7}{'output':>8}"
 
-LEGEND = "used: share of the window; growth, average: tokens per call; left: calls of average growth that still fit"
+LEGEND = (
+    "used: share of the window; growth: tokens per call; average: since it last fell; "
+    "left: calls of average growth that still fit"
+)
 
 
 class TokenTracker:
@@ -10,12 +13,14 @@ class TokenTracker:
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self._output = 0
+        self._output = self._grows_from = 0
         self.calls: list[int] = []
         """Tokens of each request."""
 
     def record(self, input_tokens: int, output_tokens: int) -> None:
         """Write down one call's usage."""
+        if input_tokens < self.used:
+            self._grows_from = len(self.calls)
         self.calls.append(input_tokens)
         self._output = output_tokens
 
@@ -36,8 +41,9 @@ class TokenTracker:
 
     @property
     def average(self) -> float:
-        """Average growth per call so far; 0 before the second."""
-        return (self.used - self.calls[0]) / (len(self.calls) - 1) if len(self.calls) > 1 else 0.0
+        """Average growth per call since the requests last became smaller; 0 before the second."""
+        since = self.calls[self._grows_from :]
+        return (since[-1] - since[0]) / (len(since) - 1) if len(since) > 1 else 0.0
 
     @property
     def calls_left(self) -> int | None:

@@ -124,9 +124,11 @@ def test_a_tracker_knows_what_is_left() -> None:
     assert tracker.available == 0 and tracker.average == 200 and tracker.used == 1_200
     assert tracker.report() == "     1,200 120.0%      +200      +200      -       7"
     shrinking = TokenTracker(1_000)
-    for used in (500, 400):
+    for used, average in ((500, 0), (700, 200), (400, 0), (430, 30), (480, 40)):
         shrinking.record(used, 1)
-    assert shrinking.calls_left is None and shrinking.average == -100
+        # Of the growth since it fell: (480 - 400) / 2, of which 13 fit into 520.
+        assert shrinking.average == average
+    assert shrinking.calls_left == 13
     even = TokenTracker(1_000)
     for used in (500, 500):
         even.record(used, 1)

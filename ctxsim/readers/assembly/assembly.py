@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly.segments import history
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
@@ -57,7 +58,7 @@ class Assembly:
         self._beside: list[Call] = []
         self._items: list[Item] = []
         self._calls: list[Call] = []
-        self._message = 0
+        self._message = self._carried = 0
         self._unanswered: list[Item] = []
         self._waiting: list[Part] = []
         self._late: dict[str, int] = {}
@@ -108,6 +109,14 @@ class Assembly:
         self._append(list(parts))
         self._unanswered = [item for item in self._items[start:] if item.kind == "tool_call"]
         self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable, window=self.window))
+
+    def inherited(self) -> None:
+        """All responses so far are another session's: what was said is how this one begins."""
+        self._close_exchange()
+        self.notes.append(f"begins with the history of another session, whose {self.calls} response(s) count there")
+        self._items = list(history(self.transcript()))
+        self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
+        self._calls, self._compactions, self._cleared, self._late = [], [], [], {}
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str) -> None:
         """A response that was paid and is no part of the conversation, as one of a branch that was left."""
@@ -212,6 +221,7 @@ class Assembly:
             notes=tuple(notes),
             compactions=tuple(self._compactions),
             cleared=tuple(self._cleared),
+            carried=self._carried,
             cost_usd=None if priced else self.cost_usd,
             project=self.project,
             version=self.version,

@@ -35,6 +35,13 @@ def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Tra
     return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
 
 
+def history(transcript: Transcript) -> tuple[Item, ...]:
+    """Return the items that a request behind all calls of a transcript would hold."""
+    behind = len(transcript.calls) + 1
+    *_, last = Compaction(behind, 0), *transcript.compactions
+    return _Segment(transcript, msgspec.structs.replace(last, call=behind), None, ()).transcript(1, 1).items
+
+
 def _clearings(transcript: Transcript) -> Iterator[Compaction]:
     """Where old results were cleared all else stayed: the segment before goes on, without their texts."""
     known = {compaction.call for compaction in transcript.compactions}
@@ -93,7 +100,7 @@ class _Segment:
             self._add(Item("user", -1, 0, text), "summary")
         for item in self._kept():
             self._recorded(item)
-        carried = len(self._items)
+        carried = len(self._items) if begin else whole.carried
         for item in whole.items[self._start : self._stop]:
             self._recorded(item)
         calls = tuple(

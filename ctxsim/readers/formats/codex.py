@@ -23,6 +23,9 @@ from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Kind, Transcript, Usage
 
+AT_ONCE_S = 1.0
+"""Lines that a fork copies follow one another within this time."""
+
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
 MARKS = ("payload", "thread_id", "git", "instructions")
@@ -38,6 +41,8 @@ class _Line(msgspec.Struct):
 
 
 class _Meta(msgspec.Struct):
+    id: str = ""
+    forked_from_id: str | None = None
     cli_version: str = ""
     cwd: str = ""
     base_instructions: str = field(default="", name="base_instructions.text")
@@ -127,6 +132,9 @@ class _Rollout:
         self._count_first: bool | None = None
         self._calls_before = 0
         self._spare = 0
+        # When the session, and when the line before this one was written.
+        self._began_s = self._line_s = 0.0
+        self._copying = False
 
     def add_line(self, record: Record) -> None:
         where = record.where
@@ -134,10 +142,15 @@ class _Rollout:
             self.left_out["line without a type"] += 1
             return
         line = convert(record.value, _Line, where)
+        if written_s := time_s(line.timestamp):
+            self._began_s = self._began_s or written_s
+            if written_s > max(self._began_s, self._line_s) + AT_ONCE_S:
+                self._copied()
+            self._line_s = written_s
         match line.type:
             case "response_item":
                 # Written when the item was complete, not when the request started, which isn't recorded.
-                self.exchanges.add(line.payload, where, time_s(line.timestamp))
+                self.exchanges.add(line.payload, where, written_s)
             case "event_msg":
                 self._event(line.payload, where)
             case "turn_context":
@@ -160,6 +173,7 @@ class _Rollout:
             self.exchanges.add(record.value, record.where)
 
     def transcript(self) -> Transcript:
+        self._copied()
         self.exchanges.finish()
         assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
@@ -183,10 +197,24 @@ class _Rollout:
             tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
             self.assembly.tools += map(compact_json, tools)
             self.assembly.parent = _parent(self.source, meta)
+        elif meta.id != self._meta.id and (self._meta.forked_from_id or self.assembly.parent):
+            self._copying = True
+        elif self._copying:
+            self._copied()
         elif meta.cli_version != self._meta.cli_version:
             # Resumed by another version, which may write token counts at the other place.
             self.exchanges.close()
             self._count_first, self._calls_before = None, self.assembly.calls
+
+    def _copied(self) -> None:
+        """What a fork has copied ends here: the other session's history, with its times and counts written anew.
+
+        Source: https://github.com/ccusage/ccusage/issues/1370 and https://github.com/egoist/waku/pull/145.
+        """
+        if self._copying:
+            self._copying = False
+            self.exchanges.close()
+            self.assembly.inherited()
 
     def _event(self, payload: Any, where: str) -> None:
         kind = under(payload, "type")

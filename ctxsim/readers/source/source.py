@@ -130,10 +130,12 @@ class Source:
     def records(self, notes: list[str]) -> Iterator[Record]:
         """Return the JSON values of a JSONL file in order.
 
-        Two values glued on one line are two records. A line that isn't JSON is skipped and noted with its number, a
-        torn last line too; so is invalid UTF-8, with its byte. Raises InputError if no line at all is JSON.
+        Two values glued on one line are two records; that is noted. A line that isn't JSON is skipped and noted with
+        its number, a torn last line too; so is invalid UTF-8, with its byte. Raises InputError if no line at all is
+        JSON.
         """
         good = False
+        glued = 0
         bad: list[tuple[int, str]] = []
         for number, line in self.lines():
             try:
@@ -141,11 +143,13 @@ class Source:
             except ValueError as error:
                 bad.append((number, str(error)))
                 continue
+            glued += len(values) > 1
             for value in values:
                 good = True
                 yield Record(number, value, f"{self.name}:{number}")
         if bad and not good:
             raise InputError(f"{self.name}:{bad[0][0]}", f"is not JSON: {bad[0][1]}")
+        notes += [f"{glued} line(s) with more than one record, separated"] if glued else []
         notes += [f"line {number} {SKIPPED}: {why}" for number, why in bad[:5]]
         notes += [f"{len(bad) - 5} more lines {SKIPPED}"] if len(bad) > 5 else []
 

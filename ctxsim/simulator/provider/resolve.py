@@ -154,7 +154,8 @@ def recorded_window(
     smaller = next((window for window in offered if largest <= window), None)
     if smaller is None:
         return None
-    return smaller, f"window {smaller:,} of {smaller:,} and {own:,}: holds all of {among}, up to {largest:,} tokens"
+    held = f"holds all of {among}, up to {largest:,} tokens" if largest else "assumed, as no usage is recorded"
+    return smaller, f"window {smaller:,} of {smaller:,} and {own:,}: {held}"
 
 
 def _of_log(
@@ -169,6 +170,8 @@ def _of_log(
     recorded = _of_recorded(transcript, entries)
     if recorded is not None:
         values, origins = recorded, [f"recorded model {transcript.model}"]
+        others = sum(call.model not in ("", transcript.model) for call in transcript.calls)
+        origins += [f"{others} of {len(transcript.calls)} calls are other models', priced as this one's"] * (others > 0)
     if values.get("cache", "none") != "none" and no_cache(transcript):
         values["cache"] = "none"
         origins.append("the log shows no cache")

@@ -505,7 +505,15 @@ def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None
     glued = json.dumps(user("u1", None, "Go.")) + json.dumps(answer("a1", "u1", "m1", text("Yes.")))
     transcript = one(tmp_path, glued, '{"type":"user","uuid":"u2","par')
     assert [item.text for item in transcript.items] == ["Go.", "Yes."]
-    assert transcript.notes[0].startswith("line 2 skipped, not JSON")
+    assert transcript.notes[0] == "1 line(s) with more than one record, separated"
+    assert transcript.notes[1].startswith("line 2 skipped, not JSON")
+
+
+def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:
+    fast = {**usage(9, 0, 0), "speed": "fast"}
+    lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=fast),
+             answer("a2", "a1", "m2", text("On."), usage={**fast, "speed": "standard"})]  # fmt: skip
+    assert [made.model for made in one(tmp_path, *lines).calls] == ["claude-x-fast", "claude-x"]
 
 
 def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:

@@ -417,6 +417,36 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert stray.parent == "gone"
 
 
+def later(line: Json, seconds: int) -> Json:
+    return {**line, "timestamp": f"2026-01-05T09:00:{seconds:02}.000Z"}
+
+
+@pytest.mark.parametrize("ends", ["a pause", "its own header"])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_what_a_fork_copies_is_where_it_begins(tmp_path: Path, compacted: bool, ends: str) -> None:
+    fork = meta(id="thread-2", forked_from_id="thread-1")
+    copied = [message("user", "Go."), call("c1"), tokens(100, 100), output("c1", "ok"), message("assistant", "One."),
+              tokens(220, 120)]  # fmt: skip
+    cut = [wrapped("compacted", {"message": "All of it.", "replacement_history": None})] * compacted
+    own = [message("user", "On."), message("assistant", "Two."), tokens(370, 150)]
+    own = [fork, *own] if ends == "its own header" else [later(line, 2) for line in own]
+    read_back = one(tmp_path, fork, meta(), *copied, *cut, *own)
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [150]
+    assert kinds(read_back) == [["assistant"]] and read_back.carried == (2 if compacted else 4)
+    assert "begins with the history of another session, whose 2 response(s) count there" in read_back.notes
+    # What the other session had compacted isn't there whole.
+    assert [item.text for item in read_back.items] == [
+        *(["All of it.", "Go."] if compacted else ["Go.", "{}", "ok", "One."]), "On.", "Two."
+    ]  # fmt: skip
+    # Without a copied header nothing is copied, nor in a session that is no fork.
+    assert len(one(tmp_path, fork, *copied, *own).calls) == len(one(tmp_path, meta(), meta(id="x"), *copied).calls) + 1
+
+
+def test_a_fork_in_which_nothing_was_asked_yet_has_no_call(tmp_path: Path) -> None:
+    empty = one(tmp_path, meta(id="thread-2", forked_from_id="thread-1"), meta(), message("assistant", "One."))
+    assert not empty.calls and len(empty.items) == 1
+
+
 def test_without_a_folder_a_parent_is_its_thread(tmp_path: Path) -> None:
     def parent_of(**fields: Any) -> str | None:
         data = "\n".join(map(json.dumps, [meta(**fields), message("assistant", "Hi.")])).encode()

@@ -216,7 +216,8 @@ def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None
     glued = json.dumps(entry(None, "user", "Go.")) + json.dumps(entry(None, "assistant", [text("Yes.")]))
     transcript = one(tmp_path, OLD, glued, '{"type": "message", "mess')
     assert [item.text for item in transcript.items] == ["Go.", "Yes."]
-    assert transcript.notes[0].startswith("line 3 skipped, not JSON")
+    assert transcript.notes[0] == "1 line(s) with more than one record, separated"
+    assert transcript.notes[1].startswith("line 3 skipped, not JSON")
 
 
 def test_a_header_alone_is_a_transcript_without_calls(tmp_path: Path) -> None:

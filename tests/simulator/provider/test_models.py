@@ -13,6 +13,7 @@ from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.provider.models import find_model, read_overrides
+from ctxsim.simulator.provider.prices import Split, cost_of
 
 WORDY = "word " * 400
 
@@ -24,6 +25,16 @@ def test_override_ids_may_have_a_prefix(tmp_path: Path) -> None:
     for name in ("openai/gpt-4o", "gpt-4o"):
         found = find_model(name, None, entries)
         assert found and found.window == 1234 and found.vendor == "none"
+
+
+def test_fast_modes_have_prices_of_their_own() -> None:
+    # Recorded by Cline in August 2026: 34,334 tokens written and 741 of output for 0.46623 USD.
+    found = find_model("anthropic/claude-opus-4.8-fast")
+    assert found and found.prices and found.id == "claude-opus-4-8"
+    assert cost_of(found.prices, Split(0, 34_334, 0), 741).total == pytest.approx(0.466225)
+    for name, price in (("claude-opus-4.6-fast", 30), ("claude-opus-5-fast", 10), ("claude-opus-4.8", 5)):
+        known = find_model(name)
+        assert known and known.prices and known.prices.input == price
 
 
 def test_prices_in_no_steps_are_refused(tmp_path: Path) -> None:

@@ -96,6 +96,19 @@ def test_the_window_that_held(own: int | None, accepted: tuple[int, int], found:
     assert recorded_window(recorded("claude-opus-4-6", Usage(300), Usage(200)), own, "anthropic", accepted) == found
 
 
+def test_without_usage_a_window_is_assumed() -> None:
+    told = "window 200,000 of 200,000 and 1,000,000: assumed, as no usage is recorded"
+    assert recorded_window(recorded("claude-opus-4-6", Usage(0)), 1_000_000, "anthropic") == (200_000, told)
+
+
+def test_calls_of_other_models_are_told() -> None:
+    made = recorded("house-7b", Usage(300), Usage(300), Usage(300))
+    models = zip(made.calls, ("house-7b", "x", ""), strict=True)
+    named = [msgspec.structs.replace(call, model=model) for call, model in models]
+    told = "recorded model house-7b; 1 of 3 calls are other models', priced as this one's"
+    assert resolve({}, None, msgspec.structs.replace(made, calls=tuple(named)), HOUSE).origin == told
+
+
 def test_a_name_may_ask_for_a_window_of_a_million() -> None:
     made = recorded("claude-opus-4-6[1m]", Usage(300))
     assert recorded_window(made, 200_000, "anthropic") == (1_000_000, "window 1,000,000 stated by the model's name")

@@ -98,7 +98,9 @@ def _parent_name(source: Source, session: str) -> str | None:
 
 
 def _model(messages: Sequence[LineMessage]) -> str:
-    return next((message.model for message in messages if message.model), "")
+    """The model; in fast mode with the name that providers have for that, for it costs more."""
+    model = next((message.model for message in messages if message.model), "")
+    return f"{model}-fast" if any(message.usage and message.usage.speed == "fast" for message in messages) else model
 
 
 class _Conversation:

@@ -20,6 +20,7 @@ class _OutputDetails(msgspec.Struct):
 class _LineUsage(BilledUsage):
     # Each line of a response repeats it.
     output_tokens_details: _OutputDetails | None = None
+    speed: Any = None
 
     @property
     def thinking_tokens(self) -> int | None:
