@@ -96,8 +96,12 @@ def advise(
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
     def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], **how: Any) -> Run:
-        labels = dict.fromkeys([NOTHING, label_of(given), *(label_of(given, one) for one in tried)])
-        return bench(over, list(labels), brackets=False, **how, **options)
+        now = open_policy(label_of(given)).label
+        labels = dict.fromkeys([NOTHING, now, *(label_of(given, one) for one in tried)])
+        run = bench(over, list(labels), brackets=False, **how, **options)
+        if now not in run.labels:
+            raise CtxsimError(f"not all sessions can be replayed as set; why: ctxsim bench --policy '{now}'")
+        return run
 
     singly = [one for agent in agents for one in alone(agent)]
     looked = replayed(look, [(one,) for one in singly], text="none", refetch=0)

@@ -40,8 +40,12 @@ class Spec(msgspec.Struct, frozen=True):
 
     def as_shipped(self, format: str, version: str, model: str) -> Self:
         """Return the same with the numbers of the agent's version that recorded a session, where a policy is that
-        agent's; what the label says goes before them. Versions that no `settings.toml` tells apart have the newest.
+        agent's; what the label says goes before them. Versions that no `settings.toml` tells apart, and those that are
+        no dotted numbers, have the newest.
         """
+        from ctxsim.policies.agents.versions import dotted
+
+        version = version if dotted(version) else ""
         if any(name == "as-set" for _, name, _ in self.links):
             return self._as_set(format, version, model)
         links = tuple(
@@ -56,9 +60,7 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
         the estimator that this agent decides by; an estimator that somebody named goes before it.
         """
-        from ctxsim.policies.agents.versions import dotted
-
-        agent, version = agent_of(format), version if dotted(version) else ""
+        agent = agent_of(format)
         name, own, _ = _registry.open(agent or "keep-all")
         by = open_estimator(own.decides_by) if own.decides_by else self.estimator
         links = tuple(

@@ -152,3 +152,11 @@ def test_advice_has_a_row_for_each_setting_that_was_tried(logs: Path, monkeypatc
     assert len(frame) == len(agent.tried) and frame.tokens.tolist() == [one.amount for one in agent.tried]
     assert frame.advised.tolist() == [one.settings == agent.settings for one in agent.tried]
     assert found.replays == len({*looked[1][2:], *whole[1][2:]}) + 1
+
+
+def test_settings_that_no_policy_can_have_are_told(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/config.toml").write_text("tool_output_token_limit = 0\n")
+    label = "as-set:given=codex/tool_output_token_limit=0"
+    with pytest.raises(CtxsimError, match=rf"can be replayed as set; why: ctxsim bench --policy '{label}'"):
+        ctxsim.advise(logs / "rollout-1.jsonl", settings=tmp_path / ".codex/config.toml")

@@ -29,4 +29,6 @@ def test_another_agents_session_changes_nothing() -> None:
     plain = open_policy("claude-code")
     assert plain.as_shipped("codex-rollout", "0.140.0", "gpt-5.4") is plain
     assert plain.as_shipped("claude-code", "", "claude-opus-4-5") is plain
+    # A source build's word for its version is none.
+    assert plain.as_shipped("claude-code", "local", "claude-opus-4-5") is plain
     assert open_policy("mask").as_shipped("claude-code", "2.1.17", "") == open_policy("mask")
