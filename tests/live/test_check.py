@@ -167,6 +167,13 @@ def test_another_value_nearby_tells_a_cap_from_a_setting(
     assert made([summed(*before), NOTHING, NOTHING], given)[0].verdict == found
 
 
+@pytest.mark.parametrize("value", [True, 1, "true"])
+def test_a_variable_that_is_a_switch_is_on_by_a_word_or_a_number(made: Made, value: Value) -> None:
+    on = {"DISABLE_COMPACT": value}
+    done, _ = made([NOTHING, NOTHING], on, load_agent("claude-code"), model="claude-opus-5-5", window=1_000_000)
+    assert (done.verdict, done.inside, done.expected_firing) == ("honoured", True, "never")
+
+
 def test_a_refusal_to_start_is_a_verdict_where_the_value_is_refused(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

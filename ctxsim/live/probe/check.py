@@ -174,7 +174,9 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
     lower, upper = (seen.chars, seen.chars) if cut else seen.bracket or (None, None)
     missing = tuple(key for key in one.needs if key not in trial.given)
     rule = one.rule(here.agent.version, here.model)
-    moves = with_it != without if cut or isinstance(value, bool | str) else _moves(trial, value)
+    moves = with_it != without
+    if not (cut or one.type == "bool" or isinstance(value, bool | str)):
+        moves = _moves(trial, value)
     default = value in one.words or (rule is not None and rule.value == value)
     found = verdict(seen, Asked(with_it, without, moves, taken(one, value).how, default, bool(one.cap), missing))
     return SettingCheck(

@@ -1,14 +1,14 @@
 """What a policy's own formula expects of a setting: the tokens at which it compacts, and what it cuts results to."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value
-from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
-from ctxsim.policies.agents.settings import TYPES, Setting, settings_of, values_for
+from ctxsim.policies.agents.given import Given, effect, parameters_of
+from ctxsim.policies.agents.settings import Setting, values_for
 from ctxsim.transcript import Item, Sizes, Usage
 from ctxsim.view import View
 
@@ -22,23 +22,11 @@ class Acting(NamedTuple):
 
 def taken(one: Setting, value: Value) -> Acting:
     """Return what an agent makes of a value: outside its bounds it is clamped, ignored or refused."""
-    typed = _typed(one, value)
+    typed = one.typed(str(value)) if one.env else value
     acting = one.taken(typed)
     if acting is None:
         return Acting(None, "refused" if one.outside == "refused" else "ignored")
     return Acting(acting, "clamped" if one.problem(typed) else "")
-
-
-def _typed(one: Setting, value: Value) -> Value:
-    """A variable's text as a value of the setting's type, where it is one."""
-    if not one.env or not isinstance(value, str) or value in one.words:
-        return value
-    if one.thousands and value[-1:].lower() == "k":
-        value = f"{value[:-1]}000"
-    try:
-        return int(value) if one.type == "int" else float(value) if one.type == "ratio" else value
-    except ValueError:
-        return value
 
 
 class Situation(NamedTuple):
@@ -67,31 +55,21 @@ def cut_to(here: Situation, given: Mapping[str, Value], text: str, tool: str) ->
 
 
 def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Policy | None:
-    """Return the agent's policy with settings, told of its window and of its first request; None where it has none.
-
-    Of several settings of one parameter the one of the greater precedence holds.
-    """
-    known = settings_of(here.agent.name)
-    values: dict[str, Any] = values_for(here.agent.name, here.agent.version, here.model)
+    """Return the agent's policy with settings, told of its window and of its first request; None where it has none."""
+    name, version, probing = here.agent.name, here.agent.version, here.agent.probe
+    model, window = here.model, here.window
+    values = values_for(name, version, model)
     if not values:
         return None
-    window = here.window
-    chosen = [(setting_of(known, key), value) for key, value in given.items()]
-    for one, value in sorted(chosen, key=lambda pair: pair[0].precedence):
-        acting = taken(one, value).value if bounds else _typed(one, value)
-        if acting is None or not one.plain(acting) or not isinstance(acting, TYPES[one.type]):
-            continue
-        if one.cap.isdigit() and isinstance(acting, int):
-            acting = min(acting, int(one.cap))
-        if one.parameter:
-            values[one.parameter] = not acting if one.opposite else acting
-        if one.key == here.agent.probe.window_key:
-            window = min(int(acting), here.agent.probe.window_most or int(acting))
-    if "output" in values and not any(one.parameter == "output" for one, _ in chosen):
-        values["output"] = here.agent.probe.output
-    label = ",".join(f"{name}={value}" for name, value in values.items())
-    spec = open_policy(f"{here.agent.name}:{label}")
-    (policy,) = spec.create()
+    if "output" in values:
+        values["output"] = probing.output
+    chosen = {key: Given(name, key, value) for key, value in given.items()}
+    values |= parameters_of(name, chosen.values(), version, model, bounds)
+    declared = chosen.get(probing.window_key)
+    if declared and (acting := effect(declared, version, model, bounds)) is not None:
+        window = min(int(acting), probing.window_most or int(acting))
+    label = ",".join(f"{parameter}={value}" for parameter, value in values.items())
+    (policy,) = open_policy(f"{name}:{label}").create()
     policy.attach(Surroundings(window=window, summarize=lambda items, most: "A summary."))
     policy.start()
     if here.first:

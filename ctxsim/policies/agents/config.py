@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError, one_line
-from ctxsim.policies.agents.given import Given, typed
+from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.settings import ConfigFile, Setting, settings_names, settings_of
 
 _BESIDE_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
@@ -58,8 +58,8 @@ def _given(agent: str, data: Any) -> list[Given]:
 
 
 def _of_variables(agent: str, values: Mapping[str, Any]) -> list[Given]:
-    names = [one.env for one in settings_of(agent).settings if one.env and one.env in values]
-    return [Given(agent, name, typed(agent, name, str(values[name]))) for name in names]
+    known = [one for one in settings_of(agent).settings if one.env and one.env in values]
+    return [Given(agent, one.env, one.typed(str(values[one.env]))) for one in known]
 
 
 def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,8 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+import msgspec
+
 from ctxsim.errors import LabelError
 from ctxsim.policies.agents.settings import Setting, Value, settings_names, settings_of
 
@@ -57,55 +59,54 @@ def _pattern(key: str) -> str:
 def typed(agent: str, key: str, text: str) -> Value:
     """Return a text as the type of its setting; as it is where it is no value of that type."""
     setting = setting_of(agent, key)
-    kind = setting.type if setting else "text"
-    if kind != "text" and len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1]
-    if kind == "bool":
-        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    try:
-        return int(text) if kind == "int" else float(text) if kind == "ratio" else text
-    except ValueError:
-        return text
+    return setting.typed(text) if setting else text
 
 
-def effect(one: Given, version: str = "", model: str = "") -> Value | None:
+def effect(one: Given, version: str = "", model: str = "", bounds: bool = True) -> Value | None:
     """Return the value that an agent uses; None where it keeps its default: by its type, its bounds, and what was seen.
 
-    A value of the wrong type, and one outside bounds that aren't clamped, are ignored in silence.
+    A value of the wrong type, and one outside bounds that aren't clamped, are ignored in silence. Without `bounds` none
+    is outside.
     """
     setting = setting_of(one.agent, one.key)
     if setting is None or not setting.plain(one.value) or not _of_model(setting, one.key, model):
         return None
-    if setting.verdict(version, model).verdict == "ignored":
+    seen = setting.verdict(version, model)
+    if seen.verdict == "ignored" and not seen.alone:
         return None
-    return setting.taken(one.value)
+    value = setting.typed(str(one.value)) if setting.env else one.value
+    return (setting if bounds else msgspec.structs.replace(setting, bounds=None)).taken(value)
 
 
 def _of_model(setting: Setting, key: str, model: str) -> bool:
     """Whether a key that names a model names this one."""
     parts = setting.key.split(".")
-    if "MODEL" not in parts:
+    if "MODEL" not in parts or key == setting.key:
         return True
     at = parts.index("MODEL")
     named = ".".join(key.split(".")[at : len(key.split(".")) - (len(parts) - at - 1)])
     return named.lower() in model.lower() if model else False
 
 
-def parameters_of(agent: str, given: Iterable[Given], version: str = "", model: str = "") -> dict[str, str]:
+def parameters_of(
+    agent: str, given: Iterable[Given], version: str = "", model: str = "", bounds: bool = True
+) -> dict[str, str]:
     """Return the parameters of an agent's policy that its user's settings change, for a version and a model.
 
-    Of several settings of one parameter the one of the greatest precedence holds; where equal, the last.
+    Of several settings of one parameter the one of the greatest precedence holds; where equal, the last. One that has a
+    cap only lowers what others say.
     """
-    found: dict[str, tuple[int, str]] = {}
-    for one in given:
-        setting = setting_of(agent, one.key) if one.agent == agent else None
-        if setting is None or not setting.parameter or setting.policy not in ("", agent):
+    found: dict[str, Value] = {}
+    known = ((setting_of(agent, one.key), one) for one in given if one.agent == agent)
+    mine = [(one, of) for of, one in known if of and of.parameter and of.policy in ("", agent)]
+    for one, of in sorted(mine, key=lambda pair: pair[1].precedence):
+        value = effect(one, version, model, bounds)
+        if value is None:
             continue
-        value = effect(one, version, model)
-        if value is None or setting.precedence < found.get(setting.parameter, (0, ""))[0]:
-            continue
-        found[setting.parameter] = (setting.precedence, str(not value if setting.opposite else value))
-    return {parameter: text for parameter, (_, text) in found.items()}
+        if of.precedence and of.cap.isdigit():
+            value = min(value, found.get(of.parameter, value), key=float)
+        found[of.parameter] = not value if of.opposite else value
+    return {parameter: str(value) for parameter, value in found.items()}
 
 
 def hindrances(given: Iterable[Given], tried: Iterable[Given]) -> list[str]:

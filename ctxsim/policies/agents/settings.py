@@ -55,13 +55,16 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What installed versions did with a setting, and on which day that was seen."""
+    """What installed versions did with a setting, and on which day that was seen. `alone`: only where nothing else is
+    set; the policy knows when.
+    """
 
     verdict: Judged
     seen_on: str = ""
     versions: str = ""
     models: str = ""
     note: str = ""
+    alone: bool = False
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,14 +150,30 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return value != UNSET and value not in self.words
 
     def verdict(self, version: str = "", model: str = "") -> Verdict:
-        """Return what a version did with it; of no version the first that stands there. "not yet seen" where none."""
-        seen = (one for one in self.honoured if not version or Rule(0, one.versions, one.models).fits(version, model))
-        return next(seen, Verdict("not yet seen"))
+        """Return what a version did with it for a model; of no version the first of that model. "not yet seen" where
+        none.
+        """
+        for one in self.honoured:
+            if Rule(0, one.versions if version else "", one.models).fits(version, model):
+                return one
+        return Verdict("not yet seen")
+
+    def typed(self, text: str) -> Value:
+        """Return a text, as a label or a variable has it, as a value of the type; as it is where it is none."""
+        if self.type != "text" and len(text) > 1 and text[0] == text[-1] == '"':
+            return text[1:-1]
+        if self.type == "bool":
+            return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+        number = f"{text[:-1]}000" if self.thousands and text[-1:] in ("k", "K") else text
+        try:
+            return int(number) if self.type == "int" else float(text) if self.type == "ratio" else text
+        except ValueError:
+            return text
 
     def taken(self, value: Value) -> Value | None:
-        """Return what the agent makes of a value: itself, the nearest bound, or None where it takes neither."""
+        """Return what the agent makes of a value: itself, its cap, the nearest bound, or None where it takes none."""
         if not self.problem(value):
-            return value
+            return min(value, int(self.cap)) if self.cap.isdigit() and not isinstance(value, str) else value
         if self.outside != "clamped" or not self.bounds or not isinstance(value, int | float):
             return None
         nearest = min(max(value, self.bounds[0]), self.bounds[1])

@@ -8,7 +8,7 @@ import pytest
 
 from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
-from ctxsim.policies import agent_of
+from ctxsim.policies import Surroundings, agent_of, open_policy
 from ctxsim.policies.agents.config import _of_variables, of_file, of_places
 from ctxsim.policies.agents.given import (
     Given,
@@ -75,6 +75,9 @@ def test_what_is_no_setting_is_told(text: str) -> None:
         ("claude-code", "autoCompactEnabled", "TRUE", True), ("claude-code", "autoCompactEnabled", "1", True),
         ("claude-code", "autoCompactEnabled", "false", False), ("claude-code", "autoCompactEnabled", "0", False),
         ("claude-code", "autoCompactEnabled", "maybe", "maybe"),
+        # A thousand where the agent knows that: it fired at 267,000, a window of 300,000 less 33,000.
+        ("claude-code", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "300k", 300_000),
+        ("claude-code", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "300k", "300k"),
         ("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", "0.5", 0.5), ("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", "x", "x"),
     ],
 )  # fmt: skip
@@ -100,9 +103,37 @@ def test_an_agent_uses_what_its_bounds_allow(key: str, value: int | str, used: i
 
 
 def test_what_was_seen_ignored_has_no_effect() -> None:
-    share = Given("claude-code", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", 50)
-    assert effect(share, "2.1.330", "claude-sonnet-4-5") is None
-    assert effect(share, "2.1.330", "claude-opus-5[1m]") == 50
+    cut = Given("claude-code", "bashOutputMaxChars", 4_000)
+    assert effect(cut, "2.1.197", "claude-opus-5-5") is None and effect(cut, "2.1.330", "claude-opus-5-5") == 4_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "version", "model", "threshold"),
+    [
+        # Alone it does nothing for Sonnet 4.5. With a window: (200,000 - 20,000) x .5; 89,100 was still sent.
+        ("", "2.1.330", "claude-sonnet-4-5-20250929", None),
+        ("claude-code/autoCompactWindow=200000;", "2.1.330", "claude-sonnet-4-5-20250929", 90_000),
+        # The verdict on another model says nothing of this one, also of no version: 180,000 x .5.
+        ("", "", "claude-opus-5-5", 90_000),
+    ],
+)
+def test_a_share_of_the_window_is_honoured_where_the_policy_has_a_threshold(
+    settings: str, version: str, model: str, threshold: int | None
+) -> None:
+    label = f"as-set:given={settings}claude-code/CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"
+    (policy,) = open_policy(label).as_shipped("claude-code", version, model).create()
+    policy.attach(Surroundings(200_000))
+    assert policy.fires_at() == threshold
+
+
+def test_what_has_a_cap_only_lowers() -> None:
+    def cut(text: str) -> str | None:
+        return parameters_of("claude-code", parsed(text), "2.1.330").get("bash_output_max_chars")
+
+    # 128,000 still cuts 50,000, as its 30,000 do.
+    of_both = "claude-code/BASH_MAX_OUTPUT_LENGTH={};claude-code/bashOutputMaxChars={}"
+    assert cut("claude-code/BASH_MAX_OUTPUT_LENGTH=128000") == "30000"
+    assert cut(of_both.format(128_000, 10_000)) == "10000" and cut(of_both.format(4_000, 10_000)) == "4000"
 
 
 def test_the_greater_precedence_holds_and_of_equals_the_last() -> None:
