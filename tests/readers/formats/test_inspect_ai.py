@@ -259,6 +259,15 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     )
 
 
+def test_what_came_from_the_harness_s_cache_is_said_but_was_not_sent(tmp_path: Path) -> None:
+    asked, answer = [USER], asks("c1", q="mail")
+    later = [USER, answer, result("c1", "2 messages")]
+    transcript = one(tmp_path, model(asked, answer, used(100, 7), cache="read"), model(later, FINAL, used(120, 2)))
+    assert [kind for kind, _ in texts(transcript)] == ["user", "tool_call", "tool_result", "assistant"]
+    assert [call.usage for call in transcript.calls] == [None, Usage(120, 2)]
+    assert transcript.notes == ("1 response(s) came from the harness's own cache, with no request: no usage",)
+
+
 def test_responses_that_came_with_the_first_request(tmp_path: Path) -> None:
     shots = [USER, {"role": "assistant", "content": "None."}, USER, SYSTEM]
     transcript = one(tmp_path, model(shots, FINAL, used(30, 1)))

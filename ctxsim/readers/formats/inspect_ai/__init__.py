@@ -154,7 +154,7 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
     assembly.tools += first.tools
     # Requests are logged whole: what has no system prompt was sent without.
     assembly.head_recorded = True
-    foreign = summaries = 0
+    foreign = summaries = cached = 0
     whole = True
     for place, step in enumerate(chain):
         call = calls[step.number]
@@ -174,10 +174,15 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
             continue
         usage = stored.usage.whole() if stored.usage else None
         parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
+        if stored.cache == "read":
+            # Its usage is that of the call which filled the cache.
+            cached, usage = cached + 1, None
         # The time is the request's start where the log also has `completed`; versions before that knew only the end.
         assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
     if summaries:
         assembly.notes.append(f"left out: {summaries} x request for a summary")
+    if cached:
+        assembly.notes.append(f"{cached} response(s) came from the harness's own cache, with no request: no usage")
     if foreign:
         assembly.notes.append(f"{foreign} response(s) came with a request, made by no request of this thread: no usage")
     if any(calls[step.number].tools != first.tools for step in chain):

@@ -260,8 +260,6 @@ class Walk:
         if event.pending or event.error or not event.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
-        if event.cache == "read":
-            self.left_out["request, answered from the harness's own cache"] += 1
         reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
         tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
