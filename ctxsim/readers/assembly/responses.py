@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Usage
@@ -134,12 +134,11 @@ class Exchanges:
         self.assembly.compaction_note(detail, what="truncation")
 
     def finish(self) -> None:
-        """End everything and add the notes."""
+        """End everything; `Assembly.finished` tells what was left out."""
         self.close()
         if self._unsized:
             note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
             self.assembly.notes.append(note)
-        self.assembly.notes += left_out(self.left_out)
 
     def made(self, part: Part, time_s: float | None) -> None:
         """The model made a part at that time."""

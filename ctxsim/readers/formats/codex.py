@@ -18,7 +18,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import NO_RESPONSE, Assembly, kept_and_new, text_and_media
+from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Kind, Transcript, Usage
@@ -177,14 +177,11 @@ class _Rollout:
         self.exchanges.finish()
         assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
-        if self._spare:
-            assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
         if base := meta.base_instructions:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
-        if not assembly.calls:
-            assembly.notes.append(NO_RESPONSE)
-        made = assembly.transcript()
+        spare = f"{self._spare} token count(s) of requests that are not in the recording"
+        made = assembly.finished(more=[spare] if self._spare else ())
         if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
             return made
         # The first versions sent the user's instructions only in the head.

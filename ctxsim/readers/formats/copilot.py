@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, NO_RESPONSE, Assembly, Part, started_by, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
@@ -150,7 +150,7 @@ class _Agent:
 
     def transcript(self) -> Transcript:
         self.exchanges.finish()
-        return self.assembly.transcript()
+        return self.assembly.finished()
 
 
 class _Session:
@@ -192,8 +192,6 @@ class _Session:
                 self.left_out[event.type] += 1
 
     def transcripts(self) -> Iterator[Transcript]:
-        if not self.main.exchanges.parts and not self.main.assembly.calls:
-            self.main.assembly.notes.append(NO_RESPONSE)
         yield self.main.transcript()
         for agent in self._agents.values():
             yield agent.transcript()

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import NO_RESPONSE, Assembly, Part, kept_and_new, left_out
+from ctxsim.readers.assembly import Assembly, Part, kept_and_new
 from ctxsim.readers.assembly.gemini import api_parts, response_parts, result, user_parts, with_compaction_notes
 from ctxsim.readers.assembly.numbers import with_thoughts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
@@ -216,13 +216,10 @@ class _Conversation:
 
     def transcript(self) -> Transcript:
         self._close()
-        notes = self.assembly.notes
-        if not self.assembly.calls:
-            notes.append(NO_RESPONSE)
         if self._unsized:
-            notes.append(f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens")
-        notes += left_out(self.assembly.left_out)
-        return with_compaction_notes(self.assembly.transcript())
+            note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
+            self.assembly.notes.append(note)
+        return with_compaction_notes(self.assembly.finished())
 
     def _history(self, place: _Place) -> Iterator[tuple[Kind, str]]:
         for value in place.value:

@@ -85,4 +85,4 @@ def _one(assembly: Assembly, where: str, value: Any) -> Transcript:
     if held.output and held.usage:
         exchanges.usage(held.usage.whole())
     exchanges.finish()
-    return assembly.transcript()
+    return assembly.finished()
