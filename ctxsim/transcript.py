@@ -18,6 +18,9 @@ SYNTHETIC_KINDS = frozenset({"summary", "note"})
 NO_RESULT = "[no result recorded]"
 """Stands for the result of a tool call that the recording leaves unanswered."""
 
+CLEARED = "[Old tool result content cleared]"
+"""Stands for a result that the agent has cleared. Claude Code's words, and OpenCode's."""
+
 NO_HISTORY = "the history before the recorded compaction is missing: starts with its summary"
 """A note: the recording begins behind a compaction, of which nothing but the summary is known."""
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Policy
-from ctxsim.transcript import Compaction
+from ctxsim.transcript import CLEARED, Compaction
 from ctxsim.view import View
-
-CLEARED = "[Old tool result content cleared]"
 
 
 @dataclass

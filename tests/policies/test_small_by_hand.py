@@ -8,8 +8,8 @@ from by_hand import SUMMARY, Driven
 from ctxsim.policies.clear_tool_uses import PLACEHOLDER
 from ctxsim.policies.head_tail import head_tail
 from ctxsim.policies.oracle_lossless import OracleLossless
-from ctxsim.policies.recorded import CLEARED, Recorded
-from ctxsim.transcript import Compaction, Item, Media
+from ctxsim.policies.recorded import Recorded
+from ctxsim.transcript import CLEARED, Compaction, Item, Media
 
 BY = "estimator=chars:ratio=1"
 

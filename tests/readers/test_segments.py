@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.assembly.assembly import kept_and_new
-from ctxsim.readers.assembly.segments import CLEARED, across, segments
-from ctxsim.transcript import NO_RESULT, Compaction, Item, Kind, Needle, Transcript, Usage, problems
+from ctxsim.readers.assembly.segments import across, segments
+from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Item, Kind, Needle, Transcript, Usage, problems
 from tests.strategies import transcripts
 
 

@@ -8,10 +8,7 @@ from collections.abc import Collection, Hashable, Iterator
 
 import msgspec
 
-from ctxsim.transcript import NO_RESULT, Compaction, Item, Needle, Transcript
-
-CLEARED = "[Old tool result content cleared]"
-"""Stands for a result that the recorded agent has cleared. Claude Code's words."""
+from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Item, Needle, Transcript
 
 UNLOGGED_CLEARING = "unlogged clearing"
 """How notes call a fall of recorded usage that no line of the log explains."""

@@ -7,7 +7,7 @@ import json
 import pytest
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.shared.cuts import CLEARED
+from ctxsim.transcript import CLEARED
 
 SMALL = "claude-code:reserve=200,buffer=130,tail_factor=1"  # 1,000 tokens leave 670
 

@@ -11,8 +11,7 @@ from by_hand import SUMMARY, Driven
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.opencode.policy import GO_ON
-from ctxsim.policies.agents.shared.cuts import CLEARED
-from ctxsim.transcript import Item, Media
+from ctxsim.transcript import CLEARED, Item, Media
 
 # 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
 SMALL = "opencode:output=200"

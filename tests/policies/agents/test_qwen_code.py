@@ -8,7 +8,7 @@ import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.qwen_code.policy import ACKNOWLEDGED
-from ctxsim.policies.agents.shared.cuts import CLEARED
+from ctxsim.transcript import CLEARED
 
 
 def test_33_000_tokens_are_kept_free_of_a_small_window() -> None:

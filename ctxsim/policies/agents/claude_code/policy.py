@@ -6,11 +6,11 @@ from itertools import takewhile
 from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import CLEARED, clear_old, ends_of
+from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
 from ctxsim.policies.agents.shared.phases import exchanges
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
-from ctxsim.transcript import Item
+from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
 NEVER_CLEARED = frozenset(("task", "agent", "todowrite", "askuserquestion", "exitplanmode", "skill"))

@@ -6,11 +6,11 @@ from itertools import takewhile
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
-from ctxsim.policies.agents.shared.cuts import CLEARED, whole_lines
+from ctxsim.policies.agents.shared.cuts import whole_lines
 from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import CLEARED, Item, Usage
 from ctxsim.view import View
 
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."

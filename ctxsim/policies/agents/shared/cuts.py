@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ctxsim.transcript import CLEARED
 from ctxsim.view import View
 
 
@@ -58,9 +59,6 @@ def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
 def _told(kept: str, left: int, what: str, end: bool) -> str:
     mark = f"...{left} {what} truncated..."
     return f"{mark}\n\n{kept}" if end else f"{kept}\n\n{mark}"
-
-
-CLEARED = "[Old tool result content cleared]"
 
 
 def clear_old(view: View, keep: int, reason: str, clears: Callable[[str], bool]) -> View:
