@@ -125,7 +125,7 @@ def losses(sessions: Iterable[list[Measured]]) -> list[Loss]:
             if call.read_recorded is None or one.gap_s is None or call.read_predicted < EXPECTED_READ or call.call == 1:
                 continue
             gap = next(until for until in GAPS_S if one.gap_s <= until)
-            shares[vendor_of(bare(call.model)), gap].append((call.transcript, call.read_predicted, call.read_recorded))
+            shares[vendor_of(call.model), gap].append((call.transcript, call.read_predicted, call.read_recorded))
     draws = np.random.default_rng(SEED)
     found = []
     for (vendor, gap), calls in sorted(shares.items()):

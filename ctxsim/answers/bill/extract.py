@@ -104,7 +104,7 @@ class _Filled:
         self.segment, self.names, self.later, self.compacted = segment, names, later, compacted
         self.calls = [(number, call, call.usage) for number, call in enumerate(segment.calls) if call.usage]
         self.model = segment.model
-        self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model) if self.model else "never"
+        self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model)
         self.users = [item.place for item in segment.items if item.kind == "user"]
         self.reasons = any(item.kind == "reasoning" for item in segment.items)
         self.entries = sorted(

@@ -99,7 +99,7 @@ def _listed(name: str, on: date) -> Model | None:
 
 def _from_listed(model: Any, on: date) -> Model:
     prices = from_list(model.prices, on, latest=on == LATEST)
-    vendor = vendor_of(bare(model.id))
+    vendor = vendor_of(model.id)
     if vendor == "openai" and prices and prices.cache_write:
         vendor = "openai-paid-writes"
     return Model(model.id, vendor, model.context_window, prices)
@@ -151,7 +151,7 @@ def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
     from genai_prices import data_snapshot
 
     names = {model.lower(), bare(model)}
-    maker = load_vendor(vendor_of(bare(model))).listed_as
+    maker = load_vendor(vendor_of(model)).listed_as
     found: list[Prices | None] = []
     for entries in (overrides, _additions()):
         found += [

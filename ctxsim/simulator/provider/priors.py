@@ -10,7 +10,6 @@ from importlib.resources import files
 
 import msgspec
 
-from ctxsim.counting.tokenizers import bare
 from ctxsim.simulator.provider.vendor import fits
 
 
@@ -57,8 +56,7 @@ def load_priors() -> Priors:
 
 def tokens_per_counted(model: str) -> Factor | None:
     """Return the factor of a model by the longest pattern that fits its bare name, or None where none was measured."""
-    name = bare(model)
-    return max((one for one in load_priors().factor if fits(name, one.model)), key=_length, default=None)
+    return max((one for one in load_priors().factor if fits(model, one.model)), key=_length, default=None)
 
 
 def head_prior(format: str, model: str) -> HeadPrior | None:
@@ -66,9 +64,8 @@ def head_prior(format: str, model: str) -> HeadPrior | None:
 
     A model that wasn't measured gets the format's entry with the most sessions.
     """
-    name = bare(model)
     of_format = [one for one in load_priors().head if one.format == format]
-    fitting = [one for one in of_format if fits(name, one.model)]
+    fitting = [one for one in of_format if fits(model, one.model)]
     return max(fitting, key=_length, default=None) or max(of_format, key=lambda one: one.sessions, default=None)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import bare
 from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor, vendor_names, vendor_of
 
 SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
@@ -30,8 +29,7 @@ def rules_of(pattern: str) -> list[RuleRow]:
     names = [name for name in vendor_names() if name != "none" and fnmatchcase(name, pattern)]
     if names:
         return [row for name in names for row in _rows(load_vendor(name))]
-    model = bare(pattern)
-    return [row for row in _rows(load_vendor(vendor_of(model))) if fits(model, row.model)]
+    return [row for row in _rows(load_vendor(vendor_of(pattern))) if fits(pattern, row.model)]
 
 
 def _rows(vendor: Vendor) -> Iterator[RuleRow]:

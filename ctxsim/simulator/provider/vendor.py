@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxsim.counting.tokenizers import bare
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins.files import config_folder, small_file, toml_values, user_file
 
@@ -24,8 +25,8 @@ Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
 
 
 def fits(model: str, pattern: str) -> bool:
-    """Whether a model's name fits a pattern; "4.5" and "4-5" are the same version, capitals don't matter."""
-    return fnmatchcase(model.lower().replace(".", "-"), pattern.lower().replace(".", "-"))
+    """Whether a model's bare name fits a pattern; "4.5" and "4-5" are the same version, capitals don't matter."""
+    return fnmatchcase(bare(model).replace(".", "-"), pattern.lower().replace(".", "-"))
 
 
 class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -198,7 +199,7 @@ def vendor_names() -> list[str]:
 
 @cache
 def vendor_of(model: str) -> str:
-    """Return the vendor whose rules hold for a model, told from its bare name: the longest pattern that fits decides.
+    """Return the vendor whose rules hold for a model, told from its name: the longest pattern that fits decides.
 
     `none` where no vendor claims it. Who hosts an open model is not in its name: the maker's rules are taken.
     """

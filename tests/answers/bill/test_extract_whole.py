@@ -89,7 +89,7 @@ def test_a_recording_is_told_in_numbers() -> None:
         assert sums == [one.read, one.write, one.plain]
 
 
-@pytest.mark.parametrize(("model", "held"), [(MODEL, True), ("gpt-5", True), ("gemini-2.5-pro", False)])
+@pytest.mark.parametrize(("model", "held"), [(MODEL, True), ("openai/gpt-5", True), ("gemini-2.5-pro", False)])
 def test_what_was_thought_is_in_a_request_by_the_rules_of_who_answers(model: str, held: bool) -> None:
     found = facts_of(recorded(model))
     thinking = found.parts.index("thinking")

@@ -35,7 +35,8 @@ def test_every_rule_says_where_it_is_from_and_of_when() -> None:
         ("gpt-5.6-sol", "openai-paid-writes"), ("gpt-6.1-terra", "openai-paid-writes"), ("gemini-2.5-pro", "google"),
         ("deepseek-chat", "deepseek"), ("kimi-k2.7-code", "moonshot"), ("kimi-k3.1-pro", "moonshot-paid-writes"),
         ("glm-4.6", "zai"), ("grok-4.5", "xai"), ("MiniMax-M2", "minimax"), ("devstral-2512", "mistral"),
-        ("qwen3-coder-plus", "alibaba"), ("somebody-else", "none"),
+        ("qwen3-coder-plus", "alibaba"), ("somebody-else", "none"), ("openai/gpt-5.5", "openai"),
+        ("openrouter/google/gemini-2.5-pro", "google"), ("us.anthropic.claude-opus-4-6@20260101", "anthropic"),
     ],
 )  # fmt: skip
 def test_a_models_name_tells_its_vendor(model: str, vendor: str) -> None:
