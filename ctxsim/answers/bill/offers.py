@@ -16,6 +16,7 @@ from ctxsim.answers.bill.sums import Bill
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import ENV, lines
 from ctxsim.policies.agents.settings import values_for
+from ctxsim.readers.agent_folders import PLACES
 from ctxsim.simulator.provider.priors import tokens_per_counted
 
 ASSUMED_SUMMARY = 5_000
@@ -23,6 +24,9 @@ ASSUMED_SUMMARY = 5_000
 
 AGENT_OF = {"claude-code": "claude-code", "codex-rollout": "codex"}
 """Formats of agents whose compaction and result limits are settings in tokens."""
+
+BY_HAND = tuple({place.format for place in PLACES})
+"""Formats of agents that people talk to: of others, users' messages and pauses are a program's."""
 
 WINDOWS = (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)
 LIMITS = (50_000, 100_000, 150_000, 200_000)
@@ -38,7 +42,7 @@ DATE = re.compile(r"-20\d{6}$")
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A change with its name, for the sessions of one format, '' for all. Changes are made in their `order`.
+    """A change with its name, for the sessions of some formats, () for all. Changes are made in their `order`.
 
     `keeps`: it may lose what later calls used. `given` is the setting that it is.
     """
@@ -47,7 +51,7 @@ class Offer(msgspec.Struct, frozen=True):
     order: int
     change: Change
     how: str
-    format: str = ""
+    formats: tuple[str, ...] = ()
     keeps: bool = False
     told: str = ""
     given: Given | None = None
@@ -64,7 +68,7 @@ class Offer(msgspec.Struct, frozen=True):
 def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
     """Yield groups of changes: of each group one can be made."""
     yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear in Claude Code, /new elsewhere",
-                 told="{share:.0%} of turns used nothing older")]  # fmt: skip
+                 BY_HAND, told="{share:.0%} of turns used nothing older")]  # fmt: skip
     if memory:
         cut = round(memory / 2 * _tokens(_dearest(bill)))
         yield [Offer("memory files half as long", 2, partial(changes.head_shorter, cut), "shorten them by half",
@@ -79,7 +83,7 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
         if own:
             yield from _of_agent(format, agent, own)
     yield [Offer("pauses within the cache's life", 6, changes.no_long_pause,
-                 "answer sooner, or begin a new session after a pause",
+                 "answer sooner, or begin a new session after a pause", BY_HAND,
                  told="{times:,} of your pauses must be shorter")]  # fmt: skip
     yield from _models(bill, prices)
 
@@ -108,16 +112,16 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
     if agent == "claude-code":
         yield [
             Offer("one-hour cache", 7, changes.hour_long_cache, _written(Given(agent, "ENABLE_PROMPT_CACHING_1H", 1)),
-                  format, told="nothing; {times:,} pauses keep the cache"),
+                  (format,), told="nothing; {times:,} pauses keep the cache"),
             Offer("five-minute cache", 7, changes.five_minute_cache,
-                  _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), format,
+                  _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), (format,),
                   told="{times:,} pauses lose the cache"),
         ]  # fmt: skip
 
 
 def _setting(given: Given, order: int, change: Change, format: str) -> Offer:
     """A setting under the name that `advise` gives it."""
-    return Offer(f"{given.key} = {given.value}", order, change, _written(given), format, True, given=given)
+    return Offer(f"{given.key} = {given.value}", order, change, _written(given), (format,), True, given=given)
 
 
 def _written(given: Given) -> str:

@@ -134,7 +134,7 @@ class _Paid:
         for session, within in self.sessions:
             requests = as_recorded(session)
             for offer in chosen:
-                if offer.format in ("", session.format):
+                if not offer.formats or session.format in offer.formats:
                     requests = offer.change(session, requests, effect)
             after.append(self._cost(session, requests, within))
         # Where a log states dollars, the change is as large a share of them.

@@ -15,7 +15,7 @@ from ctxsim.answers.bill.changes import Effect, as_recorded
 from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
 from ctxsim.answers.bill.facts import Rates, Response, Session
 from ctxsim.answers.bill.index import Index, Indexed, Known, forget, load, place, save
-from ctxsim.answers.bill.offers import DATE, Offer, offers
+from ctxsim.answers.bill.offers import BY_HAND, DATE, Offer, offers
 from ctxsim.answers.bill.smaller import smaller
 from ctxsim.answers.bill.sums import billed
 from ctxsim.policies.agents.given import Given
@@ -46,12 +46,12 @@ SESSIONS = (
 def told(offer: Offer) -> tuple[object, ...]:
     change: Any = offer.change
     given = change.args if isinstance(change, partial) else ()
-    return offer.name, offer.order, (getattr(change, "func", change).__name__, *given), offer.how, offer.format
+    return offer.name, offer.order, (getattr(change, "func", change).__name__, *given), offer.how, offer.formats
 
 
 def setting(key: str, value: int, order: int, change: tuple[object, ...], file: str, agent: str) -> tuple[object, ...]:
     how = f'"{key}": {value} in {file}' if file.endswith("json") else f"{key} = {value} in {file}"
-    return f"{key} = {value}", order, change, how if file else f"export {key}={value}", agent
+    return f"{key} = {value}", order, change, how if file else f"export {key}={value}", (agent,)
 
 
 def test_all_that_can_be_changed_is_offered_in_groups() -> None:
@@ -60,9 +60,10 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
     # Claude Code compacts 33,000 tokens below its window; what was left by two compactions beside the head is 1,050 and
     # 2,900 tokens: 1,975. Characters are 3 a token, the median of two sessions. Codex has left nobody knows what.
     assert found == [
-        [("a new session per task", 4, ("new_session_per_task",), "/clear in Claude Code, /new elsewhere", "")],
-        [("memory files half as long", 2, ("head_shorter", 30), "shorten them by half", "")],
-        *([(f'MCP server "{one}" off', 1, ("without_server", one), f"take {one} out of the agent's MCP settings", "")]
+        [("a new session per task", 4, ("new_session_per_task",), "/clear in Claude Code, /new elsewhere",
+          BY_HAND)],
+        [("memory files half as long", 2, ("head_shorter", 30), "shorten them by half", ())],
+        *([(f'MCP server "{one}" off', 1, ("without_server", one), f"take {one} out of the agent's MCP settings", ())]
           for one in "ab"),
         [setting("autoCompactWindow", size, 5, ("compacted_at", size - 33_000, 1_975), *claude)
          for size in (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)],
@@ -70,19 +71,28 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
          for size, tokens in ((4_000, 1_333), (8_000, 2_667), (16_000, 5_333))],
         [setting("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, 3, ("results_cut", size, "Read"), "", "claude-code")
          for size in (2_500, 5_000, 10_000)],
-        [("one-hour cache", 7, ("hour_long_cache",), "export ENABLE_PROMPT_CACHING_1H=1", "claude-code"),
-         ("five-minute cache", 7, ("five_minute_cache",), "export FORCE_PROMPT_CACHING_5M=1", "claude-code")],
+        [("one-hour cache", 7, ("hour_long_cache",), "export ENABLE_PROMPT_CACHING_1H=1", ("claude-code",)),
+         ("five-minute cache", 7, ("five_minute_cache",), "export FORCE_PROMPT_CACHING_5M=1", ("claude-code",))],
         [setting("model_auto_compact_token_limit", size, 5, ("compacted_at", size, 5_000), *codex)
          for size in (50_000, 100_000, 150_000, 200_000)],
         [setting("tool_output_token_limit", size, 3, ("results_cut", size, ""), *codex)
          for size in (2_500, 5_000, 10_000)],
         [("pauses within the cache's life", 6, ("no_long_pause",),
-          "answer sooner, or begin a new session after a pause", "")],
-        [("x-cheap for most", 8, ("other_model", "x-dear", "x-cheap", 1.0, False), "/model x-cheap", "")],
+          "answer sooner, or begin a new session after a pause", BY_HAND)],
+        [("x-cheap for most", 8, ("other_model", "x-dear", "x-cheap", 1.0, False), "/model x-cheap", ())],
         [("x-cheap for sub-agents", 8, ("other_model", "x-dear", "x-cheap", 1.0, True),
-          "model: x-cheap in the sub-agent's settings", "")],
+          "model: x-cheap in the sub-agent's settings", ())],
     ]  # fmt: skip
     assert smaller(billed(SESSIONS, PRICES, None), PRICES, 60).tried == sum(map(len, found))
+
+
+def test_who_answers_by_program_is_told_nothing_about_sessions_and_pauses() -> None:
+    assert {"claude-code", "codex-rollout", "cline", "pi"} <= set(BY_HAND) and "mini-swe-agent" not in BY_HAND
+    # A new turn that leaves 8,000 tokens behind, and 8,000 written again after a pause.
+    tokens = (response(0, 9_000), response(0, 9_000, turn=True, fresh=10, missed=8_000, cause=1, pause_s=400.0))
+    for format, names in (("claude-code", 2), ("mini-swe-agent", 0)):
+        found = smaller(billed([session("s", *tokens, format=format)], PRICES, None), PRICES)
+        assert sum("session" in one.name or "pauses" in one.name for one in found.savings) == names
 
 
 def test_what_an_offer_costs_in_words() -> None:
