@@ -28,7 +28,8 @@ Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FALL = 0.93
-"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not."""
+"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not.
+Where what is counted falls as well, old reasoning was left out."""
 
 MISSED_LEAST, MISSED_SHARE = 1_000, 0.05
 """Fewer tokens than these, or than this share of a request, are the grain of a provider's cache and no miss."""
@@ -151,16 +152,18 @@ class _Filled:
 
     def _fitted(self) -> None:
         """Fit head, tokens per character and what joined unlogged, on the calls before anything was cleared."""
-        whole, last, factor = [], 0, 1.0
+        whole: list[Request] = []
+        factor = 1.0
         for number, call, usage in self.calls:
             if call.model != self.model:
                 continue
-            if usage.input_tokens < FALL * last:
-                break
-            last = usage.input_tokens
             sent = self._sent(call)
             text, media = float(self.chars[sent].sum()), float(self.tokens[sent].sum())
-            whole.append(Request(number, round(text / USUAL), round(media), usage.input_tokens))
+            this = Request(number, round(text / USUAL), round(media), usage.input_tokens)
+            last = whole[-1] if whole else this
+            if this.recorded < FALL * last.recorded and this.text + this.framing >= last.text + last.framing:
+                break
+            whole.append(this)
         known = tokens_per_counted(self.model)
         size = fit_size(whole, known.tokens if known else 1.0)
         if size:
@@ -190,11 +193,11 @@ class _Filled:
         before: Call | None = None
         for number, call, usage in self.calls:
             made = _plain_response(call, usage)
-            parts, head, fresh = self._request(call, before, made)
+            parts, head, fresh, kept = self._request(call, before, made)
             answer = self.segment.items[call.start : call.end]
             joined = self.segment.items[before.end : call.start] if before else ()
             turn = any(item.kind == "user" for item in joined)
-            missed, cause, pause_s = _missed(made, last, self.later and before is None)
+            missed, cause, pause_s = _missed(made, last, kept)
             last = msgspec.structs.replace(
                 made, parts=parts, head=head, fresh=fresh, chars=sum(len(text) for one in answer for text in one.texts),
                 pause_s=pause_s, missed=missed, cause=cause, turn=turn, compacted=self.compacted and before is None,
@@ -211,8 +214,10 @@ class _Filled:
         steps = np.bincount(np.searchsorted(starts, places, side="right"), minlength=len(starts) + 1)
         return needs.tolist(), np.cumsum(steps[:-1] - np.concatenate([[0], needs[:-1]])).tolist() if starts else []
 
-    def _request(self, call: Call, before: Call | None, made: Response) -> tuple[tuple[int, ...], int, int]:
-        """The parts of a request by class, its head's tokens, and those that joined since the call before."""
+    def _request(self, call: Call, before: Call | None, made: Response) -> tuple[tuple[int, ...], int, int, int]:
+        """The parts of a request by class, its head's tokens, those that joined since the call before, and those that
+        began its request as well: up to where something was left out.
+        """
         sent, total = self._sent(call), made.input
         sizes, parts, places = self.sizes[sent], self.parts[sent], self.places[sent]
         at_head = places < 0
@@ -226,6 +231,9 @@ class _Filled:
         unknown = max(0.0, total - float(sizes.sum()))
         if unknown >= 0.5:
             sizes, parts = np.append(sizes, unknown), np.append(parts, self._part(facts.UNKNOWN))
+            places = np.append(places, np.inf)
+        gone = min(self.places[self._sent(before) & ~sent], default=np.inf) if before else -np.inf
+        kept = float(sizes[places <= gone].sum())
         upto = np.concatenate([[0.0], np.cumsum(sizes)])
         upto[-1] = total
         classes: list[Ints] = []
@@ -235,7 +243,7 @@ class _Filled:
             classes.append(np.diff(whole, prepend=0.0).astype(int))
         by_part = np.column_stack([np.arange(len(self.names)), *classes])
         found = by_part[by_part[:, 1:].any(axis=1)]
-        return tuple(found.ravel().tolist()), round(head), round(fresh)
+        return tuple(found.ravel().tolist()), round(head), round(fresh), round(kept)
 
     def large(self, offset: int) -> Iterator[Large]:
         """Yield the large results: `offset` responses come before the segment."""
@@ -266,18 +274,18 @@ def _used(segment: Transcript) -> list[tuple[int, int]]:
     ]
 
 
-def _missed(this: Response, last: Response | None, compacted: bool) -> tuple[int, int, float | None]:
-    """What could have been read and wasn't, why, and the pause before a response."""
+def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int, float | None]:
+    """What could have been read and wasn't, why, and the pause before a response; `kept` tokens began both requests."""
     if last is None:
         return 0, 0, None
     known = this.time_s is not None and last.time_s is not None
     pause_s = max(0.0, (this.time_s or 0.0) - (last.time_s or 0.0)) if known else None
-    if compacted or not (this.write or this.read) or this.input < FALL * last.input:
+    if not (this.write or this.read) or this.input < FALL * last.input:
         return 0, 0, pause_s
-    missed = min(last.input, this.input) - this.read
+    missed = min(last.input, this.input, kept) - this.read
     if missed < max(MISSED_LEAST, MISSED_SHARE * this.input):
         return 0, 0, pause_s
-    lives_s = 3600.0 if last.long else 300.0
     if this.model != last.model:
         return missed, 2, pause_s
-    return missed, 1 if pause_s is not None and pause_s > lives_s - SLACK_S else 3, pause_s
+    lives_s = load_vendor(vendor_of(last.model)).cache.lifetime(last.model, last.long > 0)
+    return missed, 1 if pause_s is not None and 0 < lives_s < pause_s + SLACK_S else 3, pause_s

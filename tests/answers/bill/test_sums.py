@@ -12,7 +12,7 @@ import pytest
 from ctxsim.answers.bill import unpaired
 from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.extract import _missed
-from ctxsim.answers.bill.facts import CAUSES, OUTPUT, Response, Session
+from ctxsim.answers.bill.facts import CAUSES, OUTPUT, UNKNOWN, Response, Session
 from ctxsim.answers.bill.sums import DAY_S, Misses, Sum, billed, key_of, misses, project_of, unfinished
 from ctxsim.answers.bill.sums import sessions_of as sessions_of_bill
 
@@ -105,9 +105,8 @@ LAST = response(0, 10_000, 0, time_s=1_000.0)
 
 
 @pytest.mark.parametrize(("this", "found"), [
-    # Of the smaller request what wasn't read, by how long ago the last one was: five minutes live, less a slack.
-    (response(0, 10_500, 0, time_s=1_400.0), (10_000, 1, 400.0)),
-    (response(0, 10_500, 0, time_s=1_100.0), (10_000, 3, 100.0)),
+    # Of the smaller request what wasn't read. How long nobody's model is cached nobody says.
+    (response(0, 10_500, 0, time_s=1_400.0), (10_000, 3, 400.0)),
     (response(4_000, 6_500, 0, time_s=1_100.0), (6_000, 3, 100.0)),
     (response(2_000, 7_900, 0, time_s=1_100.0), (7_900, 3, 100.0)),
     (response(0, 10_500, 0, time_s=1_400.0, model="n"), (10_000, 2, 400.0)),
@@ -119,16 +118,9 @@ LAST = response(0, 10_000, 0, time_s=1_000.0)
     (response(0, 10_500, 0), (10_000, 3, None)),
 ])  # fmt: skip
 def test_what_could_have_been_read_is_missed_for_a_cause(this: Response, found: tuple[int, int, float | None]) -> None:
-    assert _missed(this, LAST, False) == found
-    assert _missed(this, LAST, True) == (0, 0, found[2]) and _missed(this, None, False) == (0, 0, None)
-
-
-def test_an_hours_cache_outlives_a_pause_of_less() -> None:
-    this = response(0, 10_500, 0, time_s=1_400.0)
-    assert _missed(this, msgspec.structs.replace(LAST, long=10_000), False)[1] == 3
-    late = msgspec.structs.replace(this, time_s=4_700.0)
-    assert _missed(late, msgspec.structs.replace(LAST, long=10_000), False)[1] == 1
-    assert _missed(this, msgspec.structs.replace(LAST, time_s=None), False)[2] is None
+    assert _missed(this, LAST, 10_500) == found and _missed(this, None, 0) == (0, 0, None)
+    assert _missed(this, LAST, 0) == (0, 0, found[2])
+    assert _missed(this, msgspec.structs.replace(LAST, time_s=None), 0)[2] is None
 
 
 def test_a_session_is_a_case_with_its_sub_agents() -> None:
