@@ -88,9 +88,9 @@ class Bill(msgspec.Struct, frozen=True):
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
         return frame_of(
             [
-                {by: name, "sessions": len(one.sessions), "responses": one.responses, "read": one.read,
-                 "write": one.write, "plain": one.plain, "output": one.output, "usd_recorded": one.usd_recorded,
-                 "usd_listed": one.usd_listed, "unpriced": one.unpriced}
+                {by: name, "sessions": len(one.sessions), "responses": one.responses,
+                 **{kind: one.told(kind) for kind in ("read", "write", "plain", "output")},
+                 "usd_recorded": one.usd_recorded, "usd_listed": one.usd_listed, "unpriced": one.unpriced}
                 for name, one in self.by(by).items()
             ]
         )  # fmt: skip

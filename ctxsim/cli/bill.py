@@ -67,7 +67,7 @@ def command(
         )  # fmt: skip
     whole = form != "table"
     total = found.total()
-    if not total.responses:
+    if not found.lines.lines:
         why = f"{', '.join(paths or (FOUND,))}: no response with recorded usage"
         tell_and_exit(found.left_out, found.errors or [why])
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]

@@ -54,23 +54,27 @@ def group(part: str) -> str:
 
 def _of(kind: str) -> Callable[[Sum], Cell]:
     """The share of the dollars that the parts of a group have."""
-    return lambda one: _share(sum(held[3] for part, held in one.parts.items() if group(part) == kind), one.usd)
+    return lambda one: _share(sum(held[3] for part, held in one.parts.items() if group(part) == kind),
+                              one.usd if one.responses else 0)  # fmt: skip
 
 
 COLUMNS = (
-    Column("usd", "USD", of=lambda one: Cell(None if one.unpriced == one.responses else one.usd,
+    Column("usd", "USD", of=lambda one: Cell(one.usd if one.usd or one.unpriced < one.responses else None,
                                              usd(one.usd) if one.usd else "-")),
     Column("head", "head", "share of USD for system prompt and tools", rank=1, of=_of(HEAD)),
     Column("results", "results", "for tool results", rank=2, of=_of(RESULTS)),
     Column("assistant", "assistant", "for the model's texts and calls", rank=3, of=_of(ANSWERS)),
-    Column("read_again", "read", "from the cache", rank=5, of=lambda one: _share(one.usd_read, one.usd)),
-    Column("new", "new", "the other input", rank=4, of=lambda one: _share(one.usd_new, one.usd)),
+    Column("read_again", "read", "from the cache", rank=5,
+           of=lambda one: _share(one.usd_read, one.usd if one.cached else 0)),
+    Column("new", "new", "the other input", rank=4, of=lambda one: _share(one.usd_new, one.usd if one.cached else 0)),
 )  # fmt: skip
 
 PROGRAM = (
     Column("sessions", "sessions", of=lambda one: len(one.sessions)), Column("responses", "responses"),
-    Column("tokens_read", "tokens_read", of="read"), Column("tokens_written", "tokens_written", of="write"),
-    Column("tokens_uncached", "tokens_uncached", of="plain"), Column("tokens_output", "tokens_output", of="output"),
+    Column("tokens_read", "tokens_read", of=lambda one: one.told("read")),
+    Column("tokens_written", "tokens_written", of=lambda one: one.told("write")),
+    Column("tokens_uncached", "tokens_uncached", of=lambda one: one.told("plain")),
+    Column("tokens_output", "tokens_output", of=lambda one: one.told("output")),
     Column("usd_recorded", "usd_recorded"), Column("usd_listed", "usd_listed"), Column("unpriced", "unpriced"),
 )  # fmt: skip
 """What programs get beside that."""
@@ -91,6 +95,11 @@ def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple
         yield "Dollars are as the logs state them." if total.usd_recorded else computed
     if total.unpriced:
         yield f"Dollars are missing for {total.unpriced:,} of {total.responses:,} responses: their price is unknown."
+    if total.alone:
+        yield f"Tokens are missing for {many(total.alone, 'session(s)')}: the logs state dollars alone."
+    if total.unsaid:
+        yield (f"Counted as uncached: all input of {many(total.unsaid, 'response(s)')}, whose logs don't say what was "
+               "read from the cache.")  # fmt: skip
     if begun[0] >= 1_000:
         yield (f"Not included: about {usd(begun[1])} USD for {tokens(begun[0])} output tokens "
                "that the logs don't count.")  # fmt: skip
@@ -185,8 +194,8 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
     shown, rest = (parts, []) if whole else (parts[: 2 * SHOWN], [one for _, one in parts[2 * SHOWN :]])
     if rest:
         shown.append((f"{len(rest)} more", [sum(one[n] for one in rest) for n in range(4)]))
-    lines = [(part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd), *_classes(part, one))
-             for part, one in shown]  # fmt: skip
+    lines = [(part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd),
+              *_classes(part, one, total.cached)) for part, one in shown]  # fmt: skip
     columns = [
         Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all", "share of USD", rank=1),
         Column("tokens_read", "read again", "tokens from the cache", rank=4),
@@ -197,9 +206,10 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
     return sheet("parts", "", columns, lines)
 
 
-def _classes(part: str, one: Sequence[float]) -> list[Cell]:
-    """A part's tokens by class: of a request, or of responses."""
-    counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*one[:3], None]
+def _classes(part: str, one: Sequence[float], cached: bool) -> list[Cell]:
+    """A part's tokens by class: of a request, or of responses. A class of which no log tells has none."""
+    known = one[:3] if cached else (None, None, one[2] or None)
+    counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*known, None]
     return [cell(count, tokens) for count in counts]
 
 

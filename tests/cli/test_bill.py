@@ -125,6 +125,15 @@ def test_what_has_no_price_is_not_free(folder: Path) -> None:
     assert "Prices are known for 2 of 3 sessions: what the others cost is missing." in done.stdout
 
 
+def test_dollars_of_a_log_without_usage_are_billed(folder: Path) -> None:
+    said = [{"role": role, "content": "Look.", "agent": "primary"} for role in ("user", "assistant")]
+    log = {"history": said, "trajectory": [], "info": {"model_stats": {"instance_cost": 1.25}}}
+    (folder / "a.traj").write_text(json.dumps(log))
+    done = run(folder, "a.traj", "--format", "json")
+    (row,) = json.loads(done.stdout)["tables"][0]["rows"]
+    assert (row["usd_recorded"], row["responses"], row["tokens_uncached"], row["new"]) == (1.25, 0, None, None)
+
+
 def test_a_picture_is_drawn_where_one_is_asked_for(folder: Path) -> None:
     done = ctxsim("bill", "logs", "--no-smaller", "--out", "bill.svg", cwd=folder, drawn=True)
     assert done.returncode == 0 and "written: bill.svg" in done.stdout

@@ -50,7 +50,11 @@ def test_the_agent_with_the_most_responses_is_named_first() -> None:
     assert opened(Sum(usd_listed=1_234.4), [session("a")]) == [
         dollars, "Dollars are computed from recorded tokens at that day's list prices."
     ]  # fmt: skip
-    assert opened(Sum(usd_recorded=1_234.4), [session("a")]) == [dollars, "Dollars are as the logs state them."]
+    assert opened(Sum(usd_recorded=1_234.4, unsaid=2, alone=1), [session("a")]) == [
+        dollars, "Dollars are as the logs state them.",
+        "Tokens are missing for 1 session: the logs state dollars alone.",
+        "Counted as uncached: all input of 2 responses, whose logs don't say what was read from the cache.",
+    ]  # fmt: skip
 
 
 def test_names_are_for_people() -> None:
@@ -98,11 +102,16 @@ def test_names_are_whole_for_programs_and_the_rest_is_added_up() -> None:
 
 def test_parts_of_the_same_dollars_stand_by_their_tokens_and_then_by_name() -> None:
     parts = {"b": [1, 1, 1, 2.0], "a": [1, 1, 1, 2.0], "c": [9, 0, 0, 2.0], "d": [0, 0, 0, 3.0]}
-    total = Sum(usd_listed=9.0, parts=parts)  # type: ignore[arg-type]
+    total = Sum(responses=1, usd_listed=9.0, parts=parts)  # type: ignore[arg-type]
     assert [row["part"] for row in text_rows(part_sheet(total, whole=False))] == ["d", "c", "a", "b"]
     # Without dollars there are no shares.
-    unpriced = text_rows(part_sheet(Sum(parts={"a": [1_000, 0, 0, 0.0]}), whole=False))
+    unpriced = text_rows(part_sheet(Sum(responses=1, parts={"a": [1_000, 0, 0, 0.0]}), whole=False))
     assert list(unpriced[0].values()) == ["a", "-", "-", "1K", "0", "0", "-"]
+    # What was read is no figure where no log tells it, nor is any token beside dollars alone.
+    unsaid = text_rows(part_sheet(Sum(responses=1, unsaid=1, parts={"a": [0, 0, 1_000, 0.0]}), whole=False))
+    assert list(unsaid[0].values()) == ["a", "-", "-", "-", "-", "1K", "-"]
+    alone = text_rows(part_sheet(Sum(usd_recorded=4.5, alone=1, parts={"unknown": [0, 0, 0, 4.5]}), whole=False))
+    assert list(alone[0].values()) == ["unknown", "4.50", "100%", "-", "-", "-", "-"]
     twenty = Sum(usd_listed=21.0, parts={f"p{n:02}": [0, 0, 0, 1.0] for n in range(20)})
     assert len(part_sheet(twenty, whole=False).rows) == 20
 

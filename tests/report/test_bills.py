@@ -6,6 +6,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from ctxsim.answers.bill import facts
@@ -100,11 +101,18 @@ def test_a_row_says_whose_share_of_the_dollars_it_is() -> None:
     # Of 10 dollars 4 are the system prompt's, 3 two tools' results, 2 answers; the user's 1 has no column.
     parts = {facts.SYSTEM: 4.0, f"{facts.RESULTS}Bash": 2.0, f"{facts.RESULTS}Read": 1.0, facts.ASSISTANT: 2.0,
              facts.USER: 1.0}  # fmt: skip
-    one = Sum(usd_listed=10.0, usd_read=6.0, usd_new=3.5, parts={name: [0, 0, 0, usd] for name, usd in parts.items()})
+    shared = {name: [0, 0, 0, usd] for name, usd in parts.items()}
+    one = Sum(responses=2, usd_listed=10.0, usd_read=6.0, usd_new=3.5, parts=shared)
     assert text_rows(bill_sheet("model", {"m": one}, whole=False)) == [
         {"model": "m", "USD": "10.00", "head": "40%", "results": "30%", "assistant": "20%", "read": "60%",
          "new": "35%"},
     ]  # fmt: skip
+    unsaid = msgspec.structs.replace(one, unsaid=2)
+    assert list(text_rows(bill_sheet("model", {"m": unsaid}, whole=False))[0].values())[2:] == [
+        "40%", "30%", "20%", "-", "-",
+    ]  # fmt: skip
+    alone = Sum(usd_recorded=4.5, alone=1, parts={facts.UNKNOWN: [0, 0, 0, 4.5]})
+    assert list(text_rows(bill_sheet("model", {"m": alone}, whole=False))[0].values())[1:] == ["4.50", *"-----"]
 
 
 def rows(count: int, last: str = "") -> dict[str, Sum]:
@@ -143,7 +151,7 @@ def test_programs_get_every_figure_of_a_row() -> None:
 
 def test_parts_stand_by_dollars_and_the_rest_is_one_row() -> None:
     parts = {f"{facts.RESULTS}{n:02}": [1, 2, 3, float(n)] for n in range(1, 23)}
-    total = Sum(usd_listed=253.0, parts={**parts, facts.OUTPUT: [0, 0, 7_000, 0.5]})
+    total = Sum(responses=1, usd_listed=253.0, parts={**parts, facts.OUTPUT: [0, 0, 7_000, 0.5]})
     told = text_rows(part_sheet(total, whole=False))
     # The sum of 1 to 22 is 253; three are left over: 2 + 1 + 0.5.
     assert list(told[0].values()) == [f"{facts.RESULTS}22", "22.00", "9%", "1", "2", "3", "-"]

@@ -59,11 +59,14 @@ def facts_of(transcript: Transcript) -> Session:
         ratios.append(filled.chars_per_token)
     outside = names.setdefault(facts.BESIDE, len(names)) if transcript.beside else 0
     stated = any(one.usd is not None for one in responses)
+    silent = tuple(call.time_s for call in transcript.calls if call.usage is None)
+    if silent and not responses and (usd := transcript.cost_usd):
+        responses, silent = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], ()
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(_beside(call.usage, call, outside) for call in transcript.beside if call.usage),
         tuple(names), tuple(large), dict(Frequencies(_tools(transcript.items))), float(np.median(ratios or [USUAL])),
-        None if stated else transcript.cost_usd, tuple(call.time_s for call in transcript.calls if call.usage is None),
+        None if stated else transcript.cost_usd, silent,
         tuple(line for line in transcript.notes if SKIPPED in line),
     )  # fmt: skip
 
@@ -80,7 +83,8 @@ def _plain_response(call: Call, usage: Usage) -> Response:
     begun = usage.output_tokens is None
     output = usage.output_begun_tokens if begun else usage.output_tokens
     plain = usage.input_tokens - read - write
-    return Response(call.time_s, call.model, read, write, long, plain, output or 0, begun, usage.cost_usd)
+    return Response(call.time_s, call.model, read, write, long, plain, output or 0, begun, usage.cost_usd,
+                    unsaid=usage.cache_read_tokens is None)  # fmt: skip
 
 
 def _beside(usage: Usage, call: Call, part: int) -> Response:

@@ -24,7 +24,7 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is how much of it goes with every request. `fresh` joined since the response before, `pause_s` passed since it.
     `missed` could have been read, had the cache held; `cause` is of CAUSES. `turn`: a user's text came right before.
     `needs` is how often it used older results, and `crossing` how often it and later ones used results that were there
-    before it.
+    before it. `unsaid`: the log doesn't say what was read.
     """
 
     time_s: float | None
@@ -47,11 +47,17 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     compacted: bool = False
     needs: int = 0
     crossing: int = 0
+    unsaid: bool = False
 
     @property
     def input(self) -> int:
         """Tokens of the whole request."""
         return self.read + self.write + self.plain
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is no response, but the dollars that a log without usage states of its session."""
+        return bool(self.usd) and not self.input + self.output
 
 
 class Large(msgspec.Struct, frozen=True, array_like=True, gc=False):

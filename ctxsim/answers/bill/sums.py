@@ -33,7 +33,8 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 class Sum(msgspec.Struct):
     """What lines come to. Dollars by class; `parts` has by part tokens read, written and plain, and their dollars.
 
-    `unpriced` responses have neither a recorded cost nor a listed price.
+    `unpriced` responses have neither a recorded cost nor a listed price. Of `unsaid` ones logs don't say what was read;
+    `alone` sessions have dollars, but no tokens.
     """
 
     sessions: set[str] = msgspec.field(default_factory=set)
@@ -48,6 +49,8 @@ class Sum(msgspec.Struct):
     usd_new: float = 0.0
     unpriced: int = 0
     parts: dict[str, list[float]] = msgspec.field(default_factory=dict)
+    unsaid: int = 0
+    alone: int = 0
 
     @property
     def usd(self) -> float:
@@ -59,11 +62,23 @@ class Sum(msgspec.Struct):
         """Tokens of all requests."""
         return self.read + self.write + self.plain
 
+    @property
+    def cached(self) -> bool:
+        """Whether a log says what was read."""
+        return self.unsaid < self.responses
+
+    def told(self, kind: str) -> int | None:
+        """Return the tokens of a class; None where no log tells them."""
+        known = self.cached if kind in ("read", "write") else self.responses
+        return getattr(self, kind) if known else None
+
     def add(self, line: Line) -> None:
         """Add a line."""
         one, cost = line.response, line.paid
         self.sessions.add(line.session.root)
-        self.responses += 1
+        self.responses += not one.alone
+        self.alone += one.alone
+        self.unsaid += one.unsaid
         self.read += one.read
         self.write += one.write
         self.plain += one.plain
@@ -81,7 +96,7 @@ class Sum(msgspec.Struct):
         for at in range(0, len(one.parts), 4):
             part, *tokens = one.parts[at : at + 4]
             self._part(names[part], tokens, sum(unit * count for unit, count in zip(each, tokens, strict=True)))
-        self._part(facts.OUTPUT, (0, 0, one.output), cost.output)
+        self._part(facts.UNKNOWN if one.alone else facts.OUTPUT, (0, 0, one.output), cost.output)
 
     def _part(self, name: str, tokens: Sequence[int], usd: float) -> None:
         known = self.parts.setdefault(name, [0, 0, 0, 0.0])
@@ -244,11 +259,13 @@ def summaries(bill: Bill) -> tuple[int, float]:
 def sessions_of(bill: Bill) -> Sessions:
     """Return the root sessions that a bill knows, the oldest first: dollars, input tokens and responses of each.
 
-    Those before its days count too. Where fewer than half of the sessions have prices there are no dollars.
+    Those before its days count too, those without tokens don't. Where fewer than half of the sessions have prices there
+    are no dollars.
     """
     lines: dict[str, list[Line]] = {}
     for line in (*bill.earlier, *bill.lines):
-        lines.setdefault(line.session.root, []).append(line)
+        if not line.response.alone:
+            lines.setdefault(line.session.root, []).append(line)
     times = {
         root: [one.response.time_s for one in own if one.response.time_s is not None] for root, own in lines.items()
     }

@@ -72,11 +72,12 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def cases(bill: Bill) -> list[Case]:
-    """Return the sessions of a bill."""
+    """Return the sessions of a bill that have tokens."""
     by: dict[str, list[Line]] = {}
     # A sub-agent's file may lie before its session's.
     for line in sorted(bill.lines, key=lambda line: line.session.parent != ""):
-        by.setdefault(line.session.root, []).append(line)
+        if not line.response.alone:
+            by.setdefault(line.session.root, []).append(line)
     return [_case(lines) for lines in by.values()]
 
 

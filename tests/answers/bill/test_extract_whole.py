@@ -119,12 +119,17 @@ def test_classes_are_those_that_the_log_states(usage: Usage, told: tuple[object,
     made = msgspec.structs.replace(plain, beside=(Call(0, 0, usage=usage, model="m"),), cost_usd=2.0)
     (one,) = facts_of(made).beside
     assert (one.read, one.write, one.long, one.plain, one.output, one.begun, one.usd) == told
+    assert one.unsaid == (usage.cache_read_tokens is None)
     calls = (msgspec.structs.replace(plain.calls[0], usage=usage),)
     found = facts_of(msgspec.structs.replace(made, calls=calls))
     # What is stated of the session counts where nothing is stated of its responses.
     assert found.usd == (None if told[-1] else 2.0) and found.responses[0].plain == told[3]
-    silent = msgspec.structs.replace(made, calls=(msgspec.structs.replace(plain.calls[0], time_s=9.0),))
-    assert facts_of(silent).unrecorded == (9.0,) and facts_of(silent).responses == ()
+    silent = msgspec.structs.replace(made, calls=(msgspec.structs.replace(plain.calls[0], time_s=9.0, model="m"),))
+    free = facts_of(msgspec.structs.replace(silent, cost_usd=0.0))
+    assert free.unrecorded == (9.0,) and free.responses == ()
+    # Dollars without tokens stand for all responses.
+    assert facts_of(silent).responses == (Response(9.0, "m", 0, 0, 0, 0, 0, False, 2.0),)
+    assert facts_of(silent).unrecorded == ()
 
 
 @pytest.mark.parametrize(("chars", "large"), [(3_996, ()), (4_000, (1_000,)), (8_000, (2_000,))])

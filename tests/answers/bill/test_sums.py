@@ -57,6 +57,19 @@ def test_a_session_that_states_its_dollars_shares_them_by_tokens() -> None:
     assert (made.write, made.how) == (60 * 10 + 40 * 20, "listed")
 
 
+def test_dollars_without_tokens_are_added_and_no_token_is_made_up() -> None:
+    whole = response(0, 0, 0, 0, usd=4.5)
+    one, two = session(whole), session(response(0, 60, 0, unsaid=True), name="folder/t")
+    total = billed([one], PRICES, None).total()
+    assert (total.usd_recorded, total.responses, total.alone, total.parts) == (4.5, 0, 1, {UNKNOWN: [0, 0, 0, 4.5]})
+    assert [total.told(kind) for kind in ("read", "write", "plain", "output")] == [None] * 4
+    both = billed([one, two], PRICES, None)
+    # 60 written at 10, 10 answered at 50. Whether some were read the log doesn't say.
+    assert (both.total().usd, both.total().unsaid, both.total().responses) == (1_104.5, 1, 1)
+    assert [both.total().told(kind) for kind in ("read", "write", "plain", "output")] == [None, None, 0, 10]
+    assert sessions_of_bill(both).names == ("folder/t",) and len(unpaired.cases(both)) == 1
+
+
 def test_days_are_counted_back_from_the_last_response() -> None:
     def at(day: float, name: str) -> Session:
         return session(response(1, 0, 0, time_s=day * DAY_S), name=name)
