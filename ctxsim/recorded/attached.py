@@ -17,7 +17,7 @@ FILES, FILE_TOKENS = 5, 5_000
 
 WRITERS = frozenset(("edit", "write", "multiedit"))
 
-_NUMBERED = re.compile(r"^\s*(\d{1,7})[→\t]", re.MULTILINE)
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,7})[→\t]", re.MULTILINE)
 """A line of a file as the agent shows it: its number stands before it."""
 
 

@@ -120,11 +120,12 @@ def _provider(provider: Provider, model: str) -> Provider:
 
 
 def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
-    """Return tables with likely secrets redacted: in texts, atoms, reasons of edits and calls."""
+    """Return tables with likely secrets redacted: in texts, atoms, names of tools, reasons of edits and calls."""
     redact = secrets.marked
     return _replace(
-        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact), items=mapped(tables.items, text=redact),
-        events=mapped(tables.events, text=redact, reason=redact), needs=mapped(tables.needs, atom=secrets.marked_atom),
+        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact),
+        items=mapped(tables.items, text=redact, tool=redact), events=mapped(tables.events, text=redact, reason=redact),
+        needs=mapped(tables.needs, atom=secrets.marked_atom, tool=redact), losses=mapped(tables.losses, tool=redact),
     )  # fmt: skip
 
 

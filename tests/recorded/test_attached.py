@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -29,6 +30,15 @@ def test_a_file_is_as_long_as_its_last_line_says() -> None:
     read(items, "a", 91, 100)
     assert attached_again(items, counter, 1.0) == 10 * counter.text(items[3].text)
     assert attached_again(items, counter, 1.5) == round(15 * counter.text(items[3].text))
+
+
+def test_time_is_linear_in_empty_lines() -> None:
+    items: list[Item] = []
+    read(items, "a", 1, 10)
+    items[1] = items[1].with_text("\n" * 100_000)
+    began = time.process_time()
+    assert attached_again(items, Counter(open_tokenizer()), 1.0) == 0
+    assert time.process_time() - began < 1
 
 
 def test_five_files_and_none_that_is_too_large() -> None:

@@ -29,7 +29,7 @@ def hashed(text: str) -> str:
 def rows(*labels: str, text: str = "zebra_one", **provider: Any) -> Rows:
     made = chat(TASK, ASK, ("tool_result", f"{text} " * 30), ASK, ("tool_result", "b"), ASK, ("tool_result", "c"),
                 ("assistant", text))  # fmt: skip
-    tools = {2: "alpha", 4: "beta", 6: "alpha"}
+    tools = {2: "alpha" if text == "zebra_one" else text, 4: "beta", 6: "alpha"}
     items = tuple(msgspec.structs.replace(item, tool=tools.get(item.place, item.tool)) for item in made.items)
     one = AsSent(msgspec.structs.replace(made, name="mine", items=items, project="/home/ann"), Provider(**provider))
     return rows_of(one, [open_policy(label) for label in labels], [])

@@ -3,17 +3,19 @@
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError, one_line
+from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.settings import ConfigFile, Setting, settings_names, settings_of
 
-_BESIDE_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
-"""Comments and commas before an end, or a text, which may hold what looks like one."""
+_BESIDE_TEXT = re.compile(
+    r'("(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:(?!\*/).)*+\Z)|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL
+)
+"""Comments and commas before an end, or what stays: a text, which may hold what looks like one, and what has no end."""
 
 
 def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
@@ -84,9 +86,9 @@ def without_comments(text: str) -> str:
 
 def _data(path: Path, file: ConfigFile) -> Any:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = small_file(path).decode("utf-8-sig")
         if file.format == "toml":
-            return tomllib.loads(text)
+            return toml_values(text.encode(), path)
         if file.format == "yaml":
             import yaml
 

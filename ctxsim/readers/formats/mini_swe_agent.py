@@ -35,7 +35,7 @@ VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; 
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."
 
-COMMAND = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
+_FENCE = re.compile(r"```(bash|mswea_bash_command)(\s*)")
 SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
@@ -70,7 +70,7 @@ def _is_step(command: Any, result: Any) -> bool:
         and has(result, content=str)
         and (command.get("role"), result.get("role")) == ("assistant", "user")
         and result["content"].startswith("<returncode>")
-        and COMMAND.search(command["content"]) is not None
+        and any(commands_in(command["content"]))
     )
 
 
@@ -124,6 +124,26 @@ def _ends(parts: list[Part]) -> bool:
 def _parts(message: _Message, text: str, called: bool) -> list[Part]:
     if called:
         return message.parts()
-    blocks = list(COMMAND.finditer(text))
+    places = list(commands_in(text))
     # The agent answers any other number of commands with an error text.
-    return message.parts(command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None))
+    return message.parts(command_parts(text, places[0] if len(places) == 1 else None))
+
+
+def commands_in(text: str) -> Iterator[int]:
+    r"""Yield where the blocks of a text begin that the agent runs, behind their quotes.
+
+    That is what "```(bash|mswea_bash_command)\s*\n.*?\n```" finds, in a time that grows with the text alone.
+    """
+    at = 0
+    while opened := _FENCE.search(text, at):
+        at, last = opened.end(1), text.rfind("\n", *opened.span(2))
+        if last < 0:
+            continue
+        closed = text.find("\n```", last + 1)
+        if closed < 0:
+            # The line feeds before it can be its own end.
+            closed = last if text.startswith("\n```", last) and "\n" in text[at:last] else closed
+        if closed < 0:
+            return
+        yield opened.start(1)
+        at = closed + 4

@@ -66,6 +66,9 @@ _RULES = (
           rf"|machine[ ][^\s]{{1,100}}\s+login[ ][^\s]{{1,100}}\s+password[ ](?P<netrc>{_BARE}{{6,100}}))", 6),
 )  # fmt: skip
 
+_LONG = 400
+"""Characters of a find in which the same rule isn't tried again, so that time stays bounded."""
+
 _BY_FOUR: dict[int, list[_Rule]] = {}
 for _one in _RULES:
     for _needle in _one.needles:
@@ -122,9 +125,12 @@ def contextual(text: str) -> Iterator[tuple[str, int, int]]:
     places = np.flatnonzero(_TWOS[np.ndarray(len(low) - 3, "<u2", low, strides=(1,))])
     fours = np.ndarray(len(low) - 3, "<u4", low, strides=(1,))[places]
     nearest = _FOURS[np.minimum(np.searchsorted(_FOURS, fours), len(_FOURS) - 1)]
+    after: dict[str, int] = {}
     for at, four in zip(*(one[nearest == fours].tolist() for one in (places, fours)), strict=True):
         for rule in _BY_FOUR[four]:
-            found = rule.pattern.match(text, at)
+            found = rule.pattern.match(text, at) if at >= after.get(rule.kind, 0) else None
+            if found and found.end() - at > _LONG:
+                after[rule.kind] = found.end()
             if found and (place := _place(rule, found)):
                 yield rule.kind, *place
 

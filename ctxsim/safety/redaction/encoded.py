@@ -10,8 +10,8 @@ import numpy as np
 LEAST = 28
 """Characters of base64: twenty-one of what it holds."""
 
-MOST = 100_000
-"""Of longer base64, as of pictures, so much is looked into."""
+PIECE, OVERLAP = 20_000, 4_000
+"""Longer base64 is looked into piece by piece; what crosses an edge stands whole in the next."""
 
 _BASE64 = re.compile(
     rf"(?<![\w+/=-])[\w+/-]{{{LEAST},}}+(?:\r?\n[ \t]*+[\w+/-]{{40,}}+)*+(?:\r?\n[\w+/-]+)?={{0,2}}", re.ASCII
@@ -24,7 +24,7 @@ _BREAK = re.compile(r"[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n)[ \t]*[\"']?")
 SHORTEST = 12
 """Characters of what %-escapes may hide."""
 
-MOST_LOOKED = 10_000
+MOST_LOOKED = 100_000
 """Encoded pieces of one text that are looked into: time stays bounded."""
 
 _DIGIT = re.compile(r"\d", re.ASCII)
@@ -36,25 +36,31 @@ Finder = Callable[[str], bool]
 
 def in_base64(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
     """Yield where base64 stands in a text of which `holds` says that it holds a secret."""
-    looked = 0
+    after = 0
     for start in _runs(text):
-        found = _BASE64.match(text, start)
+        # The lines of one block are looked into once, together.
+        found = _BASE64.match(text, start) if start >= after else None
         if found is None:
             continue
+        after = found.end()
         # A path, a name and a number have no such mixture.
-        piece = found[0][:MOST]
-        if piece.islower() or piece.isupper() or not _DIGIT.search(piece):
+        if found[0].islower() or found[0].isupper() or not _DIGIT.search(found[0]):
             continue
-        word = re.sub(r"\s", "", piece).rstrip("=").replace("-", "+").replace("_", "/")
-        try:
-            data = binascii.a2b_base64(word[: len(word) // 4 * 4 + (len(word) % 4 > 1) * 4] + "=" * (-len(word) % 4))
-            plain = data.decode("ascii")
-        except (binascii.Error, UnicodeDecodeError):
-            continue
-        if looked < MOST_LOOKED and plain.translate(_BLANK).isprintable():
-            looked += 1
-            if holds(plain):
-                yield found.span()
+        word = re.sub(r"\s", "", found[0]).rstrip("=").replace("-", "+").replace("_", "/")
+        if any(
+            holds(plain) for at in range(0, len(word), PIECE - OVERLAP) if (plain := _decoded(word[at : at + PIECE]))
+        ):
+            yield found.span()
+
+
+def _decoded(word: str) -> str:
+    """The text that base64 stands for; '' where it is none. A character may be torn at either end."""
+    try:
+        data = binascii.a2b_base64(word[: len(word) // 4 * 4 + (len(word) % 4 > 1) * 4] + "=" * (-len(word) % 4))
+    except binascii.Error:
+        return ""
+    plain = data.decode(errors="replace").strip("\ufffd")
+    return plain if "\ufffd" not in plain and plain.translate(_BLANK).isprintable() else ""
 
 
 def _runs(text: str) -> list[int]:

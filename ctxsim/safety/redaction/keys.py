@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ctxsim.safety.redaction.context import KINDS, contextual
-from ctxsim.safety.redaction.encoded import MOST_LOOKED, in_base64, in_percent, unbroken
+from ctxsim.safety.redaction.encoded import in_base64, in_percent, unbroken
 from ctxsim.safety.redaction.forms import FORMS, Form
 
 ENCODED = "encoded secret"
@@ -50,6 +50,10 @@ def _pattern(form: Form) -> re.Pattern[str]:
 
 _BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
 """What stands of a key in a line that isn't its last."""
+
+
+MOST_BROKEN = 10_000
+"""Places of a text at which a key of one form may be broken over lines: time stays bounded."""
 
 
 class Found(NamedTuple):
@@ -96,7 +100,7 @@ def _plain(text: str) -> list[Found]:
                 found.append(Found(form.issuer, at, after))
     for form in possible:
         pattern = _pattern(form)
-        for start in islice(_places(text, form.prefixes), MOST_LOOKED):
+        for start in islice(_places(text, form.prefixes), MOST_BROKEN):
             if pattern.match(text, start) or not _BROKEN.match(text, start):
                 continue
             if last := unbroken(text, start, pattern):
@@ -191,8 +195,16 @@ class Secrets:
         """Return a text with a mark in place of each likely key, and of what is left of one of these."""
         text = marked(text)
         for piece, mark in self._pieces:
-            if piece in text:
-                text = re.sub(rf"[\w./+=-]*{re.escape(piece)}[\w./+=-]*", mark, text)
+            kept, after = [], 0
+            while (at := text.find(piece, after)) >= 0:
+                start, end = at, at + len(piece)
+                while start > after and _of_key(text[start - 1]):
+                    start -= 1
+                while end < len(text) and _of_key(text[end]):
+                    end += 1
+                kept += [text[after:start], mark]
+                after = end
+            text = "".join(kept) + text[after:]
         return text
 
     def marked_atom(self, atom: str) -> str:
@@ -202,6 +214,10 @@ class Secrets:
                 if atom in key:
                     return _mark(issuer)
         return marked(atom)
+
+
+def _of_key(character: str) -> bool:
+    return character.isalnum() or character in "_./+=-"
 
 
 def lines(key: str) -> list[str]:

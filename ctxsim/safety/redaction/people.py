@@ -13,7 +13,8 @@ _ESCAPED = r"\\u[0-9a-fA-F]{4}"
 _NAME = rf"(?:\w|{_ESCAPED})(?:[\w-]|{_ESCAPED}|\.(?=\w))*"
 _PART = rf"(?:[\w.'-]|{_ESCAPED})"
 _LONG_NAME = rf"{_PART}+(?: {_PART}+){{1,3}}(?=(?P=slash)\w)"
-_AFTER_ESCAPE = r"(?:(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4})|(?<=[\d\[]m))"
+_COLORED = "|".join(rf"(?<=[\[;]{digits}m)" for digits in ("", r"\d", r"\d\d", r"\d\d\d"))
+_AFTER_ESCAPE = rf"(?:(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{{4}})|{_COLORED})"
 """Where a text begins anew behind a letter: after an escape of JSON, or after the color of a terminal, as `ESC[32m`."""
 
 _HOME = re.compile(

@@ -63,29 +63,32 @@ class Redaction:
         return done
 
     def _in_place(self, text: str) -> str:
+        kept, after = [], 0
         for found in likely_keys(text):
-            # As long: what comes after it stays where it is.
             key = text[found.start : found.end]
             self._note(key, kind_of(found.issuer))
-            text = text[: found.start] + self._key(key) + text[found.end :]
+            kept += [text[after : found.start], self._key(key)]
+            after = found.end
+        text = "".join(kept) + text[after:]
         for piece, line in self._pieces.items():
-            at = text.find(piece)
-            while at >= 0:
-                text, end = self._without_piece(text, at, piece, line)
-                at = text.find(piece, end)
+            text = self._without_piece(text, piece, line)
         text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
         text = with_homes(text, self._name)
         return with_network(text, self._replaced) if self._everything else text
 
-    def _without_piece(self, text: str, at: int, piece: str, line: str) -> tuple[str, int]:
-        """A text without what stands there of a key that was cut, and where that ends."""
-        place = line.index(piece)
-        start, end, first, last = at, at + len(piece), place, place + len(piece)
-        while start and first and text[start - 1] == line[first - 1]:
-            start, first = start - 1, first - 1
-        while end < len(text) and last < len(line) and text[end] == line[last]:
-            end, last = end + 1, last + 1
-        return text[:start] + self._stand_ins.of(line)[first:last] + text[end:], end
+    def _without_piece(self, text: str, piece: str, line: str) -> str:
+        """A text without what stands in it of a key that was cut."""
+        kept, after = [], 0
+        while (at := text.find(piece, after)) >= 0:
+            first = line.index(piece)
+            start, end, last = at, at + len(piece), first + len(piece)
+            while start > after and first and text[start - 1] == line[first - 1]:
+                start, first = start - 1, first - 1
+            while end < len(text) and last < len(line) and text[end] == line[last]:
+                end, last = end + 1, last + 1
+            kept += [text[after:start], self._stand_ins.of(line)[first:last]]
+            after = end
+        return "".join(kept) + text[after:]
 
     def _key(self, key: str) -> str:
         if lines(key) == [key]:

@@ -90,4 +90,4 @@ class Fetching:
 
 def _paths(call: Item) -> frozenset[str]:
     """The paths that a tool call names."""
-    return frozenset(path for named in _NAMED.findall(content(call)) for path in _PATH.findall(named))
+    return frozenset(found[0] for named in _NAMED.findall(content(call)) if (found := _PATH.match(named)))

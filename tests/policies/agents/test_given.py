@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
 from ctxsim.policies import Surroundings, agent_of, open_policy
-from ctxsim.policies.agents.config import _of_variables, of_file, of_places
+from ctxsim.policies.agents.config import _of_variables, of_file, of_places, without_comments
 from ctxsim.policies.agents.given import (
     Given,
     effect,
@@ -228,11 +229,18 @@ def test_the_folder_that_an_agents_variable_names_is_read_and_written(
     assert change("claude-code", "autoCompactWindow", 200_000).path == tmp_path / "own" / "settings.json"
 
 
+def test_time_is_linear_in_a_text_and_a_comment_without_an_end() -> None:
+    began = time.process_time()
+    for text in ('"' + '\\"' * 100_000, "/* " * 100_000):
+        assert without_comments(text) == text
+    assert time.process_time() - began < 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
         (".claude/settings.json", '{"autoCompactWindow": ', "can't be read as json"),
-        (".codex/config.toml", "a = = b", "can't be read as toml"),
+        (".codex/config.toml", "a = = b", "is no TOML"),
         (".config/goose/config.yaml", "a: [", "can't be read as yaml"),
         ("other.json", "{}", "sets nothing of an agent that we know"),
         ("other.ini", "", "sets nothing of an agent that we know"),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.formats.mini_swe_agent import commands_in
 from ctxsim.transcript import Transcript, Usage, problems
 
 HEAD = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Fix mail.py."}]
@@ -116,6 +121,23 @@ def test_a_fenced_command_is_a_call_to_the_letter(tmp_path: Path, wrapped: bool)
         parts = found.items[call.start : call.end]
         assert "".join(text for part in parts for text in part.texts) == text
     assert found.notes == ("the exit message left out: it was not sent",)
+
+
+AS_THE_AGENT = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
+
+
+@given(st.lists(st.sampled_from(["```bash", "```mswea_bash_command", "```", "\n", " ", "ls", "`"]), max_size=14))
+@example(["```bash", "\n", "\n", "```", "ls", "\n", "```"])
+def test_commands_are_those_that_the_agent_finds(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert list(commands_in(text)) == [found.start(1) for found in AS_THE_AGENT.finditer(text)]
+
+
+@pytest.mark.parametrize("piece", ["\n", "x```bash\n"])
+def test_time_is_linear_in_what_nearly_is_a_command(piece: str) -> None:
+    began = time.process_time()
+    assert not any(commands_in("```bash" + piece * 100_000))
+    assert time.process_time() - began < 1
 
 
 def test_plain_chat_messages_are_not_taken(tmp_path: Path) -> None:

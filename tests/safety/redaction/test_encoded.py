@@ -18,7 +18,7 @@ def looked(text: str, holds: bool = True) -> tuple[list[str], list[tuple[int, in
 
 @pytest.mark.parametrize("plain", [
     "twenty-one letters 12", "twenty-two letters 123", "twenty-three letters 12",
-    "twenty-four letters 1234", "what?so>it 1s?and>that",
+    "twenty-four letters 1234", "what?so>it 1s?and>that", "Köln ist 1 Stadt am Rhein",
 ])  # fmt: skip
 def test_base64_is_read_with_and_without_its_ending_and_as_addresses_have_it(plain: str) -> None:
     for word in (b64encode(plain.encode()).decode(), urlsafe_b64encode(plain.encode()).decode()):
@@ -38,23 +38,24 @@ def test_a_piece_of_base64_is_read_as_far_as_it_goes() -> None:
 
 @pytest.mark.parametrize("word", [
     "a" * 20 + "1b2c3d4e", "A" * 20 + "1B2C3D4E", "aBcDeFgH" * 4, "=" + b64encode(b"behind an equal sign 1").decode(),
-    b64encode(b"\x01 no printable text 123").decode(), b64encode("Köln ist 1 Stadt am Rhein".encode()).decode(),
+    b64encode(b"\x01 no printable text 123").decode(), b64encode(b"K\xf6ln ist 1 Stadt am Rhein").decode(),
 ])  # fmt: skip
 def test_names_numbers_and_bytes_are_no_texts(word: str) -> None:
     other = b64encode(b"a text comes later 12").decode()
     assert looked(f"{word} {other}")[0] == ["a text comes later 12"]
 
 
-def test_base64_goes_on_behind_line_breaks_and_of_long_ones_the_beginning_is_read() -> None:
+def test_base64_goes_on_behind_line_breaks_and_long_ones_are_read_in_pieces_to_their_end() -> None:
     lines = b64encode(b"0123456789 and more; " * 6).decode()
     text = f"{lines[:76]}\r\n{lines[76:]}"
-    whole = "0123456789 and more; " * 6
-    # Its second line is a piece too.
-    assert looked(text) == ([whole, whole[57:]], [(0, len(text)), (78, len(text))])
-    (seen,), ((start, end),) = looked(b64encode(b"lots of it, 12 by 12. " * 4_000).decode())
-    assert (len(seen), start, end) == (75_000, 0, 4 * 4_000 * 22 // 3 + 1 + 2)
-    many, places = looked(f"{b64encode(b'twenty-one letters 12').decode()} " * 10_001)
-    assert len(many) == len(places) == 10_000
+    assert looked(text) == (["0123456789 and more; " * 6], [(0, len(text))])
+    # 88,040 bytes are 117,388 characters; 8 pieces begin 16,000 characters apart.
+    long = "Köln 12 by 12, and so. " * 3_667 + "as the end is"
+    seen, places = looked(word := b64encode(long.encode()).decode(), holds=False)
+    assert len(seen) == 8 and not places and all(piece in long for piece in seen) and seen[-1].endswith("the end is")
+    # What lies across the edge of one piece is whole in the next.
+    assert all(any(long[at : at + 40] in piece for piece in seen) for at in range(0, len(long) - 40, 37))
+    assert list(in_base64(word, lambda plain: "the end" in plain)) == [(0, len(word))]
 
 
 def escaped(text: str) -> tuple[list[str], list[tuple[int, int]]]:
@@ -78,8 +79,9 @@ def test_what_percent_signs_hide(text: str, seen: list[str], places: list[tuple[
     assert list(in_percent(text, lambda plain: False)) == []
 
 
-def test_of_many_pieces_the_first_are_looked_into() -> None:
-    assert len(escaped("user%3Apasswords " * 10_001)[0]) == 10_000
+def test_of_many_pieces_the_first_are_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.safety.redaction.encoded.MOST_LOOKED", 10)
+    assert len(escaped("user%3Apasswords " * 11)[0]) == 10
 
 
 LETTERS = re.compile("[a-z]{8,}")

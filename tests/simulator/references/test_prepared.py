@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from samples import chat
 
 from ctxsim.simulator.references import Need, first_sent, prepare
-from ctxsim.simulator.references.canonical import canonical, values
-from ctxsim.simulator.references.fetching import Fetching, only_looks
+from ctxsim.simulator.references.canonical import canonical, content, values
+from ctxsim.simulator.references.fetching import _NAMED, _PATH, Fetching, _paths, only_looks
 from ctxsim.simulator.references.needs import Held, Vocabulary
 from ctxsim.simulator.references.quotations import Quotations
 from ctxsim.transcript import Head, Item, Transcript
@@ -141,3 +144,15 @@ def test_what_is_a_quotation(said: str, found: bool) -> None:
     (numbers,) = quotations.held()
     assert bool(numbers) is found
     assert [quotations.atom(number) for number in numbers] == ([said] if found else [])
+
+
+@given(st.text("ab1./~- ", max_size=24))
+def test_a_word_names_one_path(text: str) -> None:
+    call = Item("tool_call", 0, 0, text, tool="Bash")
+    assert _paths(call) == {path for word in _NAMED.findall(content(call)) for path in _PATH.findall(word)}
+
+
+def test_time_is_linear_in_a_word_that_is_nearly_a_path() -> None:
+    began = time.process_time()
+    assert not _paths(Item("tool_call", 0, 0, "a" * 100_000 + ".", tool="Bash"))
+    assert time.process_time() - began < 1
