@@ -99,3 +99,14 @@ def test_without_condensing_half_of_the_messages_are_hidden_once(calls: int, use
         assert "".join("*" if text.startswith("[Sliding") else text[0] for text in sent) == left
     driven.user("x" * 9_000)
     assert len(driven.sent()) - len(sent) <= calls + 1
+
+
+def test_the_task_stays_in_front_of_the_notice_however_often_messages_are_hidden() -> None:
+    driven = Driven("roo-code:auto_condense_context=False,estimator=chars:ratio=1", 10_000)
+    driven.user("The task.")
+    for _ in range(3):
+        for _ in range(3):
+            driven.calls("r", used=7_000)
+        task, notice, *rest = driven.sent()
+        assert task == "The task." and notice.startswith("[Sliding")
+        assert not any(text.startswith("[Sliding") for text in rest)

@@ -74,6 +74,6 @@ class RooCode(Policy):
         if not gone:
             return view
         made = view.drop(gone, reason)
-        at = next((item.order for item in made if item.order > min(gone)), view[-1].order + 1)
+        at = next((item.order for item in made[len(messages[0]) :]), view[-1].order + 1)
         self._used = 0
         return made.insert(f"[Sliding window truncation: {count} messages hidden to reduce context]", at, reason)
