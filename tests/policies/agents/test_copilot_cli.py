@@ -64,3 +64,14 @@ def test_a_refused_request_ends_the_turn() -> None:
     driven.user()
     driven.calls("r")
     assert driven.refused() is None
+
+
+def test_every_summary_quotes_all_texts_of_the_user() -> None:
+    driven = Driven("copilot-cli:overhead=0,estimator=chars:ratio=1", 100)
+    for task in ("First.", "Second.", "Third."):
+        driven.user(task)
+        driven.calls("r" * 80)
+        driven.sent()
+        driven.says()
+        driven.sent()
+    assert driven.sent()[0] == f"User messages:\n\nFirst.\n\nSecond.\n\nThird.\n\n{SUMMARY}"

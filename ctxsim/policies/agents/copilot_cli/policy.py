@@ -30,7 +30,8 @@ class CopilotCli(Policy):
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        self._summarised: tuple[str, list[int], list[str]] | None = None
+        self._summarised: tuple[str, list[int]] | None = None
+        self._asked: dict[int, str] = {}
 
     def threshold(self) -> float:
         return self.at * self.sees.window
@@ -51,12 +52,12 @@ class CopilotCli(Policy):
         used = self.sees.estimate(view) + self.overhead
         if used >= self.threshold() and not all(item.synthetic for item in view):
             text = self.sees.summarize(view, self.summary_tokens)
-            asked = [item.text for item in view if item.kind == "user"]
             if text is not None:
-                self._summarised = (text, [item.place for item in view], asked)
+                self._asked |= {item.place: item.text for item in view if item.kind == "user"}
+                self._summarised = (text, [item.place for item in view])
         return view
 
-    def _swapped(self, view: View, text: str, places: list[int], asked: list[str]) -> View:
+    def _swapped(self, view: View, text: str, places: list[int]) -> View:
         gone = [place for place in places if view.find(place) is not None]
         # An exchange that was under way belongs to what came after.
         later = [item for item in view if item.place not in set(gone)]
@@ -64,5 +65,5 @@ class CopilotCli(Policy):
         gone = [place for place in gone if place not in calls]
         reason = f"at {self.at:.0%} of the window by its own count, one request ago"
         at = next((item.order for item in later), 0)
-        quoted = "\n\n".join(["User messages:", *asked, text])
+        quoted = "\n\n".join(["User messages:", *self._asked.values(), text])
         return view.drop(gone, reason).insert(quoted, at, reason, kind="summary", sources=gone)
