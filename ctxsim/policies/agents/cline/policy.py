@@ -18,6 +18,8 @@ ASSISTANT_FIELDS, RESULT_FIELDS, USER_FIELDS = 283, 207, 120
 """Characters of a message's own fields (id, time, metrics), means of a session in Cline's format; a result stands in an
 object of its own, of 87 characters as observed."""
 
+MARK = "\n...[truncated {left} chars]...\n"
+
 MOST_UNDERESTIMATED = 4
 """Times that the usage of the last request may be larger than the count; more isn't believed."""
 
@@ -61,12 +63,14 @@ class Cline(Policy):
         return self.threshold_ratio * self.sees.window
 
     def on_tool_result(self, item: Item) -> Item:
-        text = ends_of(item.text, 3_985, 3_985, "\n...[truncated {left} chars]...\n")
+        text = item.text if len(item.text) <= 8_000 else ends_of(item.text, 3_985, 3_985, MARK)
         plain = len(json.dumps(text))
         self._more[item.place] = (_in_an_object(text, plain), _in_an_object(item.text, plain))
         return item.with_text(text)
 
     def before_call(self, view: View) -> View:
+        if not view:
+            return view
         if newly_asked(view):
             self._recovered = False
         used = self.sees.estimate(view) + self._fields(view, self._compacted)
