@@ -165,3 +165,14 @@ def test_where_nothing_stands_before_the_first_text_nothing_is_summarised() -> N
     driven = Driven("codex", 1_000, head=2_000)
     driven.user("The task.")
     assert driven.sent() == ["The task."] and driven.asked == []
+
+
+def test_of_a_summary_request_that_overflows_a_call_leaves_with_its_own_result_alone() -> None:
+    driven = Driven("codex", 1_000, refuses=lambda items: True)
+    driven.user("The task.")
+    driven.calls("one", "two", said="I look.", used=950)
+    driven.sent()
+    whole = ["The task.", "I look.", "{}", "{}", "one", "two"]
+    assert [[item.text for item in asked] for asked in driven.asked] == [
+        whole, whole[1:], whole[2:], ["{}", "two"],
+    ]  # fmt: skip

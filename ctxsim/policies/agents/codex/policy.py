@@ -92,8 +92,8 @@ class Codex(Policy):
             return view
         asked, text = history, self.sees.summarize(history, self.summary_tokens)
         while text is None and len(asked) > 1:
-            gone = view.partners([asked[0].place])
-            asked = [item for item in asked[1:] if item.place not in gone]
+            oldest, *rest = asked
+            asked = [item for item in rest if item.answers != oldest.place]
             text = self.sees.summarize(asked, self.summary_tokens) if asked else None
         if text is None:
             return view
