@@ -49,15 +49,6 @@ def test_files_that_were_read_last_come_again() -> None:
     assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "content of b", "More."]
 
 
-def test_three_failures_in_a_row_are_enough() -> None:
-    driven = Driven("qwen-code", 80_000, refuses=lambda items: True)
-    driven.user("The task.")
-    for _ in range(6):
-        driven.calls("r", used=60_000)
-        assert SUMMARY not in driven.sent()
-    assert len(driven.asked) == 3
-
-
 def test_an_idle_hour_clears_all_but_the_newest_five_results() -> None:
     driven = Driven("qwen-code", 200_000)
     driven.user("The task.")
@@ -113,7 +104,7 @@ def test_a_summary_that_succeeds_begins_the_count_of_failures_anew() -> None:
     driven = Driven("qwen-code", 80_000, refuses=lambda items: not next(answers))
     driven.user("The task.")
     for _ in range(9):
-        driven.calls("r", used=60_000)
+        driven.calls("r", used=50_000)
         driven.sent()
     assert len(driven.asked) == 6
 
@@ -133,3 +124,20 @@ def test_a_lone_call_stays_and_the_response_before_it_goes() -> None:
     driven.says("First.", used=100)
     driven.calls("one", used=60_000)
     assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "{}", "one"]
+
+
+def test_after_three_failures_it_goes_on_above_the_hard_limit_until_it_succeeds() -> None:
+    # Of 80,000 it begins at 47,000; the hard limit is 80,000 - 20,000 - 3,000. A result of 1 counts (1 + 64) / 4 = 17.
+    refusing = True
+    driven = Driven("qwen-code", 80_000, refuses=lambda items: refusing)
+    driven.user("The task.")
+    for used, asked in ((50_000, 3), (56_982, 3), (56_983, 6)):
+        for _ in range(3):
+            driven.calls("r", used=used)
+            assert SUMMARY not in driven.sent()
+        assert len(driven.asked) == asked
+    refusing = False
+    assert SUMMARY in driven.sent()
+    driven.calls("r", used=50_000)
+    driven.sent()
+    assert len(driven.asked) == 8, "the count begins again"

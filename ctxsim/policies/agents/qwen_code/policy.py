@@ -21,8 +21,9 @@ class QwenCode(Policy):
 
     QwenLM/qwen-code, packages/core/src/services: chatCompressionService.ts, tokenEstimation.ts,
     microcompaction/microcompact.ts. The number compared is the last prompt and output, and (characters + 64) / 4 of
-    each pending result; 33,000 are `reserve` and `buffer`. After three failures in a row it leaves off. A refused
-    request is compacted too, with the pending result in the summary, and sent again. Up to
+    each pending result; 33,000 are `reserve` and `buffer`. After three failures in a row it leaves off below the
+    window less `reserve` and 3,000, or 3,000 over the threshold, until it succeeds once. A refused request is
+    compacted too, with the pending result in the summary, and sent again. Up to
     `max_recent_files_to_retain` files that were read last come again. After an idle hour results but the newest
     `tool_results_num_to_keep` are cleared. Output of a shell over `truncate_tool_output_threshold` characters
     becomes a preview of 4,000 on arrival; a file read keeps so many.
@@ -78,10 +79,11 @@ class QwenCode(Policy):
         waiting = sum(self.sees.estimator.item(item) + 16 * (item.kind == "tool_result") for item in pending)
         used = self.sees.usage.total_tokens + waiting if self.sees.usage else self.sees.estimate(view)
         limit = self.fires_at()
-        if used < limit or self._failures >= 3 or not since_response(view):
+        forced = used >= min(self.sees.window, max(self.sees.window - self.reserve - 3_000, limit + 3_000))
+        if used < limit or (self._failures >= 3 and not forced) or not since_response(view):
             return view
         made = self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more", whole=False)
-        self._failures = 0 if made else self._failures + 1
+        self._failures += not (made or forced)
         return made or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
@@ -101,6 +103,7 @@ class QwenCode(Policy):
         made = condense(self, view, old, reason, self.summary_tokens, before, view)
         if made is None:
             return None
+        self._failures = 0
         at = made[-1].order + 1 if before is None else before
         made = made.insert(ACKNOWLEDGED, at, reason)
         for file in files:
