@@ -91,3 +91,17 @@ def test_an_adapter_sends_a_refused_request_again_as_often_as_its_framework() ->
     cls = shortener("strands:Any", "", (), lambda policy: Shorten(lambda messages, context: messages), False, False, 9)
     assert cls().retries == 9
     assert STRANDS.retries == Driven("strands-sliding", 1_000).moments.retries
+
+
+@pytest.mark.parametrize(("size", "summaries"), [(6, 1), (7, 2)])
+def test_adk_summarizes_again_only_what_is_longer_than_the_summary_before(size: int, summaries: int) -> None:
+    # The summary has 14 characters; beside it leave the first task's 6 or 7, and those of another.
+    driven = Driven("adk-compact:token_threshold=1,event_retention_size=1", 1_000)
+    driven.user("t" * 20)
+    driven.says("a")
+    assert driven.sent() == [SUMMARY, "a"]
+    driven.user("u" * size)
+    driven.says("b" * size)
+    driven.user("v")
+    driven.sent()
+    assert len(driven.asked) == summaries

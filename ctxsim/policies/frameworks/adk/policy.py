@@ -28,7 +28,7 @@ class AdkCompact(OfAdk):
 
     google/adk/apps/compaction.py, by token threshold: the input tokens last reported, since the last summary, or an
     estimate without the head. A response is one event, and so are its results; a tail that begins with results grows by
-    their call. The summary before goes into the next one. The task leaves with the rest. Upstream must be told both
+    their call. The summary before goes into the next one, if more characters leave beside it than it has. The task leaves with the rest. Upstream must be told both
     numbers: a threshold of 0 is the model's window.
     """
 
@@ -59,11 +59,13 @@ class AdkCompact(OfAdk):
         while 0 < start < len(events) and events[start][0].role == "tool":
             start -= 1
         old = flat(events[:start])
+        if sum(-len(item.text) if item.kind == "summary" else len(item.text) for item in items_of(old)) <= 0:
+            return view
         shown = [
             item.with_text(item.text[:SHOWN]) if item.kind in ("tool_call", "tool_result") else item
             for item in items_of(old)
         ]
-        text = self.sees.summarize(shown, self.summary_tokens) if start > summaries else None
+        text = self.sees.summarize(shown, self.summary_tokens)
         if text is None:
             return view
         self._reported = None
