@@ -29,7 +29,7 @@ AS_SHIPPED = (
     "mistral-vibe:auto_compact_threshold=-1,window_share=0.8,keep_user_tokens=20000,max_result_chars=16000,"
     "excerpt_chars=8000,summary_tokens=1500,estimator=serialized:ratio=4,unit=points",
     "openai-compact:compact_threshold=0,summary_tokens=1500,estimator=usage-tail",
-    "opencode:output=32000,input=0,reserved=0,auto=True,preserve_recent_tokens=15000,tail_turns=0,tail_share=0.25,"
+    "opencode:output=32000,input=0,reserved=0,auto=True,preserve_recent_tokens=-1,tail_turns=-1,tail_share=0.25,"
     "prune=False,max_lines=2000,max_bytes=51200,summary_tokens=1500,estimator=opencode",
     "openhands:max_size=80,max_tokens=0,keep_first=4,summary_tokens=1500,estimator=tokenizer:vocabulary=cl100k_base",
     "pi:enabled=True,within_runs=True,zero_is_none=True,reserve_tokens=16384,keep_recent_tokens=20000,max_lines=2000,"

@@ -13,8 +13,8 @@ from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.opencode.policy import GO_ON
 from ctxsim.transcript import CLEARED, Item, Media
 
-# 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
-SMALL = "opencode:output=200"
+# 1,000 less 200 of output: 800 usable, of which 200 tokens may stay.
+SMALL = "opencode:output=200,preserve_recent_tokens=200"
 
 
 def test_the_usage_of_a_step_decides_and_results_since_do_not_count() -> None:
@@ -58,7 +58,8 @@ def test_where_the_newest_is_too_large_nothing_stays() -> None:
 
 
 def test_a_refused_request_is_compacted_every_time() -> None:
-    driven = Driven(SMALL, 1_000)
+    driven = Driven("opencode:output=200", 1_000)
+    # All that came fits the tail: then nothing stays, also behind a summary.
     driven.user("The task.")
     for _ in range(3):
         driven.calls("a" * 800, "b" * 800, used=100)
@@ -74,17 +75,22 @@ def test_a_window_no_larger_than_the_output_is_never_compacted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("older", "newer", "cleared"),
+    ("older", "newer", "cleared", "tool"),
     # Characters by 4, rounded. The newer one is within 40,000, or one over it; of the older ones more than 20,000 go.
-    [(80_001, 160_001, ""), (80_002, 160_001, "0"), (80_002, 160_002, "01"), (79_996, 160_002, "01")],
-)
-def test_pruning_clears_what_is_older_than_two_turns_and_much_newer_text(older: int, newer: int, cleared: str) -> None:
+    [
+        (80_001, 160_001, "", "bash"), (80_002, 160_001, "0", "bash"), (80_002, 160_002, "01", "bash"),
+        (79_996, 160_002, "01", "bash"), (80_002, 160_002, "", "skill"),
+    ],
+)  # fmt: skip
+def test_when_a_turn_ends_pruning_clears_what_is_older_than_the_last_two_and_much_newer_text(
+    older: int, newer: int, cleared: str, tool: str
+) -> None:
     driven = Driven("opencode:prune=True,max_bytes=200000", 10_000_000)
     driven.user("one")
     sizes = [older, newer]
     for number, size in enumerate(sizes):
-        driven.calls(str(number) * size, used=100)
-    for text in ("two", "three"):
+        driven.calls(str(number) * size, used=100, tool=tool)
+    for text in ("two", "three", "four"):
         assert CLEARED not in driven.sent()
         driven.says(used=100)
         driven.user(text)
@@ -98,13 +104,13 @@ def test_pruning_stops_at_what_is_cleared_already() -> None:
     driven.user("one")
     for size in (80_004, 160_000):
         driven.calls("x" * size, used=100)
-    for text in ("two", "three"):
+    for text in ("two", "three", "four"):
         driven.says(used=100)
         driven.user(text)
     assert driven.sent().count(CLEARED) == 1
     driven.calls("x" * 80_000, used=100)
     driven.calls("x" * 79_984, used=100)
-    for text in ("four", "five"):
+    for text in ("five", "six", "seven"):
         driven.says(used=100)
         driven.user(text)
     # The newest 39,996 stay, and the 40,000 before them are more than enough.
@@ -113,7 +119,7 @@ def test_pruning_stops_at_what_is_cleared_already() -> None:
     small.user("one")
     for size in (80_004, 79_984, 160_000):
         small.calls("x" * size, used=100)
-    for text in ("two", "three"):
+    for text in ("two", "three", "four"):
         small.says(used=100)
         small.user(text)
     assert small.sent().count(CLEARED) == 2
@@ -147,6 +153,7 @@ def test_the_tail_has_so_many_turns() -> None:
         driven.user("More.")
         return [text for text in driven.sent() if text != SUMMARY]
 
+    assert kept("opencode:output=200,preserve_recent_tokens=50,tail_turns=0") == ["More."]
     assert kept(f"{SMALL},tail_turns=1") == ["Third.", "Done with Third.", "More."]
     assert kept(f"{SMALL},tail_turns=2") == ["Second.", "Done with Second.", "Third.", "Done with Third.", "More."]
 
@@ -156,6 +163,7 @@ def test_the_tail_has_so_many_turns() -> None:
     [
         # At most 32,000 of output are kept free; of a declared input at most 20,000, if nothing else is reserved.
         ("output=32000", 100_000, 68_000), ("output=32001", 100_000, 68_000), ("output=31999", 100_000, 68_001),
+        ("output=0", 100_000, 68_000),
         ("output=40000,input=90000", 100_000, 70_000), ("output=19999,input=90000", 100_000, 70_001),
         ("output=40000,input=90000,reserved=30000", 100_000, 60_000),
         ("output=40000", 32_000, None), ("output=40000,input=10000", 32_000, None),
@@ -168,16 +176,24 @@ def test_it_says_where_it_compacts(options: str, window: int, usable: int | None
     assert policy.fires_at() == usable
 
 
-@pytest.mark.parametrize(("preserve", "stay"), [(199, 1), (200, 2), (299, 2), (300, 2)])
-def test_messages_that_fill_the_share_stay(preserve: int, stay: int) -> None:
-    # Exchanges of 6 and 94. A quarter of 800 is 200.
-    driven = Driven(f"{SMALL},preserve_recent_tokens={preserve},estimator=chars:ratio=1", 1_000)
+@pytest.mark.parametrize(
+    ("preserve", "usable", "stay"),
+    [
+        (999, 12_000, 1), (1_000, 12_000, 2), (6_000, 12_000, 12),
+        # Unset it is a quarter, but at least 2,000 and at most 15,000; where all would stay, nothing does.
+        (-1, 12_000, 6), (-1, 7_996, 4), (-1, 62_000, 30), (15_500, 62_000, 31), (30_000, 62_000, 0),
+    ],
+)  # fmt: skip
+def test_messages_that_fill_the_tokens_stay(preserve: int, usable: int, stay: int) -> None:
+    # Exchanges of 6 and 494.
+    label = f"opencode:output=200,preserve_recent_tokens={preserve},estimator=chars:ratio=1"
+    driven = Driven(label, usable + 200)
     driven.user("The task.")
-    for _ in range(4):
-        driven.calls("r" * 94, used=800)
-    assert driven.sent() == [SUMMARY, *["{}", "r" * 94] * stay, GO_ON]
-    reason = "800 tokens are 800 or more"
-    assert driven.told == [f"Compacted {9 - 2 * stay} items into a summary: {reason}"]
+    for _ in range(32):
+        driven.calls("r" * 494, used=usable)
+    assert driven.sent() == [SUMMARY, *["{}", "r" * 494] * stay, GO_ON]
+    reason = f"{usable:,} tokens are {usable:,} or more"
+    assert driven.told == [f"Compacted {65 - 2 * stay} items into a summary: {reason}"]
 
 
 def test_a_summary_that_fails_changes_nothing() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
@@ -22,12 +21,13 @@ class Opencode(Policy):
 
     anomalyco/opencode, packages/opencode/src/session: compaction.ts, overflow.ts, message-v2.ts; tool/truncate.ts.
     What joined after the step isn't in the number. Messages stay, newest first, while their estimate is at most
-    `preserve_recent_tokens` and `tail_share` of the usable room; where the newest is larger, none stays. The
-    summariser gets 2,000 characters of each result. Where the model declares its `input`, that less `reserved` (0:
-    `output`, at most 20,000) decides; without it `reserved` is ignored. `tail_turns`, 0 for any, are the most turns
-    that stay. A refused request is compacted and sent again, without a limit, but not without `auto`. Results keep
-    `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as shipped, clears results once
-    over 20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
+    `preserve_recent_tokens`, of `tail_turns` at most, -1 for any; where the newest is larger, none stays. -1 tokens are
+    `tail_share` of the usable room, from 2,000 to 15,000. The summariser gets 2,000 characters of each result. Where
+    the model declares its `input`, that less `reserved` (0: `output`, at most 20,000) decides; without it `reserved`
+    is ignored. An `output` of 0 is 32,000. A refused request is compacted and sent again, without a limit, but not
+    without `auto`. Results keep `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as
+    shipped, clears results when a turn ends, if over 20,000 tokens of them, not counting skills, are older than the
+    last two turns and 40,000 tokens of newer ones.
     """
 
     source = "anomalyco/opencode"
@@ -41,8 +41,8 @@ class Opencode(Policy):
     input: Count = 0
     reserved: Count = 0
     auto: bool = True
-    preserve_recent_tokens: Count = SHIPPED
-    tail_turns: Count = 0
+    preserve_recent_tokens: int = SHIPPED
+    tail_turns: int = -1
     tail_share: Share = SHIPPED
     prune: bool = False
     max_lines: Positive = SHIPPED
@@ -55,7 +55,7 @@ class Opencode(Policy):
     @property
     def usable(self) -> int:
         """Tokens that a step may have used without being compacted."""
-        output = min(self.output, 32_000)
+        output = min(self.output or 32_000, 32_000)
         return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
     def fires_at(self) -> float | None:
@@ -72,7 +72,7 @@ class Opencode(Policy):
         used, self._used = self._used, None
         if self.auto and used is not None and self.usable and used >= self.usable:
             view = self._compacted(view, f"{used:,} tokens are {self.usable:,} or more")
-        return self._pruned(view) if self.prune else view
+        return self._pruned(view, newly_asked(view)) if self.prune else view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         return self._compacted(view, "the provider refused: window exceeded") if self.auto else None
@@ -88,25 +88,29 @@ class Opencode(Policy):
         return made if pending else made.insert(GO_ON, made[-1].order + 1, reason)
 
     def _tail(self, history: Sequence[Item]) -> int:
-        """The position from which on messages stay; all leave where none does, and where all would stay."""
-        left: float = self.preserve_recent_tokens
-        if self.usable:
-            left = min(left, self.tail_share * self.usable)
+        """The position from which on messages stay; all leave where none does, and where only a summary wouldn't."""
+        left = self.preserve_recent_tokens
+        if left < 0:
+            left = min(15_000, max(2_000, int(self.tail_share * self.usable)))
         start, turns = len(history), 0
         for exchange in reversed(exchanges(history)):
             left -= sum(map(self.sees.estimator.item, exchange))
-            if left < 0 or exchange[0].kind == "summary" or 0 < self.tail_turns <= turns:
+            if left < 0 or exchange[0].kind == "summary" or turns == self.tail_turns:
                 break
             start -= len(exchange)
             turns += exchange[0].kind == "user"
-        return start or len(history)
+        return len(history) if all(item.synthetic for item in history[:start]) else start
 
-    def _pruned(self, view: View) -> View:
-        turns, kept, pruned = 0, 0, 0
+    def _pruned(self, view: View, asked: Sequence[Item]) -> View:
+        if not asked:
+            return view
+        turns, kept, pruned = -len(asked), 0, 0
         gone: list[int] = []
-        for item in takewhile(lambda item: item.text != CLEARED and item.kind != "summary", reversed(view)):
+        for item in reversed(view):
+            if item.text == CLEARED or item.kind == "summary":
+                break
             turns += item.kind == "user"
-            if turns < 2 or item.kind != "tool_result":
+            if turns < 2 or item.kind != "tool_result" or item.tool == "skill":
                 continue
             tokens = int(len(item.text) / 4 + 0.5)
             kept += tokens

@@ -27,9 +27,9 @@ class AdkCompact(OfAdk):
     """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
 
     google/adk/apps/compaction.py, by token threshold: the input tokens last reported, since the last summary, or an
-    estimate without the head. A response is one event, and so are its results; a tail that begins with results grows by
-    their call. The summary before goes into the next one, if more characters leave beside it than it has. The task leaves with the rest. Upstream must be told both
-    numbers: a threshold of 0 is the model's window.
+    estimate without the head. A response is one event, and so are its results; a tail that begins with results
+    grows by their call. The summary before goes into the next one, if more characters leave beside it than it has.
+    The task leaves with the rest. Upstream must be told both numbers: a threshold of 0 is the model's window.
     """
 
     token_threshold: Count = 0
