@@ -59,10 +59,14 @@ def test_a_wrong_answer_does_not_make_the_next_ones_wrong() -> None:
 def test_after_a_recorded_compaction_the_conversation_is_the_agents() -> None:
     compacted = Compaction(3, 5, "auto", ("What was done.",), kept=(3, 4))
     found = list(
-        decisions(told(100, 950, 120, 100, compactions=(compacted,)), open_policy("opencode:output=100"), 1_000)
+        decisions(
+            told(100, 950, 120, 100, compactions=(compacted,)),
+            open_policy("opencode:output=100,preserve_recent_tokens=225"),
+            1_000,
+        )
     )
     assert [(one.call, one.recorded, one.made) for one in found if one.recorded or one.made] == [(3, True, True)]
-    # The agent kept the second result; the policy's tail of a quarter of 900 tokens holds it too: 400 / 4 and fields.
+    # The agent kept the second result; the policy's tail of 225 tokens holds it too: 400 / 4 and fields.
     assert found[2].held == {4} and found[2].would_hold == {4}
     assert all(one.equal for one in found) and found[3].held == {4, 6}
 

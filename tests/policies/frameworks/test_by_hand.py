@@ -52,6 +52,14 @@ def test_openhands_condenses_half_of_the_events_after_a_refusal() -> None:
     assert driven.sent() == ["The task.", "{}", "result 1", SUMMARY, *tail]
 
 
+@pytest.mark.parametrize("label", ["openhands", "openhands-condenser"])
+def test_openhands_summarizes_everything_where_too_little_may_leave_and_too_many_tokens_are_sent(label: str) -> None:
+    # The task alone is over 500, and it is the second event, which stays.
+    driven = Driven(f"{label}:max_tokens=500,keep_first=2,estimator=chars:ratio=1", 1_000, head=1)
+    driven.user("t" * 600)
+    assert driven.sent() == [SUMMARY]
+
+
 @pytest.mark.parametrize(("tools", "acts"), [(0, False), (184, False), (188, True)])
 def test_deepagents_counts_the_tools_of_the_head(tools: int, acts: bool) -> None:
     # 803 tokens: the task's 1, a call of 1 and 1, a result of 800. 85 % of 1,000 are reached with 47 of tools.

@@ -12,30 +12,21 @@ PREVIEW = 500
 """Characters of each event that the summariser gets."""
 
 
-@dataclass
-class Openhands(Policy):
-    """Over `max_size` events or `max_tokens`: the first `keep_first` events, a summary, and the last ones.
+class Condensing(Policy, abstract=True):
+    """What the agent and its SDK share: the first events, a summary, and the last ones.
 
-    OpenHands/software-agent-sdk, openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py. The
-    system prompt is an event; so are a call with its text, and a result. The tail is half of `max_size` less what
-    stands before it, or what brings the tokens to half of `max_tokens`; 0 means the window. Calls and their results
-    aren't parted. Where that would leave out less than a tenth, too many events are let be; too many tokens, or a
+    The system prompt is an event; so are a call with its text, and a result. The tail is half of `max_size` less what
+    stands before it, or what brings the tokens to half of their limit. Calls and their results aren't parted. Where
+    that would leave out less than `minimum_progress` of the events, too many events are let be; too many tokens, or a
     refused request, turn everything into one summary. The summariser gets 500 characters of each event.
     """
 
     source = "OpenHands/software-agent-sdk"
-    version = "1.58.0"
-    read_on = "2026-11"
-    agent = "openhands"
-    decides_by = "tokenizer:vocabulary=cl100k_base"
 
-    max_size: Positive = SHIPPED
-    max_tokens: Count = 0
-    keep_first: Positive = SHIPPED
-    summary_tokens: Positive = 1_500
-
-    def threshold(self) -> float:
-        return min(self.max_tokens or self.sees.window, self.sees.window)
+    max_size: int
+    keep_first: int
+    minimum_progress: float
+    summary_tokens: int
 
     @property
     def _system(self) -> int:
@@ -47,26 +38,24 @@ class Openhands(Policy):
         limit = self.threshold()
         found, tokens = events(view), self.sees.estimate(view)
         count = len(found) + self._system
-        tails = [self._few(self.max_size)] if count > self.max_size else []
-        if tokens > limit:
-            tails.append(self._light(found, tokens - limit // 2))
-        if not tails:
+        few = [self._few(self.max_size)] if count > self.max_size else []
+        light = [self._light(found, tokens - limit // 2)] if limit is not None and tokens > limit else []
+        if not few + light:
             return view
-        return self._condensed(view, found, min(tails), tokens > limit, f"{count} events, {tokens:,} tokens") or view
+        reason = f"{count} events, {tokens:,} tokens"
+        return self._condensed(view, found, min(few + light), bool(light), reason) or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        found = events(view)
-        return self._condensed(
-            view, found, self._few(len(found) + self._system), True, "the provider refused: window exceeded"
-        )
+        found, reason = events(view), "the provider refused: window exceeded"
+        return self._condensed(view, found, self._few(len(found) + self._system), True, reason)
 
     def _few(self, count: int) -> int:
-        return max(0, count // 2 - self.keep_first - 1)
+        return count // 2 - self.keep_first - 1
 
     def _light(self, found: Sequence[Sequence[Item]], tokens: float) -> int:
         """How many events may stay at the end, so that so many tokens go."""
         saved = 0
-        for position in range(self.keep_first - self._system, len(found)):
+        for position in range(max(0, self.keep_first - self._system), len(found)):
             saved += sum(map(self.sees.estimator.item, found[position]))
             if saved >= tokens:
                 return len(found) - position - 1
@@ -77,8 +66,8 @@ class Openhands(Policy):
     ) -> View | None:
         legal = [n for n in range(len(found) + 1) if _legal(found, n)]
         start = next((n for n in legal if n >= self.keep_first - self._system), len(found))
-        end = next((n for n in legal if n >= len(found) - tail), len(found))
-        if max(0, end - start) < 0.1 * (len(found) + self._system):
+        end = next((n for n in legal if n >= len(found) - tail), 0)
+        if end - start < self.minimum_progress * (len(found) + self._system):
             if not hard:
                 return None
             start, end = 0, len(found)
@@ -86,6 +75,29 @@ class Openhands(Policy):
         at = found[end][0].order if end < len(found) else None
         shown = [item.with_text(item.text[:PREVIEW]) for item in old]
         return condense(self, view, old, reason, self.summary_tokens, at, shown)
+
+
+@dataclass
+class Openhands(Condensing):
+    """Over `max_size` events or `max_tokens`: the first `keep_first` events, a summary, and the last ones.
+
+    OpenHands/software-agent-sdk, openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py. 0 tokens
+    mean the window. Less than a tenth of the events isn't worth it.
+    """
+
+    version = "1.58.0"
+    read_on = "2026-11"
+    agent = "openhands"
+    decides_by = "tokenizer:vocabulary=cl100k_base"
+    minimum_progress = 0.1
+
+    max_size: Positive = SHIPPED
+    max_tokens: Count = 0
+    keep_first: Positive = SHIPPED
+    summary_tokens: Positive = 1_500
+
+    def threshold(self) -> float:
+        return min(self.max_tokens or self.sees.window, self.sees.window)
 
 
 def events(items: Sequence[Item]) -> list[list[Item]]:
