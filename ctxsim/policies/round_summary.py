@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive
-from ctxsim.policies.summary import summarized
 from ctxsim.view import View
 
 
@@ -29,4 +29,4 @@ class RoundSummary(Policy):
             return view
         old = [item for exchange in finished for item in exchange]
         reason = f"{len(finished)} tool iterations since the last round summary"
-        return summarized(self, view, old, rounds[-1][0].order, self.max_tokens, reason)
+        return condense(self, view, old, reason, self.max_tokens, rounds[-1][0].order) or view

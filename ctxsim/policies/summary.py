@@ -1,20 +1,10 @@
 """Summarise the old part of the conversation at a share of the window."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive, Share
-from ctxsim.transcript import Item
 from ctxsim.view import View
-
-
-def summarized(policy: Policy, view: View, old: Sequence[Item], at: int, max_tokens: int, reason: str) -> View:
-    """Return the view with one billed summary, at the order `at`, for some items; unchanged if that is refused."""
-    text = policy.sees.summarize(old, max_tokens)
-    if text is None:
-        return view
-    places = [item.place for item in old]
-    return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
 
 
 def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, reason: str) -> View:
@@ -28,12 +18,7 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
     while start > 0 and messages[start][0].kind == "tool_result":
         start -= 1
     old = [item for message in messages[:start] for item in message]
-    if all(item.kind == "summary" for item in old):
-        return view
-    after = summarized(policy, view, old, messages[start][0].order, max_tokens, reason)
-    if after is not view:
-        policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
-    return after
+    return condense(policy, view, old, reason, max_tokens, messages[start][0].order) or view
 
 
 @dataclass

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Policy, Positive, Share
-from ctxsim.policies.summary import summarized
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -62,7 +62,7 @@ class ThreeTriggers(Policy):
         reason = f"over its {fired} trigger"
         if self.reducer == "counting" or not old:
             return view.drop([item.place for item in old], reason)
-        return summarized(self, view, old, after[start][0].order, 500, reason)
+        return condense(self, view, old, reason, 500, after[start][0].order) or view
 
     def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
         """The first trigger, in order of priority, that its part of the conversation is over."""
