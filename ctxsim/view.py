@@ -50,6 +50,24 @@ FEW = 8
 """Up to so many exchanges are each looked for; of more, all are looked at."""
 
 
+def each_exchange(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield groups of items, the oldest first, in which a response stands with the results that answer it.
+
+    Other messages (user texts, summaries) are groups of their own.
+    """
+    group: list[Item] = []
+    message, asks = None, False
+    for item in items:
+        if item.message != message and group and not (asks and item.kind == "tool_result"):
+            yield group
+            group, asks = [], False
+        message = item.message
+        group.append(item)
+        asks = asks or item.kind == "tool_call"
+    if group:
+        yield group
+
+
 class View(Sequence[Item]):
     """Items in recorded order; synthetic items may stand anywhere.
 
@@ -103,25 +121,8 @@ class View(Sequence[Item]):
         return [list(group) for _, group in groupby(self, attrgetter("message"))]
 
     def exchanges(self) -> list[list[Item]]:
-        """Return the items grouped so that a response stands with the results that answer it.
-
-        Other messages (user texts, summaries) are groups of their own.
-        """
-        return list(self.each_exchange())
-
-    def each_exchange(self) -> Iterator[list[Item]]:
-        """Yield the groups of `exchanges` one by one, the oldest first, for callers that need only a few."""
-        group: list[Item] = []
-        message, asks = None, False
-        for item in self:
-            if item.message != message and group and not (asks and item.kind == "tool_result"):
-                yield group
-                group, asks = [], False
-            message = item.message
-            group.append(item)
-            asks = asks or item.kind == "tool_call"
-        if group:
-            yield group
+        """Return the items in the groups of `each_exchange`."""
+        return list(each_exchange(self))
 
     def exchange(self, position: int) -> list[Item]:
         """Return the group of `exchanges` that holds the item at a position; empty if the view is empty."""
@@ -172,7 +173,7 @@ class View(Sequence[Item]):
         """
         wanted = set(places)
         found = wanted.copy()
-        for exchange in self.each_exchange() if len(wanted) > FEW else self._exchanges_of(wanted):
+        for exchange in each_exchange(self) if len(wanted) > FEW else self._exchanges_of(wanted):
             members = [item.place for item in exchange]
             if not wanted.isdisjoint(members) and any(item.kind == "tool_call" for item in exchange):
                 found.update(members)

@@ -8,7 +8,7 @@ import pytest
 
 from ctxsim.errors import ContractError
 from ctxsim.transcript import Item, Kind, Sizes
-from ctxsim.view import Edit, Made, View
+from ctxsim.view import Edit, Made, View, each_exchange
 
 
 def item(kind: Kind, place: int, message: int, text: str = "", **more: Any) -> Item:
@@ -60,7 +60,7 @@ def test_results_messages_and_exchanges() -> None:
     assert [places(group) for group in whole.messages()] == [[0], [1, 2, 3], [4], [5], [6], [7], [8], [9]]
     exchanges = [[0], [1, 2, 3, 4, 5], [6], [7], [8, 9]]
     assert [places(group) for group in whole.exchanges()] == exchanges
-    assert places(next(whole.each_exchange())) == [0]
+    assert places(next(each_exchange(whole))) == [0]
     found = [places(whole.exchange(position)) for position in range(10)]
     assert found == [next(group for group in exchanges if place in group) for place in range(10)]
     assert (places(whole.exchange(-1)), places(whole.exchange(-10))) == ([8, 9], [0])

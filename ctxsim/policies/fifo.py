@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy
-from ctxsim.view import View
+from ctxsim.view import View, each_exchange
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Fifo(Policy):
             return view
         old: list[int] = []
         newest = view.exchange(-1)[:1]
-        for exchange in view.each_exchange():
+        for exchange in each_exchange(view):
             if excess <= 0 or exchange[:1] == newest:
                 break
             if exchange[0].kind != "user":

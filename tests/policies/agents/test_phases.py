@@ -6,7 +6,6 @@ import pytest
 from by_hand import Driven
 
 from ctxsim.policies.agents.shared.phases import (
-    exchanges,
     history_of,
     last_asked,
     newly_asked,
@@ -38,14 +37,6 @@ def test_a_conversation(steps: str, since: int, new: int, history: int, ended: b
     items = list(made(steps).view)
     assert (since_response(items), len(newly_asked(items)), len(history_of(items))) == (since, new, history)
     assert (run_ended(items), last_asked(items)) == (ended, asked)
-
-
-def test_an_exchange_is_a_response_with_its_results() -> None:
-    driven = made("uuss")
-    driven.calls("one", "two", said="I look.")
-    driven.calls("three")
-    assert [len(group) for group in exchanges(list(driven.view))] == [1, 1, 1, 1, 5, 2]
-    assert exchanges([]) == []
 
 
 def test_files_that_were_read_newest_first_each_once() -> None:

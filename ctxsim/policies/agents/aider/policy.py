@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
+from ctxsim.policies.agents.shared.phases import last_asked, newly_asked
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item
-from ctxsim.view import View
+from ctxsim.view import View, each_exchange
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Aider(Policy):
         if not view or not (self.whole or newly_asked(view)):
             return view
         budget = self.max_chat_history_tokens or max(1_024, min(8_192, self.sees.window // 16))
-        done = exchanges(view)[:-1] if self.whole else exchanges(view[: last_asked(view)])
+        done = view.exchanges()[:-1] if self.whole else list(each_exchange(view[: last_asked(view)]))
         if sum(map(self._tokens, done)) <= budget:
             return view
         return self._summarised(view, done, budget)

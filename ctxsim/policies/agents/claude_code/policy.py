@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
-from ctxsim.policies.agents.shared.phases import exchanges
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import CLEARED, Item
@@ -117,7 +116,7 @@ class ClaudeCode(Policy):
         return self._compacted(view, "the provider refused: window exceeded") if self.auto_compact_enabled else None
 
     def _compacted(self, view: View, reason: str) -> View | None:
-        answered = reversed(exchanges(view))
+        answered = reversed(view.exchanges())
         staying = list(takewhile(lambda exchange: exchange[-1].kind == "tool_result", answered))[: self.keep_exchanges]
         kept = sum(map(len, staying))
         old = list(view)[: len(view) - kept]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
+from ctxsim.policies.agents.shared.phases import last_asked, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
 from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
@@ -128,7 +128,7 @@ class Cline(Policy):
     def _basic(self, view: View, target: float, reason: str) -> View:
         kept = {item.place for item in view if item.kind == "user"} | self._frozen
         left = target - self._size([item for item in view if item.place in kept])
-        for exchange in reversed(exchanges(view)):
+        for exchange in reversed(view.exchanges()):
             if all(item.place in kept for item in exchange):
                 continue
             left -= self._size(exchange)

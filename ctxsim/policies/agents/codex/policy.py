@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes
+from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes, newest_texts
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item, Usage
@@ -97,19 +97,8 @@ class Codex(Policy):
             text = self.sees.summarize(asked, self.summary_tokens) if asked else None
         if text is None:
             return view
-        kept = self._user_texts(history)
+        tokens = KEPT_BY_SERVER if self.remote else self.keep_user_tokens
+        kept = newest_texts(history, tokens, byte_length, middle_truncated)
         old = [item for item in history if item.place not in kept]
         at = pending[0].place if pending else None
         return replaced(self, view.rewrite(kept, reason), old, text, reason, at)
-
-    def _user_texts(self, history: Sequence[Item]) -> dict[int, str]:
-        """The user's texts that stay, by place: newest first, the one that crosses the limit without its middle."""
-        left = KEPT_BY_SERVER if self.remote else self.keep_user_tokens
-        kept: dict[int, str] = {}
-        for item in reversed(history):
-            if item.kind != "user" or not left:
-                continue
-            tokens = -(-byte_length(item.text) // 4)
-            kept[item.place] = item.text if tokens <= left else middle_truncated(item.text, 4 * left)
-            left = max(0, left - tokens)
-        return kept

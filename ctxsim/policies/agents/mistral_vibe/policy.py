@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import exchanges
+from ctxsim.policies.agents.shared.cuts import ends_of, newest_texts
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -65,7 +64,7 @@ class MistralVibe(Policy):
         if text is None:
             return view
         reason = f"{reported:,} reported or {estimated:,} estimated tokens are {limit:,.0f} or more"
-        kept = self._user_texts(view)
+        kept = newest_texts(view, self.keep_user_tokens, len, _cut)
         old = [item for item in view if item.place not in kept]
         return replaced(self, view.rewrite(kept, reason), old, text, reason)
 
@@ -75,21 +74,14 @@ class MistralVibe(Policy):
     def _fitting(self, view: View, over: float) -> Sequence[Item]:
         """What the summariser gets: all but the oldest exchanges that are too much."""
         shown: list[Item] = []
-        for group in exchanges(view):
+        for group in view.exchanges():
             if over >= 0 and group[0].kind != "user":
                 over -= sum(map(self.sees.estimator.item, group))
             else:
                 shown += group
         return shown
 
-    def _user_texts(self, view: View) -> dict[int, str]:
-        """The user's texts that stay, by place: newest first, the one that crosses the limit without its middle."""
-        left = 4 * self.keep_user_tokens
-        kept: dict[int, str] = {}
-        for item in reversed([item for item in view if item.kind == "user"]):
-            if left <= 0:
-                break
-            half = max(0, left - len(MARK)) // 2
-            kept[item.place] = item.text if len(item.text) <= left else ends_of(item.text, half, half, MARK)
-            left -= 4 * -(-len(item.text) // 4)
-        return kept
+
+def _cut(text: str, size: int) -> str:
+    half = max(0, size - len(MARK)) // 2
+    return ends_of(text, half, half, MARK)

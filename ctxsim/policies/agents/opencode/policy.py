@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
-from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
+from ctxsim.policies.agents.shared.phases import history_of, newly_asked
 from ctxsim.policies.agents.shared.tools import is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import CLEARED, Item, Usage
-from ctxsim.view import View
+from ctxsim.view import View, each_exchange
 
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
 
@@ -93,7 +93,7 @@ class Opencode(Policy):
         if left < 0:
             left = min(15_000, max(2_000, int(self.tail_share * self.usable)))
         start, turns = len(history), 0
-        for exchange in reversed(exchanges(history)):
+        for exchange in reversed(list(each_exchange(history))):
             left -= sum(map(self.sees.estimator.item, exchange))
             if left < 0 or exchange[0].kind == "summary" or turns == self.tail_turns:
                 break

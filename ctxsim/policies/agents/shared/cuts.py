@@ -1,8 +1,8 @@
 """How agents shorten tool results: what stays of a text that is too long, and old results cleared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ctxsim.transcript import CLEARED
+from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
 
@@ -59,6 +59,22 @@ def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
 def _told(kept: str, left: int, what: str, end: bool) -> str:
     mark = f"...{left} {what} truncated..."
     return f"{mark}\n\n{kept}" if end else f"{kept}\n\n{mark}"
+
+
+def newest_texts(
+    items: Sequence[Item], tokens: int, length: Callable[[str], int], cut: Callable[[str, int], str]
+) -> dict[int, str]:
+    """Return the user's texts that stay, by place: newest first, the one that crosses the limit cut to what is left.
+
+    A token is 4 of what `length` counts.
+    """
+    kept: dict[int, str] = {}
+    for item in reversed(items):
+        if item.kind == "user" and tokens > 0:
+            size = -(-length(item.text) // 4)
+            kept[item.place] = item.text if size <= tokens else cut(item.text, 4 * tokens)
+            tokens -= size
+    return kept
 
 
 def clear_old(view: View, keep: int, reason: str, clears: Callable[[str], bool]) -> View:

@@ -36,16 +36,3 @@ def run_ended(items: Sequence[Item]) -> bool:
 def last_asked(items: Sequence[Item]) -> int:
     """Return the position of the newest text of the user; -1 where there is none."""
     return max((position for position, item in enumerate(items) if item.kind == "user"), default=-1)
-
-
-def exchanges(items: Sequence[Item]) -> list[list[Item]]:
-    """Return the items grouped so that a response stands with the results that answer it; others by message."""
-    groups: list[list[Item]] = []
-    for item in items:
-        last = groups[-1] if groups else []
-        answers = item.kind == "tool_result" and any(one.kind in ("tool_call", "tool_result") for one in last)
-        if last and (last[-1].message == item.message or answers):
-            last.append(item)
-        else:
-            groups.append([item])
-    return groups
