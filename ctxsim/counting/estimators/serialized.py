@@ -57,6 +57,14 @@ class UsageSerialized(Serialized):
 
 
 @lru_cache(maxsize=1 << 15)
+def parsed(text: str) -> object:
+    """Return what a text says as JSON; a text that isn't JSON as it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def written_again(arguments: str) -> str:
     r"""Return arguments as `json.dumps` writes them: `{"a": 1}`, what isn't ASCII as `\u....`.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.errors import ContractError
 from ctxsim.policies.foreign.conversation import HEAD, Conversation, Group, Message, role_of, text_of
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
@@ -218,14 +219,7 @@ def _arguments(group: Group, item: Item, call: Message) -> str | None:
         raise ContractError(f"message {group.id} calls {function['name']}, the model called {item.tool}")
     arguments = function.get("arguments", item.text)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return None if text == item.text or _parsed(text) == _parsed(item.text) else text
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    return None if text == item.text or parsed(text) == parsed(item.text) else text
 
 
 def _is_head(message: Message, head: Head) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
@@ -40,17 +41,9 @@ def call_of(name: str, tool: str, arguments: str) -> Message:
 
 def packed(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """Yield the messages, the results that answer one response together."""
-    run: list[Message] = []
-    for message in messages:
-        if message["role"] == "tool":
-            run.append(message)
-            continue
-        if run:
-            yield run
-            run = []
-        yield [message]
-    if run:
-        yield run
+    for answers, group in groupby(messages, lambda message: message["role"] == "tool"):
+        run = list(group)
+        yield from [run] if answers else ([message] for message in run)
 
 
 def without_head(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:

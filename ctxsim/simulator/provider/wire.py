@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Head, Item
 
 Format = Literal["anthropic", "openai"]
@@ -23,16 +24,6 @@ def _ids(items: Iterable[Item]) -> dict[int, str]:
     return ids
 
 
-def _tools(head: Head) -> list[Any]:
-    tools = []
-    for text in head.tools:
-        try:
-            tools.append(json.loads(text))
-        except ValueError:
-            tools.append(text)
-    return tools
-
-
 def request_body(items: list[Item], head: Head, format: Format) -> dict[str, Any]:
     """Return the body of a request with these items, in Anthropic's Messages or OpenAI's Chat Completions form.
 
@@ -40,7 +31,7 @@ def request_body(items: list[Item], head: Head, format: Format) -> dict[str, Any
     its bytes.
     """
     body = _anthropic(items, head) if format == "anthropic" else _openai(items, head)
-    return body | ({"tools": _tools(head)} if head.tools else {})
+    return body | ({"tools": list(map(parsed, head.tools))} if head.tools else {})
 
 
 def _with_media(item: Item) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator, divided, length
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Item
 
 
@@ -29,7 +30,7 @@ def _message(item: Item) -> dict[str, object]:
     call = {"toolCallId": item.call_id, "toolName": item.tool}
     match item.kind:
         case "tool_call":
-            return _said("assistant", {"type": "tool-call", **call, "input": _parsed(item.text)})
+            return _said("assistant", {"type": "tool-call", **call, "input": parsed(item.text)})
         case "tool_result":
             output = {"type": "text", "value": item.text}
             return _said("tool", {"type": "tool-result", **call, "output": output})
@@ -39,10 +40,3 @@ def _message(item: Item) -> dict[str, object]:
 
 def _said(role: str, part: dict[str, object]) -> dict[str, object]:
     return {"role": role, "content": [part]}
-
-
-def _parsed(arguments: str) -> object:
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments

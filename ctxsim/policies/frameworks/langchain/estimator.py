@@ -1,10 +1,10 @@
 """LangChain's approximate counter, with its scaling by the last reported usage."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Head, Item
 
 
@@ -80,8 +80,5 @@ class Langchain(Divides, Estimator):
 
 def _arguments(text: str) -> object:
     """A call's arguments as the framework holds them: parsed, where they are an object."""
-    try:
-        parsed = json.loads(text)
-    except ValueError:
-        return text
-    return parsed if isinstance(parsed, dict) else text
+    value = parsed(text)
+    return value if isinstance(value, dict) else text
