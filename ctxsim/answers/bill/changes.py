@@ -5,7 +5,7 @@ moves: the same answers, at the same times. Tokens that leave a request leave th
 were written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -17,7 +17,11 @@ SHORT_S, LONG_S = 300.0, 3_600.0
 
 
 class Request(msgspec.Struct, gc=False):
-    """A request by class, with its output and its model; `gone` tokens were left out of its conversation so far."""
+    """A request by class, with its output and its model; `gone` tokens were left out of its conversation so far.
+
+    It is the request of response number `at`, or made right before it; `billed` if that one is. `missed` of its first
+    tokens that weren't read expired in a pause.
+    """
 
     read: int
     write: int
@@ -25,6 +29,9 @@ class Request(msgspec.Struct, gc=False):
     plain: int
     output: int
     model: str
+    at: int = 0
+    billed: bool = True
+    missed: int = 0
     gone: int = 0
 
     @property
@@ -34,6 +41,7 @@ class Request(msgspec.Struct, gc=False):
 
     def leave_out(self, start: int, tokens: int) -> None:
         """Take tokens out from a position on."""
+        self.missed -= max(0, min(start + tokens, self.read + self.missed) - max(start, self.read))
         first = start
         for name in ("read", "write", "plain"):
             held = getattr(self, name)
@@ -46,7 +54,7 @@ class Request(msgspec.Struct, gc=False):
 
     def anew(self, cached: bool) -> None:
         """Let nothing of it be read: it is written, or where no cache writes are paid, plain."""
-        tokens = self.input
+        tokens, self.missed = self.input, 0
         if cached:
             self.long = round(tokens * (self.long / self.write)) if self.write else 0
             self.read, self.write, self.plain = 0, tokens, 0
@@ -58,7 +66,9 @@ Requests = list[Request]
 
 
 class Effect(msgspec.Struct):
-    """What a change did: how often, of how many chances, and the uses of older results that it would have cost."""
+    """What a change did to what is billed: how often, of how many chances, and the uses of older results that it would
+    have cost.
+    """
 
     times: int = 0
     chances: int = 0
@@ -69,9 +79,15 @@ Change = Callable[[Session, Requests, Effect], Requests]
 """Gives the requests of a session anew: the first are its responses, in order, and further ones may follow them."""
 
 
-def as_recorded(session: Session) -> Requests:
-    """Return a session's requests as its log states them."""
-    return [Request(one.read, one.write, one.long, one.plain, one.output, one.model) for one in session.responses]
+def as_recorded(session: Session, within: Sequence[bool] = ()) -> Requests:
+    """Return a session's requests as its log states them; `within` says which are billed, all where nothing does."""
+    return [
+        Request(
+            one.read, one.write, one.long, one.plain, one.output, one.model, at, within[at] if within else True,
+            one.missed if one.cause == 1 else 0,
+        )
+        for at, one in enumerate(session.responses)
+    ]  # fmt: skip
 
 
 def _writes(session: Session) -> bool:
@@ -87,10 +103,10 @@ def new_session_per_task(session: Session, requests: Requests, effect: Effect) -
         if one.compacted:
             gone = 0
         if one.turn:
-            effect.chances += 1
+            effect.chances += request.billed
             behind = one.input - one.head - one.fresh
             if not one.crossing:
-                effect.times += 1
+                effect.times += request.billed
                 if behind > one.head + one.fresh + gone:
                     gone = request.gone = behind
                     request.leave_out(one.head, _behind(one, request, gone))
@@ -112,35 +128,43 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
     tokens, which stand in its place. The request after it finds nothing in the cache.
     """
     gone, before, cached, more = 0, 0, _writes(session), []
+    left = _needs(session, requests)
+    effect.chances += left
     for one, request in zip(session.responses, requests, strict=False):
-        effect.chances += one.needs
         if one.compacted or request.gone != before:
             # The recorded agent compacted here, or a new session begins.
             gone, before = 0, request.gone
         request.leave_out(one.head, _behind(one, request, gone))
         over = request.input - one.head - summary
         if request.input > limit and over > summary:
-            more.append(Request(request.read, request.write, request.long, request.plain, summary, request.model))
+            more.append(msgspec.structs.replace(request, output=summary))
             gone += over
             request.leave_out(one.head + summary, over)
             request.anew(cached)
-            effect.times += 1
-            effect.lost += one.crossing
+            effect.times += request.billed
+            # Of the uses from here on those that are billed.
+            effect.lost += min(one.crossing, left)
+        left -= one.needs * request.billed
     return [*requests, *more]
+
+
+def _needs(session: Session, requests: Requests) -> int:
+    return sum(one.needs for one, request in zip(session.responses, requests, strict=False) if request.billed)
 
 
 def results_cut(most: int, tool: str, session: Session, requests: Requests, effect: Effect) -> Requests:
     """Cut each result of a tool, '' for all, to `most` tokens as it comes in."""
-    for one in session.responses:
-        effect.chances += one.needs
+    effect.chances += _needs(session, requests)
     for large in session.large:
         name = session.parts[large.part].removeprefix(facts.RESULTS)
         over = large.tokens - most
         if over <= 0 or (tool and name != tool):
             continue
-        effect.times += 1
-        effect.lost += large.needs
-        for at in range(large.first, min(large.last, len(session.responses))):
+        held = range(large.first, min(large.last, len(session.responses)))
+        billed = any(requests[at].billed for at in held)
+        effect.times += billed
+        effect.lost += large.needs * billed
+        for at in held:
             one, request = session.responses[at], requests[at]
             fresh = at == large.first
             start = max(one.head, one.input - one.fresh) if fresh else one.head
@@ -164,7 +188,7 @@ def without_server(server: str, session: Session, requests: Requests, effect: Ef
 def head_shorter(tokens: int, session: Session, requests: Requests, effect: Effect) -> Requests:
     """Take tokens out of the head of every request, as a shorter memory file does."""
     for one, request in zip(session.responses, requests, strict=False):
-        effect.times += 1
+        effect.times += request.billed
         request.leave_out(0, min(tokens, one.head))
     return requests
 
@@ -178,9 +202,9 @@ def other_model(
     if children and not session.parent:
         return requests
     for request in requests:
-        effect.chances += 1
+        effect.chances += request.billed
         if request.model == now:
-            effect.times += 1
+            effect.times += request.billed
             request.model = then
             for name in ("read", "write", "long", "plain", "output"):
                 setattr(request, name, round(getattr(request, name) * scale))
@@ -188,10 +212,10 @@ def other_model(
 
 
 def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: float) -> None:
-    for one, request in zip(session.responses, requests, strict=False):
-        if one.missed and one.cause == 1 and (one.pause_s or 0.0) <= lives_s:
-            effect.times += 1
-            moved = min(one.missed, request.write or request.plain)
+    for request in requests:
+        if request.missed and (session.responses[request.at].pause_s or 0.0) <= lives_s:
+            effect.times += request.billed
+            moved, request.missed = min(request.missed, request.write or request.plain), 0
             request.read += moved
             if request.write:
                 request.long -= round(request.long * moved / request.write)
@@ -222,7 +246,7 @@ def five_minute_cache(session: Session, requests: Requests, effect: Effect) -> R
         return requests
     for one, request in zip(session.responses, requests, strict=False):
         if SHORT_S < (one.pause_s or 0.0) <= LONG_S and request.read:
-            effect.times += 1
+            effect.times += request.billed
             request.write += request.read
             request.read = 0
     for request in requests:

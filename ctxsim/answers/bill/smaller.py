@@ -7,7 +7,6 @@ drawn again with their sub-agents, as often as there are.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -102,41 +101,38 @@ class _Paid:
 
     def __init__(self, bill: Bill, prices: PriceList) -> None:
         self.prices = prices
-        within = {id(line.response) for line in bill.lines}
-        # A response that stands in two files is changed in the one that is billed.
-        self.sessions = [
-            (one, [id(response) in within for response in one.responses]) for one in bill.sessions if one.responses
-        ]
-        numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one, _ in self.sessions))}
-        self.root = np.array([numbers[one.root] for one, _ in self.sessions], dtype=int)
         self.usd = sum(line.paid.usd for line in bill.lines)
-        recorded: defaultdict[str, float] = defaultdict(float)
-        for line in bill.lines:
-            recorded[line.session.name] += line.paid.usd
-        self.recorded = np.array([recorded[one.name] for one, _ in self.sessions])
-        self.before = np.array([self._cost(one, as_recorded(one), within) for one, within in self.sessions])
+        known = {(line.session.name, id(line.response)): line.paid.usd for line in bill.lines}
+        sessions = [one for one in bill.sessions if one.responses]
+        paid = [[known.get((one.name, id(response))) for response in one.responses] for one in sessions]
+        # A response that stands in two files is changed in the one that is billed.
+        self.sessions = [(one, [usd is not None for usd in own]) for one, own in zip(sessions, paid, strict=True)]
+        # No change touches what a session has beside its conversation.
+        self.recorded = np.array([sum(filter(None, own)) for own in paid])
+        self.before = np.array([self._cost(one, as_recorded(one, within)) for one, within in self.sessions])
+        numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one in sessions))}
+        self.root = np.array([numbers[one.root] for one in sessions], dtype=int)
         span = bill.span_s()
         days = (span[1] - span[0]) / DAY_S if span else 0.0
         self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
 
-    def _cost(self, session: Session, requests: Requests, within: Sequence[bool]) -> float:
-        usd, last = 0.0, len(within) - 1
-        for n, request in enumerate(requests):
-            if n > last or within[n]:
-                rates = self.prices.of(request.model, session.responses[min(n, last)].time_s)
-                usd += listed(request, rates).usd
-        return usd
+    def _cost(self, session: Session, requests: Requests) -> float:
+        return sum(
+            listed(one, self.prices.of(one.model, session.responses[one.at].time_s)).usd
+            for one in requests
+            if one.billed
+        )
 
     def saving(self, chosen: Sequence[Offer]) -> Saving:
         """Return what some changes save together, in their order."""
         effect = Effect()
         after = []
         for session, within in self.sessions:
-            requests = as_recorded(session)
+            requests = as_recorded(session, within)
             for offer in chosen:
                 if not offer.formats or session.format in offer.formats:
                     requests = offer.change(session, requests, effect)
-            after.append(self._cost(session, requests, within))
+            after.append(self._cost(session, requests))
         # Where a log states dollars, the change is as large a share of them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale

@@ -84,7 +84,7 @@ def test_a_cut_result_is_shorter_in_every_request_that_holds_it() -> None:
 
 
 def test_a_compaction_reads_all_writes_a_summary_and_goes_on_from_it() -> None:
-    one = session(FIRST, response(1_100, 800, 800, crossing=3), response(1_900, 30, 30))
+    one = session(FIRST, response(1_100, 800, 800, needs=3, crossing=3), response(1_900, 30, 30))
     effect = Effect()
     found = changes.compacted_at(1_500, 200, one, as_recorded(one), effect)
     # The second request is 1,900: its summary reads 1,100 and writes 800 of them and answers 200; then it is the head
@@ -92,6 +92,10 @@ def test_a_compaction_reads_all_writes_a_summary_and_goes_on_from_it() -> None:
     summary = 1_100 + 8_000 + 200 * 50
     assert cost(found) == 11_000 + summary + 3_000 + (300 + 300) + 1_500
     assert (effect.times, effect.lost) == (1, 3)
+    # Before the days of a bill it loses what is used in them: once.
+    one, effect = session(*one.responses[:2], response(1_900, 30, 30, needs=1)), Effect()
+    changes.compacted_at(1_500, 200, one, as_recorded(one, (False, False, True)), effect)
+    assert effect == Effect(0, 1, 1)
     assert cost(changes.compacted_at(5_000, 200, one, as_recorded(one), Effect())) == cost(as_recorded(one))
 
 
@@ -115,13 +119,14 @@ def test_another_model_has_its_own_tokens() -> None:
 
 
 @pytest.mark.parametrize(("start", "tokens", "left"), [
-    (0, 30, (70, 50, 40)), (0, 120, (0, 30, 40)), (100, 20, (100, 30, 40)), (90, 30, (90, 30, 40)),
-    (150, 500, (100, 50, 0)), (500, 10, (100, 50, 40)),
+    (0, 30, (70, 50, 40, 60)), (0, 120, (0, 30, 40, 40)), (100, 20, (100, 30, 40, 40)), (90, 30, (90, 30, 40, 40)),
+    (150, 500, (100, 50, 0, 50)), (500, 10, (100, 50, 40, 60)),
 ])  # fmt: skip
-def test_tokens_leave_from_a_position_on(start: int, tokens: int, left: tuple[int, int, int]) -> None:
-    request = Request(100, 50, 50, 40, 0, "m")
+def test_tokens_leave_from_a_position_on(start: int, tokens: int, left: tuple[int, ...]) -> None:
+    # Missed are those from 100 to 160.
+    request = Request(100, 50, 50, 40, 0, "m", missed=60)
     request.leave_out(start, tokens)
-    assert (request.read, request.write, request.plain) == left and request.long == request.write
+    assert (request.read, request.write, request.plain, request.missed) == left and request.long == request.write
 
 
 def classes(requests: list[Request]) -> list[tuple[int, int, int, int]]:
@@ -172,14 +177,30 @@ def test_without_a_long_pause_what_it_cost_is_read(more: dict[str, int], then: t
     assert classes(changes.no_long_pause(one, as_recorded(one), effect)) == [then] and effect.times == times
 
 
+@pytest.mark.parametrize(("more", "change", "then"), [
+    # A new session's first request, and a compacted one, hold tokens that no cache ever had: all is written.
+    ({"turn": True}, changes.new_session_per_task, [(0, 150, 0, 0)]),
+    # What the summary is made of was sent before: 1,000 more of it are read.
+    ({}, partial(changes.compacted_at, 1_100, 200), [(0, 300, 0, 0), (1_100, 50, 0, 0)]),
+    # 300 of what was missed are cut away, and what one change lets be read the next one doesn't read again.
+    ({}, partial(changes.results_cut, 400, ""), [(800, 50, 0, 0)]),
+    ({}, changes.no_long_pause, [(1_100, 50, 0, 0)]),
+])  # fmt: skip
+def test_after_a_pause_only_what_was_sent_before_is_read(more: Any, change: Any, then: list[tuple[int, ...]]) -> None:
+    one = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0, **more),
+                  parts=("results of Read",), large=(Large(0, 2, 700, 0, 0),))  # fmt: skip
+    requests = change(one, as_recorded(one), Effect())
+    assert classes(changes.no_long_pause(one, requests, Effect()))[1:] == then
+
+
 def test_what_a_change_did_is_counted() -> None:
     # Two turns begin; the second one uses what was there before. The last request has 2,050 tokens.
     responses = (FIRST, response(1_100, 800, 800, needs=2), response(1_900, 100, 100, needs=3, turn=True),
                  response(2_000, 50, 50, needs=5, turn=True, crossing=4, model="n"))  # fmt: skip
 
-    def counts(change: Any, *given: Any, **more: Any) -> tuple[int, int, int]:
+    def counts(change: Any, *given: Any, within: Any = (), **more: Any) -> tuple[int, int, int]:
         one, effect = session(*responses, **more), Effect()
-        change(*given, one, as_recorded(one), effect)
+        change(*given, one, as_recorded(one, within), effect)
         return effect.times, effect.chances, effect.lost
 
     parts, large = ("a", "results of Read", "results of Bash"), (Large(1, 3, 700, 1, 2), Large(2, 9, 100, 2, 1))
@@ -193,6 +214,15 @@ def test_what_a_change_did_is_counted() -> None:
     assert counts(changes.other_model, "n", "o", 1.0, False) == (1, 4, 0)
     assert counts(changes.compacted_at, 2_000, 200) == (1, 10, 4)
     assert counts(changes.compacted_at, 2_050, 200) == (0, 10, 0)
+    # What isn't billed counts for nothing.
+    late, early = (False, False, False, True), (True, False, False, False)
+    assert counts(changes.new_session_per_task, within=late) == (0, 1, 0)
+    assert counts(changes.results_cut, 99, "", within=late, parts=parts, large=large) == (1, 5, 1)
+    assert counts(changes.results_cut, 100, "", within=early, parts=parts, large=large) == (0, 0, 0)
+    assert counts(changes.head_shorter, 10, within=late) == (1, 0, 0)
+    assert counts(changes.other_model, "n", "o", 1.0, False, within=early) == (0, 1, 0)
+    assert counts(changes.compacted_at, 2_000, 200, within=late) == (1, 5, 4)
+    assert counts(changes.compacted_at, 2_000, 200, within=early) == (0, 0, 0)
 
 
 def test_no_more_than_the_head_leaves_it_and_only_a_servers_own_part() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +10,11 @@ import msgspec
 import pytest
 
 from ctxsim.answers.bill import offers
+from ctxsim.answers.bill.changes import compacted_at
 from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.facts import Large, Response, Session
-from ctxsim.answers.bill.smaller import LEAST, smaller
+from ctxsim.answers.bill.offers import Offer
+from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
 
 RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
@@ -104,6 +107,30 @@ def test_memory_files_half_as_long_leave_every_request() -> None:
     found = {one.name: one for one in smaller(bill(FIRST, response(1_100, 50, 50)), PRICES, memory=60).savings}
     # 30 tokens less, written once and read once.
     assert found["memory files half as long"].usd == pytest.approx(30 * 11)
+
+
+def test_what_is_outside_a_conversation_is_paid_and_no_part_of_a_saving() -> None:
+    of = bill(FIRST, response(1_100, 50, 50), beside=(response(0, 1_000, 0), response(0, 1_000, 0)))
+    (one,) = (one for one in smaller(of, PRICES, memory=200).savings if one.name.startswith("memory"))
+    # 100 tokens less, written once and read once, of 11,000 + 1,600, two times 10,000 and four answers of 500.
+    assert one.usd == pytest.approx(100 * 11) and one.share == pytest.approx(1_100 / 34_600)
+
+
+@pytest.mark.parametrize(("days", "usd", "counts"), [(30, 0, (0, None)), (None, -13_000, (1, 0.25))])
+def test_a_summary_is_paid_on_its_day_in_the_bill_of_that_day(
+    days: int | None, usd: float, counts: tuple[int, float | None]
+) -> None:
+    # Compacted before its second request; 40 days later, at no price, the recorded agent compacted too.
+    later = 40 * 86_400.0
+    responses = [msgspec.structs.replace(FIRST, time_s=0.0), response(1_100, 800, 800, needs=4, crossing=3, time_s=0.0),
+                 response(0, 400, 300, compacted=True, time_s=later), response(400, 30, 30, time_s=later)]  # fmt: skip
+    free = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
+    prices: Any = SimpleNamespace(of=lambda model, time_s: free if time_s else RATES[model])
+    sessions = [msgspec.structs.replace(one, responses=tuple(responses)) for one in bill(FIRST).sessions]
+    paid = _Paid(billed(sessions, prices if days is None else PRICES, days), prices if days is None else PRICES)
+    found = paid.saving([Offer("", 5, partial(compacted_at, 1_500, 200), "", keeps=True)])
+    # 1,100 + 8,000 is 3,000 then, and a summary reads and writes the same again and answers 200: 9,100 - 22,100.
+    assert (found.usd, found.times, found.kept) == (pytest.approx(usd), *counts)
 
 
 def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
