@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ctxsim.plugins import labels
 from ctxsim.policies import agent_of, registered_policies
-from ctxsim.policies.agents.versions import dotted, numbers_of
+from ctxsim.policies.agents.versions import dotted, newest_of, numbers_of
 
 
 def other_versions(label: str) -> Iterator[str]:
@@ -44,7 +44,7 @@ def newer_versions(recorded: Iterable[tuple[str, str]]) -> Iterator[str]:
     for format, stated in recorded:
         agent = agent_of(format)
         if agent and dotted(stated):
-            newest[agent] = max(dotted(stated), newest.get(agent, ""), key=lambda one: numbers_of(one or "0"))
+            newest[agent] = newest_of((stated, newest.get(agent, "")))
     for agent, recording in newest.items():
         compared = compared_with(agent)
         if compared and numbers_of(recording) > numbers_of(compared):

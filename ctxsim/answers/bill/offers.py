@@ -1,6 +1,5 @@
 """Which changes there are for some sessions: those that their agents have a key or a command for."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
@@ -13,9 +12,11 @@ from ctxsim.answers.bill.changes import Change, Effect
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
+from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import ENV, lines
 from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.versions import newest_of
 from ctxsim.readers.agent_folders import PLACES
 from ctxsim.simulator.provider.priors import tokens_per_counted
 
@@ -36,9 +37,6 @@ CHARS = (4_000, 8_000, 16_000)
 
 MODEL = 8
 """The place of a change of model in the order: the last."""
-
-DATE = re.compile(r"-20\d{6}$")
-"""What the names of dated models end with."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -89,8 +87,7 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
 
 
 def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offer]]:
-    newest = max((one.version for one in own), key=_number, default="")
-    known = values_for(agent, newest)
+    known = values_for(agent, newest_of(one.version for one in own))
     summary = _summary(own)
     per_token = median(one.chars_per_token for one in own)
     if agent == "codex":
@@ -130,10 +127,6 @@ def _written(given: Given) -> str:
     return " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
 
 
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
-
-
 def _summary(own: list[Session]) -> int:
     """The median of what recorded compactions left beside the head."""
     left = [one.input - one.head for session in own for one in session.responses if one.compacted]
@@ -155,7 +148,7 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
             scale = _tokens(other) / _tokens(dearest)
             if (window := _window(other)) and most * scale > window:
                 continue
-            what = f"{DATE.sub('', other)} for {'sub-agents' if children else 'most'}"
+            what = f"{DATED.sub('', other)} for {'sub-agents' if children else 'most'}"
             how = f"model: {other} in the sub-agent's settings" if children else f"/model {other}"
             change = partial(changes.other_model, dearest, other, scale, children)
             made.append(Offer(what, MODEL, change, how, told="another model's answers"))

@@ -100,7 +100,8 @@ def _used(window: State) -> float:
 
 def _proactive(said: State) -> bool:
     """Whether it compacts before a refusal where no window is set."""
-    version = [int(part) for part in str(said.get("version", "")).split(".") if part.isdecimal()]
+    numbers = str(said.get("version", "")).partition("-")[0].split(".")
+    version = [int(part) for part in numbers if part.isdecimal()]
     return version < LATE_SINCE or not any(name in str(_of(said, "model").get("id")) for name in LATE)
 
 

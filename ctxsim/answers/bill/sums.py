@@ -1,6 +1,6 @@
 """The bill added up: by day, week, project, session, model, agent or part, each token and each dollar once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal, get_args
@@ -173,12 +173,17 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
 
 def _of_roots(sessions: Iterable[Session]) -> list[Session]:
     """Sessions whose parent, if they have one, is nobody's sub-agent."""
-    roots: dict[str, str] = {}
-    found = []
-    for one in sessions:
-        roots[one.name] = root = roots.get(one.parent, one.root)
-        found.append(msgspec.structs.replace(one, parent=root) if root not in (one.parent, one.name) else one)
-    return found
+    found = list(sessions)
+    parents = {one.name: one.parent for one in found}
+    return [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]
+
+
+def _root(name: str, parents: Mapping[str, str]) -> str:
+    passed = {name}
+    while (above := parents.get(name)) and above not in passed:
+        passed.add(above)
+        name = above
+    return name
 
 
 def key_of(by: By) -> Callable[[Line], str]:

@@ -83,7 +83,8 @@ def cases(bill: Bill) -> list[Case]:
 
 def _case(lines: Sequence[Line]) -> Case:
     tokens = sum(line.response.input for line in lines)
-    usd = sum(line.paid.usd for line in lines)
+    # A part of its prices is not its price.
+    usd = sum(line.paid.usd for line in lines) if all(line.paid.how for line in lines) else 0.0
     # The first conversation's: a sub-agent has a head of its own.
     own = [line.response for line in lines if line.session is lines[0].session and line.response.head]
     figures = {

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 Numbers = tuple[int, ...]
 
@@ -33,6 +33,11 @@ def dotted(version: str) -> str:
     """Return the dotted numbers that a version begins with, and nothing behind them; '' where it begins with none."""
     found = _NUMBERS.match(version.strip())
     return found[1] if found else ""
+
+
+def newest_of(versions: Iterable[str]) -> str:
+    """Return the dotted numbers of the newest version; '' where none begins with a number."""
+    return max(map(dotted, versions), key=lambda one: numbers_of(one or "0"), default="")
 
 
 def holds(conditions: str, version: str) -> bool:

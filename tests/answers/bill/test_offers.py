@@ -15,9 +15,10 @@ from ctxsim.answers.bill.changes import Effect, as_recorded
 from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
 from ctxsim.answers.bill.facts import Rates, Response, Session
 from ctxsim.answers.bill.index import Index, Indexed, Known, forget, load, place, save
-from ctxsim.answers.bill.offers import BY_HAND, DATE, Offer, offers
+from ctxsim.answers.bill.offers import BY_HAND, Offer, offers
 from ctxsim.answers.bill.smaller import smaller
 from ctxsim.answers.bill.sums import billed
+from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given
 from ctxsim.readers.source import Source
 
@@ -86,6 +87,17 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
     assert smaller(billed(SESSIONS, PRICES, None), PRICES, 60).tried == sum(map(len, found))
 
 
+@pytest.mark.parametrize(("versions", "reserve"), [
+    (["2.1.19", "2.1.2"], 32_000), (["2.1.20-beta.1", "2.1.19", "nightly"], 20_000), (["nightly"], 20_000),
+])  # fmt: skip
+def test_the_newest_version_says_where_it_compacts(versions: list[str], reserve: int) -> None:
+    own = [session(one, response(0, 1_100), version=one) for one in versions]
+    every = [one for group in offers(billed(own, PRICES, None), PRICES, 0) for one in group]
+    (limit,) = (told(one)[2][1] for one in every if one.name == "autoCompactWindow = 100000")  # type: ignore[index]
+    # Up to 2.1.19 more is kept for an answer, and 13,000 beside it.
+    assert limit == 100_000 - reserve - 13_000
+
+
 def test_who_answers_by_program_is_told_nothing_about_sessions_and_pauses() -> None:
     assert {"claude-code", "codex-rollout", "cline", "pi"} <= set(BY_HAND) and "mini-swe-agent" not in BY_HAND
     # A new turn that leaves 8,000 tokens behind, and 8,000 written again after a pause.
@@ -118,7 +130,7 @@ def test_models_of_another_maker_or_as_dear_are_not_offered() -> None:
     made = session("s", response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
     names = [one.name for group in offers(billed([made], prices, None), prices, 0) for one in group]
     assert [name for name in names if name.endswith("for most")] == ["x-same for most", "vendor/x-low for most"]
-    assert DATE.sub("", "claude-haiku-4-5-20251001") == "claude-haiku-4-5"
+    assert DATED.sub("", "claude-haiku-4-5-20251001") == "claude-haiku-4-5"
     # Without a price nothing is cheaper, and without sessions nothing is dear.
     bare = billed([session("s", response(0, 9_000, model="none"), response(0, 10, model="y-cheap"))], prices, None)
     assert not [one for group in offers(bare, prices, 0) for one in group if "model" in one.how]

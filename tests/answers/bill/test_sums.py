@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,6 +86,17 @@ def test_days_are_counted_back_from_the_last_response() -> None:
     assert len(billed([undated, undated], PRICES, None).lines) == 2
 
 
+@pytest.mark.parametrize("order", list(permutations("abc")))
+def test_a_sub_agents_sub_agent_is_of_the_first_session_in_any_order(order: tuple[str, ...]) -> None:
+    def roots(parents: dict[str, str]) -> list[str]:
+        found = [session(response(1, 0, 0), name=one, parent=parents[one]) for one in order]
+        return [one.root for one in billed(found, PRICES, None).sessions]
+
+    assert roots({"a": "", "b": "a", "c": "b"}) == ["a"] * 3
+    # Of sessions that name each other each is its own.
+    assert roots({"a": "b", "b": "c", "c": "a"}) == list(order) == roots({"a": "a", "b": "", "c": ""})
+
+
 def test_lines_are_counted_under_day_week_folder_and_names() -> None:
     # 2026-01-07 was a Wednesday; noon, UTC.
     one = session(response(1, 0, 0, time_s=1_767_787_200.0), response(1, 0, 0, model=""))
@@ -147,6 +159,9 @@ def test_a_session_is_a_case_with_its_sub_agents() -> None:
     }  # fmt: skip
     nothing = unpaired._case(billed([session(response(0, 0, 0, 0))], PRICES, None).lines)
     assert nothing.figures == {"calls": 1, "compactions": 0}
+    # Where one response has no price the session has none.
+    partly = unpaired._case(billed([own, session(response(1, 0, 0, model="x"), name="y")], PRICES, None).lines)
+    assert not {"cost", "cost_per_call"} & set(partly.figures) and partly.figures["tokens"] == 301
 
 
 def test_ranks_are_within_a_project_by_its_size() -> None:
