@@ -4,11 +4,11 @@ Tasks leave out the words and hash the names, so that no part on disk holds one;
 """
 
 import hashlib
-import re
 from typing import Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.versions import dotted
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
@@ -19,9 +19,6 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import model_ids
 
 _replace = msgspec.structs.replace
-
-DATED = re.compile(r"-20\d{6}$")
-"""The date at the end of a vendor's name of a model."""
 
 _BREAKS = ("", *CAUSES)
 """What the provider says of a cache that didn't hold; anything else is a policy's word."""

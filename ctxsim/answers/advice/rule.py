@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ctxsim.answers.forecast.ranges import Array
 
 HARDLY = 0.02
 """Share of keep-all's amount that is hardly anything: not worth a loss, and no reason to compact."""

@@ -11,6 +11,7 @@ import msgspec
 from ctxsim.answers.bill.changes import Request
 from ctxsim.answers.bill.facts import Rates, Response, Session
 from ctxsim.answers.bill.index import Index
+from ctxsim.answers.forecast.ranges import DAY
 
 ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
 """What the list of prices lacks. Read by its path: its package takes longer to import than an index to answer."""
@@ -48,7 +49,7 @@ class PriceList:
         """Return what a model's tokens cost at a time; None where no price is known."""
         if not model:
             return None
-        day = f"{model}|{'' if time_s is None else int(time_s // 86400)}d"
+        day = f"{model}|{'' if time_s is None else int(time_s // DAY)}d"
         # Some prices differ by the hour: half an hour is the grain of all that are known.
         hour = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
         key = day if day in self._rates else hour

@@ -18,13 +18,12 @@ from ctxsim.answers.bill.facts import Large, Response, Session, server_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
-from ctxsim.recorded.size_fit import Request, fit_size
+from ctxsim.recorded.size_fit import Array, Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FALL = 0.93

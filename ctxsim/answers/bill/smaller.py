@@ -16,8 +16,8 @@ from ctxsim.answers.bill.changes import Effect, Requests, as_recorded
 from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
-from ctxsim.answers.bill.sums import DAY_S, Bill
-from ctxsim.answers.forecast.ranges import Array
+from ctxsim.answers.bill.sums import Bill
+from ctxsim.answers.forecast.ranges import DAY, Array
 from ctxsim.policies.agents.given import Given
 
 LEAST = 0.02
@@ -113,7 +113,7 @@ class _Paid:
         numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one in sessions))}
         self.root = np.array([numbers[one.root] for one in sessions], dtype=int)
         span = bill.span_s()
-        days = (span[1] - span[0]) / DAY_S if span else 0.0
+        days = (span[1] - span[0]) / DAY if span else 0.0
         self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
 
     def _cost(self, session: Session, requests: Requests) -> float:

@@ -11,12 +11,11 @@ import numpy as np
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.dollars import Paid, PriceList, paid
 from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
+from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
 
 By = Literal["day", "week", "project", "session", "model", "agent", "part"]
 BYS: tuple[str, ...] = get_args(By)
-
-DAY_S = 86_400.0
 
 UNDATED = "no date"
 
@@ -144,7 +143,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     """Return the bill of sessions: of the last `days` that they hold, None for all. A response without a time stays."""
     found = _of_roots(sessions)
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
-    since = max(times) - days * DAY_S if times and days is not None else None
+    since = max(times) - days * DAY if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
     lines: list[Line] = []
     earlier: list[Line] = []

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.bill.sums import Bill, Line, project_of
+from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sides = npt.NDArray[np.bool_]
 

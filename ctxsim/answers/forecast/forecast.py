@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ctxsim.answers.forecast.drift import Change, last_change
 from ctxsim.answers.forecast.ranges import (
     LEAST,
+    Array,
     blocks_of,
     interval,
     next_sessions,
@@ -24,8 +25,6 @@ from ctxsim.errors import CtxsimError
 
 if TYPE_CHECKING:
     import pandas
-
-Array = npt.NDArray[np.float64]
 
 LEVELS = (0.5, 0.8, 0.9)
 

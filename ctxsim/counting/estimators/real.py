@@ -8,34 +8,33 @@ from ctxsim.counting.tokenizers.counter import Counter
 
 
 @dataclass(frozen=True)
-class FullCount(Estimator):
+class _Counts:
+    vocabulary: str = "o200k_base"
+    _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_counter", Counter(open_tokenizer(self.vocabulary)))
+
+
+@dataclass(frozen=True)
+class FullCount(_Counts, Estimator):
     """A vocabulary's count x factor, rounded up. RooCodeInc/Roo-Code: o200k_base x 1.5; codebuff x 1.35 for Claude."""
 
     name = "tokenizer"
     # By itself it may be what the others are judged against.
     judged_at = ("factor=1.5",)
-    vocabulary: str = "o200k_base"
     factor: float = 1.0
-    _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_counter", Counter(open_tokenizer(self.vocabulary)))
 
     def text(self, text: str) -> int:
         return -int(-self._counter.text(text) * self.factor // 1)
 
 
 @dataclass(frozen=True)
-class Sampled(Estimator):
+class Sampled(_Counts, Estimator):
     """Count `chars` characters of a text, spread over it in four pieces, and extrapolate. Short texts are exact."""
 
     name = "sampled"
-    vocabulary: str = "o200k_base"
     chars: int = 2_000
-    _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_counter", Counter(open_tokenizer(self.vocabulary)))
 
     def text(self, text: str) -> int:
         if len(text) <= self.chars:

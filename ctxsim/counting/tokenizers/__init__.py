@@ -4,6 +4,7 @@
 tokenizer of the transformers library that is already on this machine.
 """
 
+import re
 import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,6 +16,9 @@ from ctxsim.counting.tokenizers.splintr_engine import RANKED, VOCABULARIES, Spli
 from ctxsim.errors import UnknownName, unknown
 
 DEFAULT = "o200k_base"
+
+DATED = re.compile(r"-20\d{6}$")
+"""The date at the end of a vendor's name of a model."""
 
 
 class Tokenizer(Protocol):

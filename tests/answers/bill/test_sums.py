@@ -14,8 +14,9 @@ from ctxsim.answers.bill import unpaired
 from ctxsim.answers.bill.dollars import Rates, paid
 from ctxsim.answers.bill.extract import _missed
 from ctxsim.answers.bill.facts import CAUSES, OUTPUT, UNKNOWN, Response, Session
-from ctxsim.answers.bill.sums import DAY_S, Misses, Sum, billed, key_of, misses, project_of, unfinished
+from ctxsim.answers.bill.sums import Misses, Sum, billed, key_of, misses, project_of, unfinished
 from ctxsim.answers.bill.sums import sessions_of as sessions_of_bill
+from ctxsim.answers.forecast.ranges import DAY
 
 # Dollars of one token: read 1, written 10, for an hour 20, uncached 5, output 50.
 RATES = {"m": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "n": Rates(1e6, 10e6, 20e6, 5e6, 50e6)}
@@ -73,14 +74,14 @@ def test_dollars_without_tokens_are_added_and_no_token_is_made_up() -> None:
 
 def test_days_are_counted_back_from_the_last_response() -> None:
     def at(day: float, name: str) -> Session:
-        return session(response(1, 0, 0, time_s=day * DAY_S), name=name)
+        return session(response(1, 0, 0, time_s=day * DAY), name=name)
 
     old, edge, new = at(7, "old"), at(8, "edge"), at(10, "new")
     undated = session(response(2, 0, 0), name="undated", unrecorded=(None, None, None))
     found = billed([old, edge, new, undated, msgspec.structs.replace(new, name="copy")], PRICES, 2)
     assert [one.name for one in found.sessions] == ["edge", "new", "undated"] and found.older == [old]
     assert [line.session.name for line in found.earlier] == ["old"] and (found.repeated, found.unrecorded) == (1, 3)
-    assert found.span_s() == (8 * DAY_S, 10 * DAY_S) and billed([undated], PRICES, None).span_s() is None
+    assert found.span_s() == (8 * DAY, 10 * DAY) and billed([undated], PRICES, None).span_s() is None
     # What is repeated among the older ones isn't told, and what has no time is never taken for the same.
     assert billed([old, msgspec.structs.replace(old, name="copy"), new], PRICES, 2).repeated == 0
     assert len(billed([undated, undated], PRICES, None).lines) == 2
@@ -173,7 +174,7 @@ def test_ranks_are_within_a_project_by_its_size() -> None:
 def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
     def at(day: float | None, name: str, *responses: Response, **more: Any) -> Session:
         timed = tuple(
-            msgspec.structs.replace(one, time_s=None if day is None else day * DAY_S + n)
+            msgspec.structs.replace(one, time_s=None if day is None else day * DAY + n)
             for n, one in enumerate(responses)
         )
         return session(*timed, name=name, **more)
@@ -186,10 +187,10 @@ def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
     assert {name: values.tolist() for name, values in found.amounts.items()} == {
         "usd": [2.0, 1_216.0], "tokens": [7.0, 114.0], "calls": [1.0, 3.0],
     }  # fmt: skip
-    assert (found.names, found.started, found.priced) == (("old", "late"), (DAY_S, 8 * DAY_S), 2)
+    assert (found.names, found.started, found.priced) == (("old", "late"), (DAY, 8 * DAY), 2)
     assert (found.projects, found.models, found.versions) == (("q", "p"), ("m", "m"), ("1", "2"))
     # Of three sessions one has prices: no dollars. What has no time comes first.
     bare = [at(None, name, response(1, 0, 0, model="x")) for name in ("u", "v")]
     found = sessions_of_bill(billed([old, *bare], PRICES, None))
-    assert found.names == ("u", "v", "old") and found.started == (None, None, DAY_S)
+    assert found.names == ("u", "v", "old") and found.started == (None, None, DAY)
     assert "usd" not in found.amounts and found.priced == 1
