@@ -186,7 +186,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     Each pair (call, place) in `cleared` says from which call on, counted from 1, the agent's requests lacked the text
     of which tool result: the item at `place`.
     After a compaction, the first `carried` items of a segment are the summary and the items that were kept; of a fork,
-    they are the other session's.
+    they are the other session's. `after_compaction`: this segment begins at a recorded compaction.
     `compacted_at` is the recorded input, in tokens, at which the agent ended this segment by an automatic compaction.
     It is None if this size is unknown, or if the segment ended in another way.
     `cost_usd` is a session's cost in dollars if the log states only the total. `project` is the folder that the agent
@@ -206,6 +206,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     compactions: tuple[Compaction, ...] = ()
     cleared: tuple[tuple[int, int], ...] = ()
     carried: int = 0
+    after_compaction: bool = False
     compacted_at: int | None = None
     cost_usd: float | None = None
     project: str = ""

@@ -176,7 +176,7 @@ def test_what_is_not_said_of_a_call_or_a_conversation() -> None:
     said = msgspec.structs.asdict(GOOD)
     assert {name: said[name] for name in said if name not in ("name", "head", "items", "calls")} == {
         "format": "", "parent": None, "notes": (), "needles": (), "compactions": (), "cleared": (), "carried": 0,
-        "compacted_at": None, "cost_usd": None, "project": "", "version": "", "beside": (),
+        "after_compaction": False, "compacted_at": None, "cost_usd": None, "project": "", "version": "", "beside": (),
     }  # fmt: skip
 
 

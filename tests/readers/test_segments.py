@@ -101,6 +101,9 @@ def test_what_points_at_places_and_calls_follows() -> None:
     first, cleared, second = segments(whole)
     assert [item.text for item in cleared.items[:3]] == [*(item.text for item in whole.items[:2]), CLEARED]
     assert len(cleared.calls) == 1 and cleared.carried > 0
+    # A clearing is no compaction, nor is one that no line tells of.
+    assert [one.after_compaction for one in (first, cleared, second)] == [False, False, True]
+    assert not any(one.after_compaction for one in segments(whole, {3}))
     assert (cleared.needles[0].place, cleared.needles[0].used) == (5, (1,))
     assert (second.needles[0].place, second.needles[0].used) == (3, (1,))
     assert second.items[3].text == CLEARED, "kept, and cleared before call 3"

@@ -48,11 +48,8 @@ def facts_of(transcript: Transcript) -> Session:
     responses: list[Response] = []
     large: list[Large] = []
     ratios: list[float] = []
-    cuts = segments(transcript)
-    compactions, call = {one.call for one in transcript.compactions}, 1
-    for number, segment in enumerate(cuts):
-        filled = _Filled(segment, names, number > 0, call in compactions)
-        call += len(segment.calls)
+    for number, segment in enumerate(segments(transcript)):
+        filled = _Filled(segment, names, number > 0)
         large += filled.large(len(responses))
         responses += filled.responses(responses[-1] if responses else None)
         ratios.append(filled.chars_per_token)
@@ -104,8 +101,8 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
 class _Filled:
     """The requests of one segment, filled."""
 
-    def __init__(self, segment: Transcript, names: dict[str, int], later: bool, compacted: bool) -> None:
-        self.segment, self.names, self.later, self.compacted = segment, names, later, compacted
+    def __init__(self, segment: Transcript, names: dict[str, int], later: bool) -> None:
+        self.segment, self.names, self.later = segment, names, later
         self.calls = [(number, call, call.usage) for number, call in enumerate(segment.calls) if call.usage]
         self.model = segment.model
         self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model)
@@ -203,8 +200,8 @@ class _Filled:
             missed, cause, pause_s = _missed(made, last, kept)
             last = msgspec.structs.replace(
                 made, parts=parts, head=head, fresh=fresh, chars=sum(len(text) for one in answer for text in one.texts),
-                pause_s=pause_s, missed=missed, cause=cause, turn=turn, compacted=self.compacted and before is None,
-                needs=needs[number], crossing=crossing[number],
+                pause_s=pause_s, missed=missed, cause=cause, turn=turn, needs=needs[number], crossing=crossing[number],
+                compacted=self.segment.after_compaction and before is None,
             )  # fmt: skip
             yield last
             before = call

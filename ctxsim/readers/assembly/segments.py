@@ -90,6 +90,8 @@ class _Segment:
         self._message: Hashable = None
         self._gone = {place for call, place in whole.cleared if call <= self.first}
         self._orphans = self._unanswered = 0
+        recorded = begin is not None and begin.call not in unlogged
+        self._after_compaction = recorded and begin in whole.compactions
 
     def transcript(self, number: int, of: int) -> Transcript:
         whole, begin = self.whole, self.begin
@@ -115,6 +117,7 @@ class _Segment:
             compactions=(),
             cleared=(),
             carried=carried,
+            after_compaction=self._after_compaction,
             compacted_at=self._compacted_at(),
             cost_usd=None,
         )

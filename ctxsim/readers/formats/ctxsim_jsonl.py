@@ -34,7 +34,7 @@ VERSION = 1
 _OF_TRANSCRIPT = [
     (one.name, one.type, Head() if one.name == "head" else one.default)
     for one in msgspec.structs.fields(Transcript)
-    if one.name not in ("name", "items", "calls", "compacted_at")
+    if one.name not in ("name", "items", "calls", "after_compaction", "compacted_at")
 ]
 
 _Start = msgspec.defstruct(

@@ -146,7 +146,7 @@ class Basis:
             "project": transcript.project or None,
             "model": transcript.model or None,
             "version": transcript.version or None,
-            "compactions_recorded": int(transcript.carried > 0),
+            "compactions_recorded": int(transcript.after_compaction),
         }
 
     @cached_property

@@ -334,9 +334,10 @@ def test_where_and_when_a_session_was_is_told() -> None:
         found = summary_row(basis, measure(basis, open_policy("keep-all")))
         return [getattr(found, name) for name in told]
 
-    # A segment behind a compaction carries what was kept.
-    behind = msgspec.structs.replace(plain, calls=calls, project="/p", version="2.1", carried=1)
+    behind = msgspec.structs.replace(plain, calls=calls, project="/p", version="2.1", after_compaction=True)
     assert said(behind) == [70.5, "/p", "m", "2.1", 1]
+    # A fork carries another session's history.
+    assert said(msgspec.structs.replace(plain, carried=1))[-1] == 0
     assert said(plain) == [None, None, None, None, 0]
 
 
