@@ -17,6 +17,7 @@ equal inputs give equal bytes.
 """
 
 import typing
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -41,6 +42,11 @@ AS_SET = "as-set"
 def is_as_set(label: str) -> bool:
     """Return whether a label is the recorded agent's own policy, with whatever settings."""
     return label.partition(":")[0] == AS_SET
+
+
+def baseline_in(labels: Iterable[str]) -> str | None:
+    """Return the label of the agent as it is set: of several the one with the fewest settings; None of none."""
+    return min(filter(is_as_set, labels), key=lambda label: (label != AS_SET) + label.count(";"), default=None)
 
 
 NOTHING = "keep-all"

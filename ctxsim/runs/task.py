@@ -18,6 +18,7 @@ from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.placed import Placed
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
+from ctxsim.results.run_info import baseline_in
 from ctxsim.runs.anonymous import info_without_secrets, info_without_text, tables_without_secrets, without_text
 from ctxsim.runs.rows import Done, Rows, Share
 from ctxsim.runs.transcript_rows import rows_of, told_in
@@ -158,9 +159,10 @@ def _of_each(
 def _replayed(setting: Setting, name: str, tell: Tell) -> Made:
     """What replays a transcript of a source under the setting's policies, or its share of them."""
     specs = specs_of(setting)
+    baseline = baseline_in(spec.label for spec in specs)
     if setting.share is not msgspec.UNSET:
         specs = setting.share.among(specs)
-    return lambda one, failed: rows_of(one, specs, failed, partial(tell, name), what_if_of(setting))
+    return lambda one, failed: rows_of(one, specs, failed, partial(tell, name), what_if_of(setting), baseline)
 
 
 def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:

@@ -11,7 +11,7 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.results.run_info import Recorder, is_as_set
+from ctxsim.results.run_info import Recorder, baseline_in
 from ctxsim.runs.rows import Rows, rows_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
@@ -37,9 +37,10 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
 def rows_of(
     one: AsSent, specs: Sequence[Spec], failed: list[str],
     tell: Callable[[int, int], object] = lambda done, known: None, what_if: WhatIf = WHAT_IF,
+    baseline: str | None = None,
 ) -> Rows:  # fmt: skip
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `what_if` is
-    that of `summarize`.
+    that of `summarize`. `baseline` is the row as set where other policies run elsewhere.
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
@@ -48,6 +49,7 @@ def rows_of(
         from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
+    baseline = baseline or baseline_in(spec.label for spec in specs)
     here = _Rows(one, basis, needs, what_if)
     here.add_shared()
     found: list[Rows] = []
@@ -66,6 +68,8 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
                 measured = measure(basis, spec)
             here.add(spec, measured)
+            if spec.label == baseline:
+                here.is_as_set(measured)
     return rows_together([*found, here.rows()]) if found else here.rows()
 
 
@@ -118,9 +122,6 @@ class _Rows:
     def add(self, spec: Spec, measured: Measured) -> None:
         """Those of one policy."""
         summary = summarize(self._basis, measured, self._what_if) | self._one.size.unseen()
-        if self._recorder is not None and self._recorder.fires_at is None and is_as_set(spec.label):
-            fires_at = round(measured.threshold) if measured.threshold else None
-            self._recorder = msgspec.structs.replace(self._recorder, fires_at=fires_at)
         for table, rows in rows_under(spec.label, measured, self._needs).items():
             self._gathered[table] += rows
         if self._what_if.draws:
@@ -129,6 +130,11 @@ class _Rows:
             self._gathered["draws"] += draw_rows(self._basis, spec, self._what_if.rate, self._what_if.draws)
         self._calls.append(measured.calls)
         self._summaries.append(summary)
+
+    def is_as_set(self, measured: Measured) -> None:
+        """The recorded agent compacts where this policy does."""
+        if self._recorder is not None and measured.threshold:
+            self._recorder = msgspec.structs.replace(self._recorder, fires_at=round(measured.threshold))
 
     def rows(self) -> Rows:
         """All that was added."""

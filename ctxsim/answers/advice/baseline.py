@@ -13,9 +13,9 @@ from ctxsim.answers.advice.advice import EDITS, Advice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
-from ctxsim.answers.advice.setting_names import added, given_in
+from ctxsim.answers.advice.setting_names import added
 from ctxsim.results import Run
-from ctxsim.results.run_info import Recorder, is_as_set
+from ctxsim.results.run_info import Recorder, baseline_in, is_as_set
 
 
 class AsSetAdvice(Advice, frozen=True):
@@ -74,12 +74,8 @@ class AsSetRun(Run):
 
 
 def baseline_of(run: Run) -> str | None:
-    """Return the label of the row as set, of several the one with the fewest settings; None where it didn't run, or
-    where we know none of the agents.
-    """
-    if not run.info.recorders:
-        return None
-    return min(filter(is_as_set, run.labels), key=lambda label: len(given_in(label)), default=None)
+    """Return the label of the row as set; None where it didn't run, or where we know none of the agents."""
+    return baseline_in(run.labels) if run.info.recorders else None
 
 
 @lru_cache(maxsize=8)
