@@ -49,13 +49,19 @@ class Forecasts:
 
     @cached_property
     def tried(self) -> list[Tried]:
-        """Every forecast of the next 5, 10 and 20 sessions that could have been made, held against what came."""
-        return list(backtest(self.recorded, HORIZONS))
+        """Every forecast of the next 5, 10 and 20 sessions, and of as many as are asked for, that could have been made,
+        held against what came.
+        """
+        return list(backtest(self.recorded, sorted({*HORIZONS, self._many})))
 
     @cached_property
     def tried_alike(self) -> list[Tried]:
         """Some forecasts as far ahead as this one that could have been made."""
-        return list(backtest(self.recorded, (max(1, round(self.today.come.middle)),), SOME))
+        return list(backtest(self.recorded, (self._many,), SOME))
+
+    @property
+    def _many(self) -> int:
+        return max(1, round(self.today.come.middle))
 
     @cached_property
     def told(self) -> list[known_texts.Told]:

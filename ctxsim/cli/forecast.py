@@ -65,8 +65,8 @@ def command(
         for number, line in enumerate(_lines(found)):
             console().print(Text(line, style="" if number else "bold"))
         say()
-    if tried and not sheets and form == "table":
-        say("No forecast could be tested: these sessions are too few.")
+    if tried and not found.tried and form == "table":
+        say("No forecast of several sessions could be tested: these sessions are too few.")
     show("forecast", sheets, form, forecasts=msgspec.to_builtins(found.all))
     if out is not None:
         from ctxsim.report.usd_plots import plot_calibration, plot_forecast
@@ -111,8 +111,8 @@ def _lines(found: Forecasts) -> list[str]:
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
-        size = today.change.what == "size"
-        what = "sessions are of another size" if size else f"the model is mostly {today.change.what}"
+        what = f"{today.change.what} is used {'more' if today.change.more else 'less'}"
+        what = "sessions are of another size" if today.change.what == "size" else what
         lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
         if gone := _agents_before(found, today.change.at):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

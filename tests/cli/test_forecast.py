@@ -6,12 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.drift import Change
 from ctxsim.answers.forecast.forecast import Amount, Forecast
 from ctxsim.answers.forecast.known_texts import Told
 from ctxsim.answers.forecast.sessions import Next
+from ctxsim.cli import forecast as room
 from ctxsim.cli.forecast import _backtests, _lines, _table
 from ctxsim.report.sheet import Cell
 from ctxsim.results.run_info import Recorder
@@ -103,16 +105,17 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     )))  # fmt: skip
     names = SimpleNamespace(names=("d", "b", "a", "c", "nobody"))
     since = 86_400.0 * 2
-    size = one(change=Change(3, "size", 0.01), since=since, seen=2)
+    size = one(change=Change(3, "size", 0.01, True), since=since, seen=2)
     assert _lines(forecasts(size, run=run, recorded=names))[3:] == [
         "Since 3 January 1970 sessions are of another size: only the 2 sessions after it count.",
         "All sessions of Claude Code and pi are before it. To forecast one agent, give its folder.",
     ]
-    model = one(change=Change(0, "gpt-5", 0.01), since=since)
-    assert _lines(forecasts(model, run=run, recorded=names))[3:] == [
-        "Since 3 January 1970 the model is gpt-5: only the 40 sessions after it count."
-    ]
-    assert len(_lines(forecasts(one(change=Change(0, "size", 0.01))))) == 3, "without times nothing is said"
+    for more, said in ((True, "more"), (False, "less")):
+        model = one(change=Change(0, "gpt-5", 0.01, more), since=since)
+        assert _lines(forecasts(model, run=run, recorded=names))[3:] == [
+            f"Since 3 January 1970 gpt-5 is used {said}: only the 40 sessions after it count."
+        ]
+    assert len(_lines(forecasts(one(change=Change(0, "size", 0.01, True))))) == 3, "without times nothing is said"
 
 
 def test_the_table_has_a_row_for_each_policy_and_ranges_at_each_level() -> None:
@@ -188,3 +191,13 @@ def test_sessions_whose_texts_are_known_have_tables_of_their_own() -> None:
     # Every second one is forecast to, of these every second one did.
     assert first.notes == ("Of 30 sessions 8 had a compaction, 15 were forecast to, 8 are in both.",)
     assert _backtests(forecasts(one())) == []
+
+
+def test_too_few_sessions_to_test_a_forecast_on_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Texts of sessions are tested all the same.
+    told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
+    monkeypatch.setattr(room, "forecast", lambda *paths, **how: forecasts(one(), told=told))
+    monkeypatch.setattr(room, "tell_what_was_left_out", lambda info, stored: False)
+    done = CliRunner().invoke(room.command, ["logs", "--backtest"])
+    assert "No forecast of several sessions could be tested: these sessions are too few." in done.output
+    assert "Forecasts that know the next session's texts" in done.output and done.exit_code == 0

@@ -156,7 +156,7 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
         ("priors", None, None, ("usd",),
          "At this pace the next 7 days: 1.00 to 1,500 USD (too few sessions, 1,005 seen: a range from other "
          "projects)."),
-        ("priors", Change(3, "size", 0.001), SINCE, ("usd",),
+        ("priors", Change(3, "size", 0.001, True), SINCE, ("usd",),
          "At this pace the next 7 days: 1.00 to 1,500 USD (too few sessions, only 1,005 of 2,000 since 5 March 2026 "
          "count: a range from other projects)."),
     ],

@@ -15,12 +15,15 @@ SHUFFLES = 999
 
 
 class Change(msgspec.Struct, frozen=True):
-    """From session number `at` on, from 0, `what` is another one: size, or the model that is named."""
+    """From session number `at` on, from 0, `what` is another one: size, or how often the model that is named begins a
+    session, `more` or less than before.
+    """
 
     at: int
     what: str
     share: float
     """How seldom sessions in a random order change so much."""
+    more: bool
 
 
 def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
@@ -61,13 +64,14 @@ def last_change(sessions: Sessions) -> Change | None:
     while True:
         later = sessions.part(start)
         series = {"size": np.log1p(later.amounts["tokens"])}
-        series |= {model: np.array([one == model for one in later.models], dtype=float) for model in set(later.models)}
-        points = {what: point for what, values in sorted(series.items()) if (point := change_point(values))}
+        series |= {model: np.array(later.models) == model for model in {*later.models} - {""}}
+        points = [
+            Change(point[0], what, point[1], bool(values[point[0] :].mean() > values.mean()))
+            for what, values in series.items() if (point := change_point(values))
+        ]  # fmt: skip
         if not points:
             return found
-        what, (at, by_chance) = min(points.items(), key=lambda pair: (pair[1][1], pair[1][0]))
-        if what != "size":
-            # The one that is used from there on.
-            what = max(set(later.models[at:]), key=later.models[at:].count)
-        found = Change(start + at, what, by_chance)
-        start += at
+        # Where one model takes another's place, the new one is told.
+        first = min(points, key=lambda one: (one.share, one.at, not one.more, one.what))
+        start += first.at
+        found = msgspec.structs.replace(first, at=start)

@@ -31,6 +31,11 @@ LEVELS = (0.5, 0.8, 0.9)
 FARTHEST = 0.5
 """Of the sessions seen, the share up to which as many to come have an interval."""
 
+COUNTS = {"compactions": 0.5, "refused": 0.0}
+"""Amounts between whose numbers nothing lies. Ranges by priors take so many to have been seen besides: that none came
+so far doesn't mean that none comes (Jeffreys' prior). Requests of sessions that all fit their window stay so.
+"""
+
 OF_SESSIONS, OF_PERIODS = 1.0, 0.35
 """Standard deviations, in logarithms, of a project's sessions and of its periods: medians over projects, for ranges
 where too few sessions were seen. `python -m evidence.forecast` prints them.
@@ -123,9 +128,8 @@ def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random
     """Return the draws of each amount's total over the next sessions, so `many` in each draw."""
     blocks = blocks_of(sessions.started, sessions.projects)
     drawn = next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
-    # Compactions and refusals are counts: nothing lies between them.
     return {
-        name: smoothed(values, drawn, rng) if name in ("usd", "tokens", "calls") else drawn @ values
+        name: drawn @ values if name in COUNTS else smoothed(values, drawn, rng)
         for name, values in sessions.amounts.items()
     }
 
@@ -135,7 +139,14 @@ def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Ge
     some = np.maximum(many, 1)
     deviation = np.sqrt(OF_SESSIONS**2 * (1 / len(sessions) + 1 / some) + OF_PERIODS**2)
     off = np.exp(rng.normal(0.0, 1.0, len(many)) * deviation)
-    return {name: values.mean() * many * off for name, values in sessions.amounts.items()}
+
+    def total(name: str, values: Array) -> Array:
+        if name not in COUNTS:
+            return np.asarray(values.mean() * many * off)
+        rates = rng.gamma(values.sum() + COUNTS[name], size=len(many)) / len(sessions)
+        return rng.poisson(rates * many * off).astype(float)
+
+    return {name: total(name, values) for name, values in sessions.amounts.items()}
 
 
 def _amount(draws: Array) -> Amount:

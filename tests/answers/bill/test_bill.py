@@ -225,7 +225,7 @@ def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named
 
 def test_a_range_from_other_projects_says_why() -> None:
     amounts = {"usd": Amount(2.0, {"90": (1.0, 3.0)})}
-    few = Forecast("", Next(30, days=True), "priors", 8, 50, 50, Change(42, "size", 0.0), 1_767_600_000.0,
+    few = Forecast("", Next(30, days=True), "priors", 8, 50, 50, Change(42, "size", 0.0, True), 1_767_600_000.0,
                    amounts["usd"], amounts, {})  # fmt: skip
     assert pace(few).endswith(
         "1.00 to 3.00 USD (too few sessions, only 8 of 50 since 5 January 2026 count: a range from other projects)."

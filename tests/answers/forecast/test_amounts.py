@@ -132,7 +132,16 @@ def test_priors_are_around_the_mean_of_those_seen() -> None:
     # Twelve in the middle, and in logarithms the root of 1 / 2 + 1 / 4 + 0.35 ** 2.
     assert np.median(found) == pytest.approx(12, rel=0.03)
     assert np.log(found).std() == pytest.approx((0.75 + 0.35**2) ** 0.5, rel=0.03)
-    assert not by_priors(sessions([2.0]), np.zeros(5, dtype=np.int64), np.random.default_rng(0))["usd"].any()
+    # Counts are whole. Half a compaction is taken to have been seen besides: (3 + 1 / 2) / 2 x 4 = 7, times the mean
+    # of a log-normal factor.
+    one = sessions([2.0, 4.0])
+    one.amounts["compactions"][1] = 3
+    counted = by_priors(one, many, np.random.default_rng(0))
+    assert not (counted["compactions"] % 1).any() and not counted["refused"].any()
+    assert counted["compactions"].mean() == pytest.approx(7 * np.exp((0.75 + 0.35**2) / 2), rel=0.05)
+    assert 0 < np.count_nonzero(by_priors(sessions([2.0] * 8), many, np.random.default_rng(0))["compactions"]) < 8_000
+    none = by_priors(sessions([2.0]), np.zeros(5, dtype=np.int64), np.random.default_rng(0))
+    assert not any(values.any() for values in none.values())
 
 
 @pytest.mark.parametrize(("seen", "ahead", "basis"), [(8, 4, "sessions"), (8, 5, "priors"), (7, 1, "priors"),
@@ -185,8 +194,13 @@ def test_a_change_is_told_with_how_seldom_it_is_by_chance() -> None:
     models = ["a"] * 9 + ["b"] * 21
     both = last_change(sessions([1.0] * 20 + [9.0] * 10, models=models))
     assert both is not None and (both.at, both.what) == (20, "size")
-    only = last_change(sessions([1.0] * 20, models=["a"] * 10 + ["b"] * 6 + ["c"] * 4))
-    assert only is not None and (only.at, only.what) == (10, "b"), "the one that is used most from there on"
+    # What changed is told; where one takes another's place, the new one. Nobody says what "" is.
+    for before, after, told in (
+        (["a"] * 10, ["b"] * 6 + ["c"] * 4, (10, "a", False)), (["b"] * 10, ["a"] * 10, (10, "a", True)),
+        ([""] * 10, ["a"] * 10, (10, "a", True)),
+    ):  # fmt: skip
+        only = last_change(sessions([1.0] * len([*before, *after]), models=[*before, *after]))
+        assert only is not None and (only.at, only.what, only.more) == told
 
 
 def test_outside_of_a_range_costs_on_both_sides() -> None:

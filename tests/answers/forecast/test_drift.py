@@ -47,7 +47,7 @@ def test_what_ten_of_a_thousand_orders_show_is_a_change_and_what_eleven_show_is_
 def test_the_last_of_several_changes_is_told() -> None:
     # The model changes at 12, and 18 sessions later the size; and the other way round.
     models = ["old"] * 12 + ["new"] * 47 + ["tried"]
-    assert last_change(sessions([1.0] * 30 + [100.0] * 30, models=models)) == Change(30, "size", 0.001)
+    assert last_change(sessions([1.0] * 30 + [100.0] * 30, models=models)) == Change(30, "size", 0.001, True)
     made = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 30 + ["new"] * 29 + ["tried"])
-    assert last_change(made) == Change(30, "new", 0.001)
+    assert last_change(made) == Change(30, "new", 0.001, True)
     assert last_change(msgspec.structs.replace(made, started=(None, *made.started[1:]))) is None
