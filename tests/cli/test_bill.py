@@ -71,7 +71,8 @@ def test_a_setting_that_your_own_ones_hinder_is_told(folder: Path, monkeypatch: 
     lines[8]["message"]["content"][0]["content"] += "".join(f"noise {n * 7919:09} " for n in range(2_000))
     for line, name in ((lines[9], "cache_creation_input_tokens"), (lines[11], "cache_read_input_tokens")):
         line["message"]["usage"][name] += 10_000
-    (own / "projects" / "session-1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    known = "\n".join(json.dumps(line | {"version": "2.1.330"}) for line in lines)
+    (own / "projects" / "session-1.jsonl").write_text(known)
     (own / "settings.json").write_text('{"env": {"BASH_MAX_OUTPUT_LENGTH": "9000"}}')
     told = "BASH_MAX_OUTPUT_LENGTH in your settings overrides what was tried."
     yours, theirs = (run(folder, *paths).stdout for paths in ((), (".claude/projects",)))

@@ -13,7 +13,8 @@ from ctxsim.answers.advice.advice import EDITS, Advice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
-from ctxsim.answers.advice.setting_names import added
+from ctxsim.answers.advice.setting_names import added, given_in
+from ctxsim.policies.agents.given import parameters_of
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder, baseline_in, is_as_set
 
@@ -46,11 +47,19 @@ class AsSetRun(Run):
 
     @cached_property
     def labels(self) -> list[str]:
-        # What another agent can set changes nothing here.
-        return [self.baseline] + [
-            label for label in self._whole.labels if is_as_set(label) and label != self.baseline
-            and self._agent in ("", *(one.agent for one in added(label, self.baseline)))
-        ]  # fmt: skip
+        # What another agent can set changes nothing here; another name of the same setting is no other one.
+        named: dict[object, str] = {}
+        for label in filter(is_as_set, self._whole.labels):
+            if self._agent in ("", *(one.agent for one in added(label, self.baseline))):
+                named.setdefault(self._meant(label), label)
+        return [self.baseline, *(label for label in named.values() if label != self.baseline)]
+
+    def _meant(self, label: str) -> object:
+        """What a label's settings change for those that recorded; of no change the label."""
+        given, base = given_in(label), given_in(self.baseline)
+        who = sorted({(one.agent, one.version, one.model) for one in self.recorders})
+        meant = [parameters_of(agent, given, *recorded) for agent, *recorded in who]
+        return label if meant == [parameters_of(agent, base, *recorded) for agent, *recorded in who] else str(meant)
 
     @cached_property
     def transcripts(self) -> int:

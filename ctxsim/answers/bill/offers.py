@@ -13,7 +13,7 @@ from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
 from ctxsim.counting.tokenizers import DATED
-from ctxsim.policies.agents.given import Given
+from ctxsim.policies.agents.given import Given, effect
 from ctxsim.policies.agents.lines import ENV, lines
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.versions import newest_of
@@ -95,7 +95,10 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         cuts = [("", "tool_output_token_limit", CUTS, 1.0)]
     else:
         key, room = "autoCompactWindow", int(known.get("reserve", 0)) + int(known.get("buffer", 0))
-        cuts = [("Bash", "bashOutputMaxChars", CHARS, per_token),
+        # Versions that don't know the key have its forerunner.
+        keys = ("bashOutputMaxChars", "BASH_MAX_OUTPUT_LENGTH")
+        bash = next(one for one in keys if effect(Given(agent, one, CHARS[0]), newest) is not None)
+        cuts = [("Bash", bash, CHARS, per_token),
                 ("Read", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", CUTS, 1.0)]  # fmt: skip
     yield [
         _setting(Given(agent, key, size), 5, partial(changes.compacted_at, size - room, summary), format)

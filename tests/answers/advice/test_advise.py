@@ -56,7 +56,9 @@ def wasteful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lines = claude_code(seed)
         block: Any = lines[2]["message"]["content"][0]
         block["content"] += "\n" + "\n".join(f"noise {seed} {n * 7919:09}" for n in range(1300))
-        (folder / f"{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        # The version that knows all settings.
+        text = "".join(json.dumps(line | {"version": "2.1.330"}) + "\n" for line in lines)
+        (folder / f"{seed}.jsonl").write_text(text)
     return folder
 
 
@@ -123,4 +125,4 @@ def test_models_without_a_price_are_named(wasteful: Path) -> None:
     log = wasteful / "1.jsonl"
     log.write_text(log.read_text().replace("claude-sonnet-4-5", "nobodys-model"))
     done = CliRunner().invoke(cli, ["advise", str(log)], catch_exceptions=False)
-    assert done.stdout.startswith("Claude Code 2.0.0, nobodys-model: ")
+    assert done.stdout.startswith("Claude Code 2.1.330, nobodys-model: ")

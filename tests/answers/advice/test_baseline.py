@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.baseline import AsSetAdvice, advise
+from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise
 from ctxsim.answers.advice.setting_names import told, who
 from ctxsim.answers.advice.verdict import as_values, changed, verdict
 from ctxsim.policies.agents.given import Given
@@ -64,6 +64,18 @@ def test_where_no_setting_is_worth_it_nothing_is_to_be_changed(tmp_path: Path) -
     first = verdict(found)[0]
     assert first.startswith("Change nothing: none of 2 settings tried surely saves 2 % without losing more")
     assert "30.00 USD as your Claude Code 2.1.0 to 2.1.2 is set" in first
+
+
+@pytest.mark.parametrize(("versions", "stand"), [(["2.1.7"], "CL"), (["2.1.330"], "C"), (["2.1.7", "2.1.330"], "CL")])
+def test_two_names_of_a_setting_are_one_where_they_mean_the_same(
+    versions: list[str], stand: str, tmp_path: Path
+) -> None:
+    # An old version doesn't know the newer name: alone it changes nothing, beside another version something else.
+    labels = {"C": CUT, "L": "as-set:given=claude-code/BASH_MAX_OUTPUT_LENGTH=4000"}
+    rows = {label: [row(6)] * len(versions) for label in ("keep-all", "as-set", *labels.values())}
+    recorders = [Recorder(f"t{n}", "claude-code", version, "m") for n, version in enumerate(versions)]
+    found = AsSetRun(made_run(tmp_path / "r", rows, recorders=recorders), "as-set")
+    assert found.labels == ["as-set", *(labels[one] for one in stand)]
 
 
 def test_what_is_set_is_the_plain_row_wherever_it_stands(tmp_path: Path) -> None:

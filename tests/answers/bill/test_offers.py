@@ -107,6 +107,13 @@ def test_who_answers_by_program_is_told_nothing_about_sessions_and_pauses() -> N
         assert sum("session" in one.name or "pauses" in one.name for one in found.savings) == names
 
 
+@pytest.mark.parametrize(("version", "key"), [("2.1.32", "BASH_MAX_OUTPUT_LENGTH"), ("2.1.330", "bashOutputMaxChars")])
+def test_a_setting_is_called_as_the_newest_version_knows_it(version: str, key: str) -> None:
+    own = [msgspec.structs.replace(one, version=version) for one in SESSIONS]
+    names = [one.name for group in offers(billed(own, PRICES, None), PRICES, 0) for one in group]
+    assert [name for name in names if name.lower().startswith("bash")] == [f"{key} = {n}" for n in (4000, 8000, 16000)]
+
+
 def test_what_an_offer_costs_in_words() -> None:
     every = [one for group in offers(billed(SESSIONS, PRICES, None), PRICES, 60) for one in group]
     assert {one.name.partition(" = ")[0]: one.loses(Effect(2, 40, 3)) for one in every} == {

@@ -102,7 +102,7 @@ def test_claude_codes_numbers_by_version_and_model() -> None:
 def test_the_verdict_on_a_setting_is_that_of_a_version() -> None:
     (setting,) = (one for one in settings_of("claude-code").settings if one.key == "bashOutputMaxChars")
     assert setting.verdict().verdict == "honoured" and setting.verdict("2.1.197").verdict == "ignored"
-    assert setting.verdict("2.1.100").verdict == "not yet seen"
+    assert setting.verdict("2.1.198").verdict == "not yet seen" and setting.verdict("2.1.7").verdict == "ignored"
 
 
 def test_a_label_takes_a_version_and_a_model() -> None:
