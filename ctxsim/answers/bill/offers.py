@@ -87,7 +87,8 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
 
 
 def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offer]]:
-    known = values_for(agent, newest_of(one.version for one in own))
+    newest = newest_of(one.version for one in own)
+    known = values_for(agent, newest)
     summary = _summary(own)
     per_token = median(one.chars_per_token for one in own)
     if agent == "codex":

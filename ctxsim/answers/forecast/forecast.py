@@ -137,14 +137,17 @@ def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random
 def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
     """Return the same by how far sessions and periods of other projects differ, around the mean of those seen."""
     some = np.maximum(many, 1)
-    deviation = np.sqrt(OF_SESSIONS**2 * (1 / len(sessions) + 1 / some) + OF_PERIODS**2)
-    off = np.exp(rng.normal(0.0, 1.0, len(many)) * deviation)
+    noise = rng.normal(0.0, 1.0, len(many))
+
+    def off(unknown: float) -> Array:
+        return np.exp(noise * np.sqrt(OF_SESSIONS**2 * (unknown + 1 / some) + OF_PERIODS**2))
 
     def total(name: str, values: Array) -> Array:
         if name not in COUNTS:
-            return np.asarray(values.mean() * many * off)
+            return np.asarray(values.mean() * many * off(1 / len(sessions)))
+        # How little is known of the mean is in the rates.
         rates = rng.gamma(values.sum() + COUNTS[name], size=len(many)) / len(sessions)
-        return rng.poisson(rates * many * off).astype(float)
+        return rng.poisson(rates * many * off(0.0)).astype(float)
 
     return {name: total(name, values) for name, values in sessions.amounts.items()}
 

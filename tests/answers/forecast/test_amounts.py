@@ -138,7 +138,7 @@ def test_priors_are_around_the_mean_of_those_seen() -> None:
     one.amounts["compactions"][1] = 3
     counted = by_priors(one, many, np.random.default_rng(0))
     assert not (counted["compactions"] % 1).any() and not counted["refused"].any()
-    assert counted["compactions"].mean() == pytest.approx(7 * np.exp((0.75 + 0.35**2) / 2), rel=0.05)
+    assert counted["compactions"].mean() == pytest.approx(7 * np.exp((1 / 4 + 0.35**2) / 2), rel=0.05)
     assert 0 < np.count_nonzero(by_priors(sessions([2.0] * 8), many, np.random.default_rng(0))["compactions"]) < 8_000
     none = by_priors(sessions([2.0]), np.zeros(5, dtype=np.int64), np.random.default_rng(0))
     assert not any(values.any() for values in none.values())
