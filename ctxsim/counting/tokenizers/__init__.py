@@ -70,10 +70,14 @@ def _vocabularies() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 
 
+REGIONS = ("us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "global.")
+"""Prefixes of inference profiles (Amazon Bedrock User Guide, cross-region inference)."""
+
+
 def bare(model: str) -> str:
     """The model's own name, in lower case, without a router's, region's or vendor's prefix."""
     name = model.lower().rsplit("/", 1)[-1]
-    for prefix in ("us.", "eu.", "apac.", "anthropic.", "openai.", "google."):
+    for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
     return name.partition("@")[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.counting.tokenizers import tokenizer_of
+from ctxsim.counting.tokenizers import bare, tokenizer_of
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,8 @@ from ctxsim.counting.tokenizers import tokenizer_of
 )
 def test_a_models_vocabulary(model: str, vocabulary: str, own: bool) -> None:
     assert tokenizer_of(model) == (vocabulary, own)
+
+
+@pytest.mark.parametrize("region", ["us", "us-gov", "eu", "apac", "jp", "au", "global"])
+def test_a_region_is_no_part_of_a_name(region: str) -> None:
+    assert bare(f"{region}.anthropic.claude-sonnet-4-5-20250929-v1:0") == "claude-sonnet-4-5-20250929-v1:0"
