@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from ctxsim.counting.estimators.classes import weighted
+from ctxsim.counting.estimators.classes import FEATURES, weighted
 from ctxsim.counting.estimators.estimator import Estimator, positive
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file
@@ -74,6 +75,8 @@ def read_calibration(path: Path) -> Calibration:
         raise InputError(path, str(error)) from None
     if found.version not in READS:
         raise InputError(path, f"is version {found.version} of the calibration file; this program reads {VERSION}")
+    if found.class_weights.keys() != set(FEATURES):
+        raise InputError(path, f"class_weights has other names than {', '.join(FEATURES)}")
     return found
 
 
@@ -85,7 +88,7 @@ class Calibrated(Estimator):
 
     name = "calibrated"
     file: str
-    use: str = "tool"
+    use: Literal["tool", "ratio", "classes"] = "tool"
     _calibration: Calibration = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +97,7 @@ class Calibrated(Estimator):
 
     def text(self, text: str) -> int:
         if self.use == "classes":
-            return weighted(text, tuple(self._calibration.class_weights.values()))
+            return weighted(text, tuple(self._calibration.class_weights[name] for name in FEATURES))
         return -int(-len(text) // self._calibration.divisor)
 
     def item(self, item: Item) -> int:

@@ -225,7 +225,9 @@ def test_a_calibrated_tools_ratio_has_the_margin_of_the_divisor(tmp_path: Path) 
     # 4 characters a token overall, and 2 for the risk's sake: half. So the tool's 3 become 1.5.
     file = tmp_path / "mine.json"
     overall, tool = (Ratio(ratio, None, None, 1, 1, 1, 1) for ratio in (4.0, 3.0))
-    made = Calibration(2, "o200k_base", overall, 2.0, 0.05, "tool", {"read": tool}, {}, {}, {})
+    made = Calibration(
+        2, "o200k_base", overall, 2.0, 0.05, "tool", {"read": tool}, dict.fromkeys(FEATURES, 1.0), {}, {}
+    )
     file.write_bytes(msgspec.json.encode(made))
     estimator = open_estimator(f"calibrated:file={file}")
     result = Item("tool_result", 0, 1, "x" * 30, "read")

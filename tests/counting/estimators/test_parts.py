@@ -22,11 +22,11 @@ from ctxsim.counting.estimators import (
     registered_estimators,
 )
 from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
-from ctxsim.counting.estimators.classes import features
+from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
 from ctxsim.counting.estimators.estimator import divided, gone_on, length, positive
 from ctxsim.counting.estimators.serialized import written_again
-from ctxsim.errors import InputError, LabelError
+from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.transcript import Head, Item, Media, Usage
 
 HEAD = Head("12345678", ("1234",), hidden=5)
@@ -148,7 +148,7 @@ def test_a_sample_of_a_long_text() -> None:
 def test_a_calibration_of_either_version(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     plain = Ratio(4.0, None, None, 1, 1, 1, 1)
-    weights = dict.fromkeys("abcdefghi", 1.0)
+    weights = dict.fromkeys(reversed(FEATURES), 1.0) | {"words": 3.0}
     for version in (1, 2):
         file.write_bytes(msgspec.json.encode(Calibration(version, "x", plain, 2.0, None, "tool", {}, weights, {}, {})))
         estimator = Calibrated(str(file))
@@ -156,8 +156,14 @@ def test_a_calibration_of_either_version(tmp_path: Path) -> None:
             estimator.text("abc") == 2 and estimator == Calibrated(str(file)) and "_calibration=" not in repr(estimator)
         )
         assert hash(estimator) == hash(Calibrated(str(file)))
-        # A word of two letters is 1 and 2, and a sign 1.
-        assert Calibrated(str(file), "classes").text("ab!") == 4
+        # A word of two letters is 3 and 2, and a sign 1, in whatever order they stand.
+        assert Calibrated(str(file), "classes").text("ab!") == 6
+    with pytest.raises(CtxsimError, match="bogus"):
+        open_estimator(f"calibrated:file={file},use=bogus")
+    short = {"words": 1.0}
+    file.write_bytes(msgspec.json.encode(Calibration(2, "x", plain, 2.0, None, "tool", {}, short, {}, {})))
+    with pytest.raises(InputError, match="class_weights has other names than words, word_letters"):
+        Calibrated(str(file), "classes")
     file.write_bytes(msgspec.json.encode(Calibration(3, "x", plain, 2.0, None, "tool", {}, weights, {}, {})))
     with pytest.raises(InputError, match="is version 3 of the calibration file; this program reads 2"):
         Calibrated(str(file))
