@@ -31,7 +31,9 @@ def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) 
         return None
     at, without = _with_and_without(had, all_of)
     if not 0 < at < 1:
-        return at, at, at
+        # Where none has any the exact binomial interval (C. Clopper, E. Pearson, Biometrika 26, 1934), of as many.
+        reach = 1 - ((1 - level) / 2) ** (1 / _alike(all_of))
+        return at, max(0.0, at - reach), min(1.0, at + reach)
     odds, step = log(at / (1 - at)), _reach(without - at, all_of, level) / (at * (1 - at))
     low, high = (1 / (1 + exp(-end)) for end in (odds - step, odds + step))
     return at, low, high
@@ -60,11 +62,16 @@ def _with_and_without(had: Array, all_of: Array) -> tuple[float, Array]:
     return had.sum() / all_of.sum(), (had.sum() - had) / (all_of.sum() - all_of)
 
 
+def _alike(sizes: Array) -> float:
+    """How many sessions of one size would say as much (Kish)."""
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
 def _reach(errors: Array, sizes: Array, level: float) -> float:
     """How far an interval reaches: the jackknife over sessions, by Student's t for as many sessions of one size as
-    would say as much (Kish), since a few large ones say less than their number. t by its expansion at the normal.
+    would say as much, since a few large ones say less than their number. t by its expansion at the normal.
     """
-    free = max(2.0, float(sizes.sum() ** 2 / (sizes**2).sum()) - 1)
+    free = max(2.0, _alike(sizes) - 1)
     z = NormalDist().inv_cdf((1 + level) / 2)
     t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
     return t * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))

@@ -120,7 +120,7 @@ class _Compaction:
 
     def _soon(self, one: Control) -> Later:
         """What the next calls needed at a control."""
-        return later(self.references, one.at, one.call, one.call + SOON - 1)
+        return later(self.references, one.at, one.call, one.call + SOON - 1, held_by(self.references, one.items))
 
     def _control(self) -> dict[str, Any]:
         """The same measures at the control calls, means."""

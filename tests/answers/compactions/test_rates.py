@@ -92,8 +92,12 @@ def test_intervals_reach_as_far_as_students_t(sessions: int, student: float) -> 
     assert log(found[2] / (1 - found[2])) * 0.25 / deviation == pytest.approx(student, rel=0.005)
 
 
-def test_all_or_none_has_no_interval_and_one_session_no_rate() -> None:
-    assert share([0, 0], [3, 4], ["a", "b"]) == (0, 0, 0) and share([3, 4], [3, 4], ["a", "b"]) == (1, 1, 1)
+def test_all_or_none_reaches_as_far_as_so_many_sessions_say_and_one_session_has_no_rate() -> None:
+    # Of three alike: (1 - p)^3 is .05, a twentieth on one side, at p = .6316. Of 1 and 3 it is as of 16 / 10.
+    reach = 1 - 0.05 ** (1 / 3)
+    assert share([0] * 3, FOUR, THREE) == pytest.approx((0, 0, reach))
+    assert share(FOUR, FOUR, THREE) == pytest.approx((1, 1 - reach, 1))
+    assert share([0, 0], [1, 3], ["a", "b"]) == pytest.approx((0, 0, 1 - 0.05 ** (1 / 1.6)))
     assert share([1, 0], [3, 4], ["a", "a"]) is None and share([1, 0], [3, 0], ["a", "b"]) is None
     two = excess([1, 2], [4, 4], [1, 1], [4, 4], ["a", "b"])
     assert two is not None and two[0] == 3 / 8 - 2 / 8

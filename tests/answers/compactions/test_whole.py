@@ -97,7 +97,8 @@ def test_controls_look_at_ten_calls_too() -> None:
     # Each call uses what the twelfth before it listed, and asks the same as that one.
     (row,) = score(long_session(60, 30, 12, 12), beside=False).compactions
     assert (row.needed_strict_soon, row.needed_strict, row.reread_calls) == (10, 12, 10)
-    assert (row.control_needed_strict, row.control_needed_carried, row.control_reread_calls) == (10, 10, 10)
+    # Of ten controls 40 and 41 use two things and one that the compaction took: 97 of 100 were held.
+    assert (row.control_needed_strict, row.control_needed_carried, row.control_reread_calls) == (9.7, 9.7, 10)
 
 
 def test_ten_calls_after_it_are_soon() -> None:
