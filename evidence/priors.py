@@ -57,7 +57,7 @@ def measured(*folders: str) -> Iterator[list[Measured]]:
             for transcript in read_source(source):
                 times = [call.time_s for call in transcript.calls]
                 found = []
-                for one in compare(transcript, misses="none"):
+                for one in compare(transcript, misses="none", by_cost=True):
                     now, before = times[one.call - 1], times[one.call - 2] if one.call > 1 else None
                     found.append(Measured(one, None if now is None or before is None else max(0.0, now - before)))
                 if found:

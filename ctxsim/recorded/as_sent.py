@@ -11,7 +11,7 @@ from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.readers.glance import Accepted, of_project
-from ctxsim.recorded.size_fit import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
+from ctxsim.recorded.size_fit import CLEARED, Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
@@ -23,9 +23,9 @@ from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
 GOOD_COUNT = 0.01
 """Median error up to which a whole head and a public tokenizer need no fit."""
 
-CLEARED, PARTLY = 0.93, 0.7
-"""A request of less than this share of the one before, where we count no less, is not its continuation. Below the
-second share nothing of it is taken to be left; above, all is, and the fitted head is smaller by what has gone.
+PARTLY = 0.7
+"""Of a cleared request of less than this share nothing is taken to be left; above, all is, and the fitted head is
+smaller by what has gone.
 """
 
 
@@ -37,13 +37,14 @@ def as_sent(
     whole: bool = False,
     accepted: Accepted | None = None,
     like: Size | None = None,
+    by_cost: bool = True,
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
     `accepted`: what all sessions beside it show of windows (`ctxsim.readers.glance`). `like`: how large other
     sessions are, for one without usage, instead of the priors. Prices are those that reproduce
-    the recorded cost, where calls have one and the list has several. Raises UnknownName and InputError as `resolve`
-    does.
+    the recorded cost, where calls have one and the list has several; not without `by_cost`. Raises UnknownName and
+    InputError as `resolve` does.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
@@ -51,7 +52,8 @@ def as_sent(
     other = given.keys() & {"model", "tokenizer"}
     rest = {key: given[key] for key in given.keys() - other}
     recorded = resolve(rest, None, transcript, entries, beside) if other else provider
-    if not given.keys() & {"model", "prices"} and any(call.usage and call.usage.cost_usd for call in transcript.calls):
+    paid = by_cost and any(call.usage and call.usage.cost_usd for call in transcript.calls)
+    if paid and not given.keys() & {"model", "prices"}:
         from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
 
         provider = prices_that_held(transcript, provider, entries)

@@ -51,6 +51,10 @@ PRIOR_TOKENS = 5_000
 """The prior of a model's factor counts as much as so many tokens of growth."""
 
 
+CLEARED = 0.93
+"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """One call whose recorded usage is that of its request: tokens of texts as counted, framing and media, recorded."""
 
@@ -58,6 +62,7 @@ class Request(msgspec.Struct, frozen=True):
     text: int
     framing: int
     recorded: int
+    model: str = ""
 
 
 def head_is_whole(transcript: Transcript) -> bool:
@@ -86,7 +91,8 @@ def requests(transcript: Transcript, provider: Provider, known: Counter | None =
         for number, call, recorded in calls:
             sent = bisect_left(places, call.start)
             tokens = request.tokens_to(HEAD - 1 + sent)
-            found.append(Request(number, texts[sent], tokens - texts[sent] - transcript.head.hidden, recorded))
+            framing = tokens - texts[sent] - transcript.head.hidden
+            found.append(Request(number, texts[sent], framing, recorded, call.model))
     return found
 
 
@@ -212,10 +218,9 @@ def _solve(text: Array, target: Array, recorded: Array, steps: Sequence[int], fa
 def _next_step(left: Array, recorded: Array, known: Sequence[int]) -> int | None:
     """The call from which on most more is left unexplained, and stays so; None if no rise is large enough."""
     rises = np.diff(left)
-    enough = np.maximum(STEP_TOKENS, STEP_SHARE * recorded[1:])
-    for at in np.argsort(-rises)[:5]:
-        if rises[at] < enough[at]:
-            return None
+    order = np.argsort(-rises)
+    large = rises >= np.maximum(STEP_TOKENS, STEP_SHARE * recorded[1:])
+    for at in order[large[order]][:5]:
         stays = np.median(left[at + 1 : at + 4]) - np.median(left[max(0, at - 2) : at + 1])
         if int(at) + 1 not in known and stays >= rises[at] / 2:
             return int(at) + 1

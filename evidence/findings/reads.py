@@ -73,7 +73,7 @@ def main(paths: Sequence[str]) -> None:
     print(pd.crosstab([off.format, off.model], off.why).to_string())
     print(off.groupby(["format", "why"]).share.median().round(2))
 
-    calls = [call for transcript in Reading(tuple(paths)) for call in compare(transcript, "none")]
+    calls = [call for transcript in Reading(tuple(paths)) for call in compare(transcript, "none", by_cost=True)]
     errors = pd.Series([abs(call.error) for call in calls], dtype=float)
     print(len(calls), errors.quantile([0.5, 0.95]).round(4).to_list())
     cached = [call for call in calls if call.call > 1 and call.read_recorded is not None]

@@ -93,6 +93,14 @@ def test_a_step_rises_above_the_three_calls_before() -> None:
     assert size is not None and [one.call for one in size.steps] == [5], "500 are half of 1,000"
 
 
+def test_a_rise_that_is_too_small_hides_no_other() -> None:
+    # Of 60,700 tokens 700 are less than a fiftieth; the 500 before them are more than 300, and than that of 10,500.
+    sizes = [*[10_000] * 6, *[10_500] * 6, *[60_000] * 6, *[60_700] * 6]
+    found = fit_size([Request(call, tokens - 9_000 - 500 * (tokens >= 10_500) - 700 * (tokens == 60_700), 0, tokens)
+                      for call, tokens in enumerate(sizes, 1)])  # fmt: skip
+    assert found is not None and [one.call for one in found.steps] == [7]
+
+
 @pytest.mark.parametrize(("calls", "steps"), [(5, 1), (6, 2), (8, 2), (9, 3), (66, 20)])
 def test_a_third_of_the_calls_may_be_steps_and_twenty_at_most(calls: int, steps: int) -> None:
     # From each third call on 1,000 more.

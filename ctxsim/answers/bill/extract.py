@@ -18,17 +18,13 @@ from ctxsim.answers.bill.facts import Large, Response, Session, server_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
-from ctxsim.recorded.size_fit import Array, Request, fit_size
+from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]
-
-FALL = 0.93
-"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not.
-Where what is counted falls as well, old reasoning was left out."""
 
 MISSED_LEAST, MISSED_SHARE = 1_000, 0.05
 """Fewer tokens than these, or than this share of a request, are the grain of a provider's cache and no miss."""
@@ -161,7 +157,7 @@ class _Filled:
             text, media = float(self.chars[sent].sum()), float(self.tokens[sent].sum())
             this = Request(number, round(text / USUAL), round(media), usage.input_tokens)
             last = whole[-1] if whole else this
-            if this.recorded < FALL * last.recorded and this.text + this.framing >= last.text + last.framing:
+            if this.recorded < CLEARED * last.recorded and this.text + this.framing >= last.text + last.framing:
                 break
             whole.append(this)
         known = tokens_per_counted(self.model)
@@ -280,7 +276,7 @@ def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int,
         return 0, 0, None
     known = this.time_s is not None and last.time_s is not None
     pause_s = max(0.0, (this.time_s or 0.0) - (last.time_s or 0.0)) if known else None
-    if not (this.write or this.read) or this.input < FALL * last.input:
+    if not (this.write or this.read) or this.input < CLEARED * last.input:
         return 0, 0, pause_s
     missed = min(last.input, this.input, kept) - this.read
     if missed < max(MISSED_LEAST, MISSED_SHARE * this.input):

@@ -83,7 +83,7 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
 def of_later_calls(found: Stretch) -> Iterator[Predicted]:
     """Yield the calls in the later half of a segment."""
     for request, tokens in later_calls(found.requests, found.prior, found.whole):
-        yield _predicted("later calls", found, request.call, tokens, request.recorded)
+        yield _predicted("later calls", found, request.call, tokens, request.recorded, request.model)
 
 
 def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
@@ -106,7 +106,7 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
         ]
         for request in one.requests if others else ():
             tokens = _size(request, head, factor) + median(others)
-            yield _predicted("past a compaction", one, request.call, tokens, request.recorded)
+            yield _predicted("past a compaction", one, request.call, tokens, request.recorded, request.model)
 
 
 def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
@@ -137,8 +137,8 @@ def _size(request: Request, head: float, factor: float) -> float:
     return head + factor * request.text + request.framing
 
 
-def _predicted(way: Way, one: Stretch, call: int, tokens: float, recorded: int) -> Predicted:
-    return Predicted(way, one.transcript, one.format, one.model, call, tokens, recorded)
+def _predicted(way: Way, one: Stretch, call: int, tokens: float, recorded: int, model: str = "") -> Predicted:
+    return Predicted(way, one.transcript, one.format, model or one.model, call, tokens, recorded)
 
 
 class Unseen(msgspec.Struct, frozen=True):

@@ -48,13 +48,14 @@ class Compared(msgspec.Struct, frozen=True):
         return (self.modelled - self.recorded) / self.recorded
 
 
-def compare(transcript: Transcript, misses: Misses = "expected") -> list[Compared]:
+def compare(transcript: Transcript, misses: Misses = "expected", by_cost: bool = False) -> list[Compared]:
     """Return the calls of a transcript that have recorded usage of the same request, segment by segment.
 
     Reads and dollars are by the vendor's rules and what caches miss elsewhere; what was recorded of them isn't asked.
+    With `by_cost` recorded costs say which prices they are, and whether there was a cache.
     """
     found: list[Compared] = []
-    for one in as_sent(transcript):
+    for one in as_sent(transcript, by_cost=by_cost):
         segment, provider = one.transcript, one.provider
         unlimited = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None, misses=misses)
         unread = tuple(msgspec.structs.replace(call, held=None) for call in segment.calls)

@@ -33,6 +33,10 @@ def test_later_calls_by_hand() -> None:
     assert [one.call for one in found] == [6, 7, 8, 9, 10]
     # Call 6: 500 + 7,500 + 10 recorded before, and 1,000 more x 1.2222.
     assert found[0].tokens == pytest.approx(8_010 + 1_000 * 11 / 9) and found[0].recorded == 9_510
+    # A call is told under its own model, as it is scored.
+    calls = tuple(Request(n, 1_000 * n, 0, 1_000 * n, "first" if n < 9 else "other") for n in range(1, 11))
+    several = Stretch("a", 0, "a", "f", "first", False, 1.0, False, False, calls)
+    assert [one.model for one in of_later_calls(several)] == ["first"] * 3 + ["other"] * 2
 
 
 def test_a_recording_that_a_fit_reproduces_prints_its_bad_forecast() -> None:

@@ -42,8 +42,8 @@ def test_stretches_are_the_segments_with_what_is_known_of_them() -> None:
     # 59 counted tokens of each of three files, at 1.25: 221 are attached again behind the first.
     common = {"transcript": "logs/s.jsonl", "project": "p", "format": "claude-code", "model": MODEL, "sub_agent": False,
               "prior": 1.25, "whole": False}  # fmt: skip
-    first = (Request(1, 3, 7, 9_000), Request(2, 73, 21, 10_000), Request(3, 143, 35, 11_000))
-    second = (Request(1, 8, 14, 9_500), Request(2, 12, 28, 9_510))
+    first = (Request(1, 3, 7, 9_000, MODEL), Request(2, 73, 21, 10_000, MODEL), Request(3, 143, 35, 11_000, MODEL))
+    second = (Request(1, 8, 14, 9_500, MODEL), Request(2, 12, 28, 9_510, MODEL))
     made = recorded()
     assert list(stretches(made)) == [
         Stretch(**common, number=0, summarised=False, requests=first, again=221),  # type: ignore[arg-type]
@@ -119,6 +119,15 @@ def test_calls_are_compared_with_what_was_recorded() -> None:
     # What caches miss elsewhere is left out where nobody asks for it.
     plain = compare(recorded(), misses="none")
     assert plain[1].read_predicted > found[1].read_predicted
+    # Dollars are by listed prices, though all input was paid in full: nothing is read at a tenth then.
+    made = recorded()
+    usages = [one.usage and msgspec.structs.replace(one.usage, cost_usd=5e-6 * one.usage.input_tokens + 5e-4)
+              for one in made.calls]  # fmt: skip
+    calls = [msgspec.structs.replace(one, usage=usage) for one, usage in zip(made.calls, usages, strict=True)]
+    dear = msgspec.structs.replace(made, calls=tuple(calls))
+    dollars = [one.cost_modelled_usd for one in compare(dear)]
+    assert dollars == [one.cost_modelled_usd for one in found] and dollars[1] is not None
+    assert dollars[1] < 0.015 < 0.05 < (compare(dear, by_cost=True)[1].cost_modelled_usd or 0)
 
 
 def compared(call: int, modelled: int, **more: object) -> Compared:
