@@ -165,3 +165,10 @@ def _bits(truths: Sequence[bool]) -> bytes:
     import numpy
 
     return numpy.packbits(numpy.array(truths, dtype=bool), bitorder="little").tobytes()
+
+
+def refused(summary: Any) -> Any:
+    """Return how many calls of each row weren't ok: over a limit, with invalid pairs or thinking, or given up."""
+    known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
+    # Runs of versions that knew no binding of thinking have no such column.
+    return known + summary.invalid_thinking.fillna(0).astype(int)

@@ -25,6 +25,7 @@ from ctxsim.results.frames import (
     frame_of,
     joined,
     packed,
+    refused,
     tables_of,
 )
 from ctxsim.results.run_info import Tables
@@ -144,3 +145,9 @@ def test_recorded_compactions_are_read_from_their_table(tmp_path: Path) -> None:
     pandas.DataFrame({"a": [1]}).to_parquet(tmp_path / "compactions.parquet")
     with pytest.raises(InputError, match="run ctxsim compactions again, with --out for this folder"):
         read_compactions(tmp_path)
+
+
+def test_refusals_of_a_row_are_of_every_kind() -> None:
+    counts = {"overflows": 1, "rate_limited": 20, "invalid_pairs": 300, "stopped": 4_000, "invalid_thinking": 50_000}
+    rows = pandas.DataFrame([counts, dict.fromkeys(counts, 0) | {"invalid_thinking": None}])
+    assert refused(rows).tolist() == [54_321, 0]

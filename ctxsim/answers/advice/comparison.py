@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.answers.advice.intervals import bootstrap_mean, refused, sign_flip
+from ctxsim.answers.advice.intervals import bootstrap_mean, sign_flip
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run
+from ctxsim.results.frames import refused
 
 COLUMNS = (
     "tokens_sum", "tokens_peak", "cost_usd", "cost_refetch_usd", "survival", "survival_loose", "cache_hit_ratio",

@@ -41,13 +41,6 @@ def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Seq
     return float(data.mean()), float(low), float(high)
 
 
-def refused(summary: Any) -> Any:
-    """Calls of each summary row that weren't ok: over a limit, with invalid pairs or thinking, or given up."""
-    known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
-    # Runs of versions that knew no binding of thinking have no such column.
-    return known + summary.invalid_thinking.fillna(0).astype(int)
-
-
 def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return each policy's best and worst possible rank by survival, given its summary rows; empty for one session.
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
-from ctxsim.answers.advice.intervals import refused
 from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
 from ctxsim.results import Run
+from ctxsim.results.frames import refused
 from ctxsim.results.run_info import Sample
 
 Array = npt.NDArray[np.float64]
@@ -32,6 +32,9 @@ MEASURES = (
 """What is summed by session. `_all` is what keep-all sends or pays, `_again` what fetching again all that is lost adds;
 `having` counts transcripts with aged needs.
 """
+
+AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
+"""What each goal wants little of. `kept` wants few dollars too, once little is lost."""
 
 DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
 """Numbers in memory while drawing sessions, and how many draws are made all the same."""
@@ -295,6 +298,10 @@ class Pooled:
     def by_dollars(self) -> bool:
         """Whether prices are known for most transcripts: then amounts are dollars, else tokens."""
         return self.priced * 2 >= self.transcripts
+
+    def amount(self, goal: str) -> str:
+        """Return what is compared for a goal: usd, tokens or peak."""
+        return AMOUNT[goal] if AMOUNT[goal] != "usd" or self.by_dollars else "tokens"
 
 
 @lru_cache(maxsize=1)

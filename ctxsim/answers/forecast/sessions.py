@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ctxsim.answers.forecast.ranges import DAY, DRAWS, Array, next_sessions, recency
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
+from ctxsim.results.frames import refused
 
 if TYPE_CHECKING:
     import pandas
@@ -59,9 +60,8 @@ def sessions_of(run: Run, label: str) -> Sessions:
     there are no dollars.
     """
     rows = run.of(label)
-    refused = rows.overflows + rows.rate_limited + rows.invalid_pairs + rows.invalid_thinking.fillna(0)
     made = rows.compactions + rows.compactions_recorded.fillna(0)
-    rows = rows.assign(refused=refused, made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
+    rows = rows.assign(refused=refused(rows), made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
     by = rows.groupby("root", sort=False)
     found: pandas.DataFrame = by.agg(
         started=("started", "min"), project=("project", "first"), model=("model", "first"),

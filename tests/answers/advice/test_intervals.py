@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges, ratio_error, refused, resampled
+from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges, ratio_error, resampled
 
 
 def survival_interval(part: pandas.DataFrame) -> Interval | None:
@@ -103,9 +103,3 @@ def test_nobody_is_ranked_alone_or_by_one_session() -> None:
     # Of three the last may be either of two.
     three = parts | {"third": parts["best"].assign(survival=[0.0, 0.5, 0.0])}
     assert rank_ranges(three) == {"best": (1, 1), "other 0": (2, 3), "third": (2, 3)}
-
-
-def test_refusals_of_a_row_are_of_every_kind() -> None:
-    counts = {"overflows": 1, "rate_limited": 20, "invalid_pairs": 300, "stopped": 4_000, "invalid_thinking": 50_000}
-    rows = pandas.DataFrame([counts, dict.fromkeys(counts, 0) | {"invalid_thinking": None}])
-    assert refused(rows).tolist() == [54_321, 0]

@@ -17,8 +17,8 @@ def amounts(found: Sessions) -> dict[str, list[float]]:
 def test_sub_agents_count_to_their_root_and_the_oldest_comes_first(tmp_path: Path) -> None:
     late = {"started": 900.0, "project": "q", "model": "m2", "version": "2", "cost_usd": 4.0, "tokens_sum": 500}
     own = {"root": "t1", "started": 100.0, "project": "p", "model": "m", "version": "1", "calls": 3,
-           "compactions": 2, "compactions_recorded": 4, "overflows": 1, "rate_limited": 10, "cost_usd": 1.0,
-           "tokens_sum": 20}  # fmt: skip
+           "compactions": 2, "compactions_recorded": 4, "overflows": 1, "rate_limited": 10, "stopped": 20_000,
+           "cost_usd": 1.0, "tokens_sum": 20}  # fmt: skip
     sub = {"root": "t1", "started": 200.0, "project": "x", "model": "y", "version": "z", "calls": 4,
            "invalid_pairs": 100, "invalid_thinking": 1_000, "compactions_recorded": None,
            "cost_usd": 0.5, "tokens_sum": 3}  # fmt: skip
@@ -27,7 +27,7 @@ def test_sub_agents_count_to_their_root_and_the_oldest_comes_first(tmp_path: Pat
     assert (found.models, found.versions, found.priced, len(found)) == (("m", "m2"), ("1", "2"), 2, 2)
     assert amounts(found) == {
         "usd": [1.5, 4.0], "tokens": [23.0, 500.0], "calls": [7.0, 10.0], "compactions": [6.0, 0.0],
-        "refused": [1_111.0, 0.0],
+        "refused": [21_111.0, 0.0],
     }  # fmt: skip
     later = found.part(1)
     assert (later.names, later.priced, amounts(later)["usd"]) == (("t0",), 2, [4.0]) and found.part(0, 1).names == (
