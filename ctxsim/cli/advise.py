@@ -10,8 +10,9 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from ctxsim.answers.advice.predicted import HORIZONS, keep, not_scored
+from ctxsim.answers.advice.predicted import keep, not_scored
 from ctxsim.answers.advice.search_result import AgentAdvice
+from ctxsim.answers.forecast.backtest import HORIZONS
 from ctxsim.api.advising import Advised, advise, construct, score
 from ctxsim.api.applying import apply, undo
 from ctxsim.api.probing import check_setting

@@ -125,14 +125,14 @@ def _saves(one: AgentAdvice) -> str:
 
 
 def _month(one: AgentAdvice) -> str:
-    # A sample says nothing of sessions to come.
-    if one.sampled or one.prediction is None or one.prediction.days is None:
+    if one.prediction is None or one.prediction.days is None:
         return ""
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since
     of = f", forecast from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
     instead = f"{usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)}"
-    said = [f"Next 30 days{of}: {instead} (90 % ranges)."]
+    kind = "ranges from other projects" if one.prediction.by_priors else "90 % ranges"
+    said = [f"Next 30 days{of}: {instead} ({kind})."]
     if (saves := one.prediction.saves) is not None:
         first, last = (percent(-end) for end in saves.ranges["90"][::-1])
         said.append(f"On the same draws of sessions: {percent(-saves.middle)} % ({first} to {last}).")

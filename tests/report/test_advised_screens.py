@@ -197,8 +197,6 @@ SHORT = [
 @pytest.mark.parametrize(
     ("given", "lines"),
     [
-        # A sample says nothing of sessions to come.
-        ({"sampled": True, "prediction": MONTH}, SHORT),
         ({"prediction": msgspec.structs.replace(MONTH, days=None)}, SHORT),
         ({"prediction": msgspec.structs.replace(MONTH, since=None)},
          ["Next 30 days: 5.000 to 10.00 USD instead of 10.00 to 20.00 (90 % ranges). On the",
@@ -206,6 +204,8 @@ SHORT = [
         ({"prediction": msgspec.structs.replace(MONTH, saves=None)},
          ["Next 30 days, forecast from the 1,041 sessions since 1 January 1970: 5.000 to",
           "10.00 USD instead of 10.00 to 20.00 (90 % ranges).", *SHORT]),
+        ({"prediction": msgspec.structs.replace(MONTH, since=None, saves=None, by_priors=True)},
+         ["Next 30 days: 5.000 to 10.00 USD instead of 10.00 to 20.00 (ranges from other", "projects).", *SHORT]),
         ({"wins": 0.599, "ahead": 10},
          [*SHORT, "", "Not settled: others may be as good. This is the answer in 60 % of resamples of",
           "these sessions. With 90 % probability, a range contains the next 10 sessions'", "figure."]),

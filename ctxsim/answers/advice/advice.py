@@ -23,9 +23,6 @@ Goal = Literal["dollars", "kept", "tokens", "window"]
 
 GOALS: tuple[str, ...] = get_args(Goal)
 
-AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
-"""What each goal wants little of. `kept` wants few dollars too, once little is lost."""
-
 MAY_LOSE = {"dollars": 0.10, "kept": 0.01, "tokens": 0.10, "window": 0.10}
 """How much less than the candidate that keeps most one may keep, by goal: share of what later calls used."""
 
@@ -41,7 +38,7 @@ NAMED = 0.1
 EDITS = "The policy edits history"
 """How the caveat on bound thinking begins."""
 
-BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1"
+BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2"
 """Models that bind thinking to what stands before it."""
 
 
@@ -84,11 +81,11 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     labels = candidates(found)
     if not [label for label in labels if label != found.nothing]:
         return None
-    amount = AMOUNT[goal] if AMOUNT[goal] != "usd" or found.by_dollars else "tokens"
+    amount = found.amount(goal)
     seen = _seen(found, labels, amount)
     take = labels[choice(seen, MAY_LOSE[goal])]
     wins = _wins(found, labels, seen, amount, MAY_LOSE[goal])
-    answers = {label for label, good in zip(labels, sound(seen, MAY_LOSE[goal]), strict=True) if good}
+    answers = _sound(labels, seen, goal)
     answers |= {take} if found.nothing is None else {take, found.nothing}
     take = next((label for label, share in wins.items() if share >= SETTLED and label in answers), take)
     passing = [label for label, share in zip(labels, seen.refused, strict=True) if share == seen.refused.min()]
@@ -111,6 +108,16 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         off_recorded=off_recorded(run), caveats=(*run.caveats, *_of_thinking(run, take)),
         again=again(found, take, amount, chosen) if amount in ("usd", "tokens") else None,
     )  # fmt: skip
+
+
+def may_be_taken(found: Pooled, goal: str) -> set[str]:
+    """Return the policies of a run that the rule chooses among."""
+    labels = candidates(found)
+    return _sound(labels, _seen(found, labels, found.amount(goal)), goal)
+
+
+def _sound(labels: Sequence[str], seen: Seen, goal: str) -> set[str]:
+    return {label for label, good in zip(labels, sound(seen, MAY_LOSE[goal]), strict=True) if good}
 
 
 def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:

@@ -3,6 +3,7 @@
 The rule is that of `advice`. It sees a run in which the row as set plays the part of doing nothing.
 """
 
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -47,12 +48,11 @@ class AsSetRun(Run):
 
     @cached_property
     def labels(self) -> list[str]:
-        # What another agent can set changes nothing here; another name of the same setting is no other one.
+        # Another name of the same setting is no other one.
         named: dict[object, str] = {}
-        for label in filter(is_as_set, self._whole.labels):
-            if self._agent in ("", *(one.agent for one in added(label, self.baseline))):
-                named.setdefault(self._meant(label), label)
-        return [self.baseline, *(label for label in named.values() if label != self.baseline)]
+        for label in self._beside(self._whole.labels):
+            named.setdefault(self._meant(label), label)
+        return [self.baseline, *named.values()]
 
     def _meant(self, label: str) -> object:
         """What a label's settings change for those that recorded; of no change the label."""
@@ -60,6 +60,18 @@ class AsSetRun(Run):
         who = sorted({(one.agent, one.version, one.model) for one in self.recorders})
         meant = [parameters_of(agent, given, *recorded) for agent, *recorded in who]
         return label if meant == [parameters_of(agent, base, *recorded) for agent, *recorded in who] else str(meant)
+
+    @cached_property
+    def partial(self) -> dict[str, int]:
+        rows = {label: len(self._of(label)) for label in self._beside(self._whole.partial)}
+        return {label: count for label, count in rows.items() if count < self.transcripts}
+
+    def _beside(self, labels: Iterable[str]) -> list[str]:
+        """Those beside the baseline: what another agent can set changes nothing here."""
+        return [
+            label for label in labels if is_as_set(label) and label != self.baseline
+            and self._agent in ("", *(one.agent for one in added(label, self.baseline)))
+        ]  # fmt: skip
 
     @cached_property
     def transcripts(self) -> int:
@@ -122,7 +134,6 @@ def _better(figures: Figures, take: Figures, amount: str) -> bool:
 
 def _only(own: AsSetRun, goal: str) -> Advice:
     """The advice where nothing was tried beside the row as set."""
-    figures = figures_of(own).all[own.baseline]
-    amount = rule.AMOUNT[goal] if rule.AMOUNT[goal] != "usd" or figures_of(own).by_dollars else "tokens"
-    off = rule.off_recorded(own)
-    return Advice(goal, amount, figures, nothing=figures, off_recorded=off, caveats=own.caveats)
+    found, off = figures_of(own), rule.off_recorded(own)
+    figures = found.all[own.baseline]
+    return Advice(goal, found.amount(goal), figures, nothing=figures, off_recorded=off, caveats=own.caveats)

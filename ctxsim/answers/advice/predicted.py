@@ -8,14 +8,12 @@ from zlib import crc32
 import msgspec
 
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.forecast.backtest import HORIZONS
 from ctxsim.answers.forecast.forecast import Amount, forecast, saving
 from ctxsim.answers.forecast.sessions import Next, Sessions, sessions_of
 from ctxsim.errors import many
 from ctxsim.readers.paths import FOUND
 from ctxsim.results import Run
-
-HORIZONS = (5, 10, 20)
-"""Sessions to come whose dollars are predicted."""
 
 Range = tuple[float, float]
 
@@ -25,7 +23,7 @@ class Prediction(msgspec.Struct, frozen=True):
     many sessions. `days` are those of the next 30 days, None where sessions have no times; `saves` is the share that
     the settings save of these, draw by draw. `made` is when, in seconds, UTC, and `seen` the sessions it is told from:
     those since `since`, in seconds too, where something changed then. `over` marks the paths of these sessions; it is
-    '' in what earlier versions kept.
+    '' in what earlier versions kept. `by_priors`: the range of `days` comes from other projects.
     """
 
     agent: str
@@ -38,6 +36,7 @@ class Prediction(msgspec.Struct, frozen=True):
     since: float | None = None
     saves: Amount | None = None
     over: str = ""
+    by_priors: bool = False
 
 
 class Came(msgspec.Struct, frozen=True):
@@ -51,7 +50,11 @@ class Came(msgspec.Struct, frozen=True):
 
 
 def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | float | str]) -> Prediction | None:
-    """Return what the next sessions will cost as set, and under the policy to take; None with too few prices."""
+    """Return what the next sessions will cost as set, and under the policy to take; None with too few prices, and of a
+    sample, which says nothing of sessions to come.
+    """
+    if run.info.sample:
+        return None
     assert run.nothing is not None  # the search runs it
     now, then = (sessions_of(run, label) for label in (run.nothing, take))
     if "usd" not in now.amounts or not figures_of(run).by_dollars:
@@ -62,10 +65,12 @@ def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | fl
     days = saves = None
     if None not in now.started:
         month = Next(30, days=True)
-        days = _range(now, month), _range(then, month)
+        known = forecast(now, "", month)
+        days = known.amounts["usd"].ranges["90"], _range(then, month)
         saves = saving(now, then, month)
     as_set, advised = ({many: _range(one, Next(many)) for many in HORIZONS} for one in (now, then))
-    return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since, saves=saves)
+    return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since, saves=saves,
+                      by_priors=known.basis == "priors")  # fmt: skip
 
 
 def _range(sessions: Sessions, ahead: Next) -> Range:

@@ -24,15 +24,17 @@ TURNS_SEEN = (0.86, 1.20)
 class Again(msgspec.Struct, frozen=True):
     """How an answer stands if what it loses is fetched again.
 
-    `even_at` is the rate at which it saves nothing any more, None where it saves at every rate; `turns` how many times
-    as many turns eat its saving, where it saves at every rate what is left of it if all is fetched again; None where
-    there is none. `instead` is what to take from the rate `instead_at` on, where that is within what was seen.
+    `even_at` is the rate below which it saves, or with `above` the one above which it does, as doing nothing loses
+    more; None where it saves at every rate. `turns` is how many times as many turns eat its saving if nothing is
+    fetched again, or all where it saves at that; None where it saves nothing. `instead` is what to take from the rate
+    `instead_at` on, where that is within what was seen.
     """
 
     even_at: float | None
     turns: float | None
     instead: Figures | None
     instead_at: float | None
+    above: bool = False
 
 
 def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | None:
@@ -54,15 +56,21 @@ def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str])
     """Return how the answer `take` stands at other rates, given what is chosen at each; None where it isn't known."""
     if found.nothing is None or found.again(take, amount) is None:
         return None
-    spent, base = found.total(take, amount), found.total(found.nothing, amount)
+    pair = take, found.nothing
+
+    def at(rate: float) -> list[float]:
+        return [found.total(one, amount) + (rate - found.rate) * (found.again(one, amount) or 0.0) for one in pair]
+
+    spent, base = at(found.rate)
     saves = take != found.nothing and 0 < spent < base
     rates = [rate / 100 for rate in range(round(100 * SEEN[0]), round(100 * SEEN[1]) + 1)]
     instead, turned = chosen(rates[-1]), None
     if instead != take:
         turned = rates[bisect_left(rates, True, key=lambda rate: chosen(rate) != take)]
     even_at = even_rate(found, take, found.nothing, amount) if saves else None
-    # What is still to be added at rate 1.
-    rest = [(1 - found.rate) * (found.again(label, amount) or 0.0) for label in (take, found.nothing)]
-    at = rest if even_at is None else [0.0, 0.0]
-    turns = (base + at[1]) / (spent + at[0]) if saves else None
-    return Again(even_at, turns, None if turned is None else found.all[instead], turned)
+    spent, base = at(1.0)
+    above = even_at is not None and spent < base
+    if even_at is not None and not above:
+        spent, base = at(0.0)
+    turns = base / spent if saves else None
+    return Again(even_at, turns, None if turned is None else found.all[instead], turned, above)

@@ -58,7 +58,7 @@ def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArr
     most = np.where(passing, kept, -np.inf).max(axis=1, keepdims=True)
     # As far off a draw's loss as it is off that of all sessions.
     below = seen.kept[passing].max() - seen.kept
-    off = np.quantile(_loss(seen), 1 - RISK, axis=0) - below
+    off = _loss(seen) - below
     bearable = (most - kept + off <= may_lose + 1e-9) & passing
     return _cheapest(seen, saved, kept, _worth(seen, saved, saved * _part(seen)) & bearable)
 
@@ -68,9 +68,9 @@ def _passing(seen: Seen) -> npt.NDArray[np.bool_]:
 
 
 def _loss(seen: Seen) -> Array:
-    """How much less each keeps than the one that keeps most, in each draw."""
-    found: Array = seen.kept_next[:, _passing(seen)].max(axis=1, keepdims=True) - seen.kept_next
-    return found
+    """How much less each keeps than the one that keeps most, in all but RISK of the draws."""
+    lost = seen.kept_next[:, _passing(seen)].max(axis=1, keepdims=True) - seen.kept_next
+    return np.asarray(np.quantile(lost, 1 - RISK, axis=0))
 
 
 def _low(seen: Seen) -> Array:
@@ -90,7 +90,7 @@ def _worth(seen: Seen, saved: Array, low: Array) -> npt.NDArray[np.bool_]:
 
 
 def _bearable(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
-    return np.asarray(_passing(seen) & (np.quantile(_loss(seen), 1 - RISK, axis=0) <= may_lose + 1e-9))
+    return np.asarray(_passing(seen) & (_loss(seen) <= may_lose + 1e-9))
 
 
 def _cheapest(seen: Seen, saved: Array, kept: Array, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

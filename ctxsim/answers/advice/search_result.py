@@ -5,7 +5,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
+from ctxsim.answers.advice.advice import MAY_LOSE, may_be_taken
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
@@ -109,9 +109,8 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     if not _in(run, agent):
         return []
     own = _own(run, agent)
-    figures, amount = figures_of(own), AMOUNT[goal]
-    if amount == "usd" and not figures.by_dollars:
-        amount = "tokens"
+    figures = figures_of(own)
+    amount = figures.amount(goal)
     labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
     saved = {one: share for one, label in labels.items() if (share := 1 - figures.seen(label, amount)) > 0}
     if not saved:
@@ -170,15 +169,15 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
 
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
-    """What the rule takes, or fewer of its settings where the others hardly save and hardly keep anything."""
+    """What the rule takes, or fewer of its settings, also sound ones, where the others hardly save and hardly keep."""
     figures, wanted = figures_of(own), set(added(found.take.policy, own.baseline))
     if len(wanted) < 2:
         return found.take
     amount, kept = (figures.value(found.take.policy, of) or 0.0 for of in (found.amount, "kept"))
-    labels = [label for label in own.labels[1:] if set(added(label, own.baseline)) < wanted]
-    for label in sorted(labels, key=len):
+    sound = may_be_taken(figures, found.goal)
+    for label in sorted((one for one in own.labels[1:] if one in sound), key=len):
         theirs, held = (figures.value(label, of) or 0.0 for of in (found.amount, "kept"))
-        if set(added(label, own.baseline)) and theirs <= amount + HARDLY and held >= kept - 0.01:
+        if set() < set(added(label, own.baseline)) < wanted and theirs <= amount + HARDLY and held >= kept - 0.01:
             return figures.all[label]
     return found.take
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
+from ctxsim.answers.advice.advice import FAR, MAY_LOSE, Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.honoured import contradictions
+from ctxsim.answers.advice.pooled import AMOUNT
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in, told, who
@@ -64,17 +65,23 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     own = who(advice.recorders)
     one = len({one.agent for one in advice.recorders}) == 1
     as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
+    if _by_default(advice):
+        as_set = f"with the default settings of {own}"
     if not given:
         why = "no other setting was tried"
         if advice.tried:
             surely = "surely " if advice.ahead or advice.sampled else ""
             why = f"none of {many(len(advice.tried), 'setting(s)')} tried {surely}saves {percent(HARDLY)} % "
-            why += f"without losing more than {percent(MAY_LOSE[advice.goal])} %"
+            why += f"without losing more than {percent(MAY_LOSE[advice.goal])} % (ctxsim advise tries more)"
         return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
     return (
         f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
     )
+
+
+def _by_default(advice: AsSetAdvice) -> bool:
+    return advice.nothing is not None and not given_in(advice.nothing.policy)
 
 
 def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
@@ -88,6 +95,8 @@ def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
 def _ground_as_set(advice: AsSetAdvice) -> str:
     take = advice.take
     parts = [f"From {many(take.transcripts, 'transcript(s)')}."]
+    if _by_default(advice):
+        parts.append("Replayed with default settings; --settings reads yours.")
     if unknown := take.transcripts - len(advice.recorders):
         parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
     if advice.sampled:
@@ -172,8 +181,8 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     if found.turns is not None:
         less = "even then"
         if found.even_at is not None:
-            less = f"as long as less than {percent(found.even_at)} % is fetched again; with nothing fetched again, "
-            less += "it saves"
+            ends = ("only if more", "all") if found.above else ("as long as less", "nothing")
+            less = f"{ends[0]} than {percent(found.even_at)} % is fetched again; with {ends[1]} fetched again, it saves"
         seen = f"published measurements: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
         parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:

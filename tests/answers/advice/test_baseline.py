@@ -49,7 +49,8 @@ def test_the_answer_is_a_setting_beside_what_is_set_though_a_policy_is_cheaper(t
     assert changed(found) == (Given("claude-code", "autoCompactWindow", 200_000),)
     lines = verdict(found)
     assert lines[0].startswith("Set autoCompactWindow = 200000 in ~/.claude/settings.json: 18.00 USD instead of 30.00")
-    assert "as your Claude Code 2.1.0 to 2.1.2 is set (-40 %" in lines[0]
+    assert "30.00 USD with the default settings of Claude Code 2.1.0 to 2.1.2 (-40 %" in lines[0]
+    assert "Replayed with default settings; --settings reads yours." in lines[-1]
     assert [line for line in lines if "mask" in line] == [
         "If you build the agent: mask, 6.000 USD, keeps 95 % of what later calls used, no call refused."
     ]
@@ -63,7 +64,9 @@ def test_where_no_setting_is_worth_it_nothing_is_to_be_changed(tmp_path: Path) -
     assert found.take.policy == "as-set" and changed(found) == ()
     first = verdict(found)[0]
     assert first.startswith("Change nothing: none of 2 settings tried surely saves 2 % without losing more")
-    assert "30.00 USD as your Claude Code 2.1.0 to 2.1.2 is set" in first
+    assert (
+        "losing more than 10 % (ctxsim advise tries more)" in first and "30.00 USD with the default settings" in first
+    )
 
 
 @pytest.mark.parametrize(("versions", "stand"), [(["2.1.7"], "CL"), (["2.1.330"], "C"), (["2.1.7", "2.1.330"], "CL")])
@@ -83,12 +86,12 @@ def test_what_is_set_is_the_plain_row_wherever_it_stands(tmp_path: Path) -> None
     recorders = [Recorder(f"t{n}", "claude-code", "2.1.1", "m") for n in range(3)]
     found = own(made_run(tmp_path / "r", {"keep-all": [row(20)] * 3, **rows}, recorders=recorders))
     assert found.nothing and found.nothing.policy == "as-set" and found.take.policy == WINDOW
-    assert "18.00 USD instead of 30.00 USD as your Claude Code" in verdict(found)[0]
+    assert "18.00 USD instead of 30.00 USD with the default settings of Claude Code" in verdict(found)[0]
 
 
 def test_an_agent_without_a_setting_that_was_tried(tmp_path: Path) -> None:
     first = verdict(own(run_of(tmp_path / "r")))[0]
-    assert first.startswith("Change nothing: no other setting was tried. 30.00 USD as your Claude Code")
+    assert first.startswith("Change nothing: no other setting was tried. 30.00 USD with the default settings")
 
 
 def test_one_agents_sessions_alone(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ctxsim.answers.advice.predicted import Came, Prediction, keep, kept, mark, 
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.api.advising import score
 from ctxsim.errors import CtxsimError
+from ctxsim.results.run_info import Drawn, Sample
 
 SAID = Prediction(
     "codex", {"key": 1}, {5: (9.0, 20.0), 10: (20.0, 40.0)}, {5: (4.0, 8.0), 10: (8.0, 16.0)}, None, 100.0
@@ -74,6 +75,18 @@ def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:
     low, high = found.saves.ranges["90"]
     assert 0.2 < low < 0.45 and 0.55 < high < 0.8, "what is drawn cancels out; what nobody has seen yet remains"
     assert predict(made_run(tmp_path / "b", {"keep-all": [{}], "a": [{}]}), "a", "codex", {}) is None
+
+
+def test_a_sample_foretells_nothing_and_few_sessions_go_by_those_of_others(tmp_path: Path) -> None:
+    rows = [{"cost_usd": 1.0 + n % 3, "started": 864_000.0 * n} for n in range(20)]
+    drawn = Sample(4, 0, "", "tokens", 40, 40, 400, 100_000, 50.0, tuple(Drawn(f"t{n}", 0.1) for n in range(4)))
+    table = {"keep-all": rows, "a": rows}
+    assert predict(made_run(tmp_path / "drawn", table, sample=drawn), "a", "codex", {}) is None
+    # Of 20 sessions, one in ten days, three come in 30 days; of four as many are more than half.
+    for seen, by_priors in ((20, False), (4, True)):
+        some = {label: each[:seen] for label, each in table.items()}
+        found = predict(made_run(tmp_path / str(seen), some), "a", "codex", {})
+        assert found is not None and found.days is not None and found.by_priors is by_priors
 
 
 def test_where_most_transcripts_have_no_price_no_dollars_are_predicted(tmp_path: Path) -> None:

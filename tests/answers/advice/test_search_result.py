@@ -135,6 +135,17 @@ def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
     assert len(of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "tokens").settings) == settings
 
 
+def test_fewer_settings_are_taken_only_where_the_rule_allows_these(tmp_path: Path) -> None:
+    # The window alone hardly saves or keeps less, but is refused at one call of each session.
+    both = (window(200_000), CUT)
+    table = {
+        "keep-all": rows(20, 1.0), "as-set": rows(10), label(window(200_000)): rows(7, overflows=1),
+        label(CUT): rows(9.9), label(*both): rows(6.9),
+    }  # fmt: skip
+    found = of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "dollars")
+    assert len(found.settings) == 2 and found.take.refused == 0
+
+
 def test_a_setting_is_idle_where_it_changes_nothing(tmp_path: Path) -> None:
     # Half a per cent of the amount and nothing of what is kept: by sizes of windows, in thousands.
     of = {101: (10.04, 0.9), 102: (9.96, 0.9), 103: (10.06, 0.9), 104: (9.94, 0.9), 105: (10.0, 0.91)}
@@ -182,6 +193,11 @@ def test_one_agents_run_has_its_own_transcripts_and_settings(tmp_path: Path) -> 
         list(own.of(label(OTHER)).cost_vs_keep_all) == [0.1] * 4
         and list(own.of("as-set").tokens_full_sum) == [10_000] * 4
     )
+    # What failed on others' transcripts alone, or is no setting of this agent, isn't told of it.
+    for mine, theirs, failed in ((4, 3, {}), (3, 12, {label(OTHER): 3}), (4, 12, {})):
+        table = {"keep-all": rows(20), "as-set": rows(10), label(OTHER): rows(1)[:mine], label(CUT): rows(1)[:theirs]}
+        part = made_run(tmp_path / f"{mine} {theirs}", table, recorders=half)
+        assert AsSetRun(part, "as-set", "codex").partial == failed
     every = AsSetRun(run, "as-set")
     assert every.transcripts == 12 and len(every.labels) == 7 and len(every.recorders) == 12
     assert baseline_of(run) == "as-set"

@@ -47,6 +47,7 @@ MASK = figures("mask:keep=3", 6.0, 0.6, 0.55, 0.66, 0.953, usd_least=4.2, usd_ag
 DEAR, CHEAP = figures("dear", 8.0, 0.8, kept=0.99), figures("cheap", 3.0, 0.3, 0.2, 0.4, kept=0.8)
 PLAIN = figures("x", 6.0, 0.6, kept=0.97)
 WINDOW = figures("as-set:given=claude-code/autoCompactWindow=200000", 6.0, 0.6, 0.55, 0.66, 0.95, usd_again=1.5)
+OWN = figures("as-set:given=claude-code/bashOutputMaxChars=9000", 10.0, kept=0.95)
 BOTH = figures(
     "as-set:given=claude-code/autoCompactWindow=200000;claude-code/bashOutputMaxChars=4000", 5.0, 0.5, kept=0.94
 )
@@ -103,6 +104,10 @@ CASES: dict[str, tuple[Advice, dict[str, str]]] = {
             nothing=figures("keep-all", 10.0, transcripts=1),
             sampled=True,
         ),
+        {},
+    ),
+    "doing nothing loses more": (
+        advice(figures("x", 6.0, 0.6, usd_again=1.0, at_rate=0.5), again=Again(0.12, 1.3, None, None, above=True)),
         {},
     ),
     "a few without a price, and nobody could pay less": (
@@ -186,11 +191,11 @@ CASES: dict[str, tuple[Advice, dict[str, str]]] = {
         {"mask": "Mask"},
     ),
     "no setting of five sessions": (
-        as_set(SET, tried=("a", "b", "c"), ahead=5, wins={"as-set": 1.0}),
+        as_set(OWN, nothing=OWN, tried=("a", "b", "c"), ahead=5, wins={OWN.policy: 1.0}),
         {},
     ),
     "nothing was tried, by two agents": (
-        as_set(SET, ("claude-code",) * 5 + ("codex",) * 5),
+        as_set(OWN, ("claude-code",) * 5 + ("codex",) * 5, nothing=OWN),
         {},
     ),
     "no setting of a sample": (

@@ -51,8 +51,3 @@ def test_the_last_of_several_changes_is_told() -> None:
     made = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 30 + ["new"] * 29 + ["tried"])
     assert last_change(made) == Change(30, "new", 0.001, True)
     assert last_change(msgspec.structs.replace(made, started=(None, *made.started[1:]))) is None
-
-
-def test_of_models_that_come_as_often_the_first_is_named() -> None:
-    later = [f"m{n}" for n in range(8)]
-    assert last_change(sessions([1.0] * 16, models=["old"] * 8 + later)) == Change(8, "m0", 0.001)
