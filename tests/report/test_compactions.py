@@ -64,13 +64,13 @@ def test_kinds_are_added_up() -> None:
 def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as_a_prior() -> None:
     counts = {"lost_used": 4, "lost_fetched": 1, "lost_shown": 4, "kept_used": 2, "kept_fetched": 1, "kept_shown": 0}
     rows = [row(f"s{n}", **counts) for n in range(10)]
-    # Every session shows the same: no spread, and no interval around all or none.
+    # Every session shows the same: no spread. Around all or none ten sessions leave 1 - .05^(1/10), 26 %.
     assert list(again_lines([*rows, row("unreadable")])) == [
         "Identifiers used after 10 compactions: 40 lost, 20 kept.",
         "Share of these that had come again before they were used (90 % intervals, by session):",
         "                                          lost  kept: control            excess",
         "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
-        "any later result shows it       100% (100%..100%)    0% (0%..0%) +100% (+100%..+100%)",
+        "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
     ]
     few = " ".join(again_lines(rows[:9]))
     assert few.startswith("In other recordings, 20% to 85% of what was lost")
