@@ -16,6 +16,7 @@ import msgspec
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.plugins import labels
 from ctxsim.plugins.files import small_file
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
@@ -136,7 +137,8 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
         policy = register(policy).name
     elif isinstance(policy, Policy):
         register(type(policy))
-        policy = policy.label
+        given = labels.parameters(policy)
+        policy = labels.written(policy.name, labels.stated(policy.name, policy, True, given))
     if not isinstance(policy, str):
         raise CtxsimError(f"{policy!r} is no policy: give a label, or a class of ctxsim.Policy or an object of one")
     return open_policy(policy, estimator_of(estimator))

@@ -3,7 +3,8 @@
 import dataclasses
 import re
 import traceback
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
+from enum import Enum
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar, get_type_hints
@@ -112,7 +113,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         except msgspec.ValidationError as error:
             raise LabelError(f"{name}: {called}={text}: {_plain(str(error), text)}") from None
     for called, field in fields.items():
-        if field.name not in values and field.default is dataclasses.MISSING:
+        if field.name not in values and _default(field) is dataclasses.MISSING:
             raise LabelError(f"{kind} {name} needs {called}=..., as in {name}:{called}=20")
     try:
         return cls(**values)
@@ -137,22 +138,90 @@ def _plain(said: str, text: str) -> str:
     return said + (f"; a range, in sweep: {range_[1]}..{range_[2]}@5" if range_ else "")
 
 
+def written(name: str, given: Mapping[str, str]) -> str:
+    """Return the label of a name and raw parameters."""
+    return f"{name}:{','.join(f'{key}={text}' for key, text in given.items())}" if given else name
+
+
 def of(name: str, value: Any, defaults: bool = True) -> str:
     """Return the label of a parameterised object, which can be pasted back: with every parameter, so that it says all,
     or without those at their default.
     """
-    parts = []
+    return written(name, stated(name, value, defaults))
+
+
+def lasting(kind: str, cls: type[Any], name: str, given: Mapping[str, str]) -> tuple[str, str]:
+    """Return the labels of what raw parameters make, with and without those at their default.
+
+    Raises LabelError where such a label would make something else.
+    """
+    made = build(kind, cls, name, given)
+    now = stated(name, made, True, given)
+    again = stated(name, build(kind, cls, name, now), True, given)
+    if again != now:
+        told = next(key for key in now if again.get(key) != now[key])
+        raise LabelError(f"{kind} {name}: {told}={now[told]} becomes {again.get(told)} when it is made again")
+    return written(name, now), written(name, stated(name, made, False, given))
+
+
+def stated(name: str, value: Any, defaults: bool, given: Container[str] | None = None) -> dict[str, str]:
+    """Return the raw parameters that a label of an object says.
+
+    What would not read back as itself is left out at its default, and where it isn't among those `given`. Raises
+    LabelError for one that was given.
+    """
+    found: dict[str, str] = {}
+    types = _types(type(value))  # type: ignore[arg-type]
     for field in dataclasses.fields(value):
-        if field.init:
-            parameter = getattr(value, field.name)
-            # What is empty can't be written, and is the default where it may be.
-            if (not defaults or parameter == "") and parameter == field.default:
-                continue
-            # 4.0 is written 4; any other float to the last digit, or two settings would share a label.
-            whole = isinstance(parameter, float) and parameter.is_integer()
-            shown = str(int(parameter)) if whole else str(parameter)
-            parts.append(f"{key(field)}={shown}")
-    return f"{name}:{','.join(parts)}" if parts else name
+        if not field.init:
+            continue
+        called, parameter = key(field), getattr(value, field.name)
+        plain = _same(parameter, _default(field))
+        if plain and not defaults:
+            continue
+        read = {text: _read(name, called, text, types[field.name]) for text in _texts(parameter)}
+        exact = next((text for text in read if _same(read[text], parameter)), None)
+        if exact is None and (plain or (given is not None and called not in given)):
+            continue
+        # An int stands for a float.
+        near = next((text for text in read if read[text] == parameter), None)
+        if exact is None and near is None and given is not None:
+            raise LabelError(f"{name}: a label can't say {called}={parameter!r}")
+        found[called] = exact or near or str(parameter)
+    return found
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    # A class from another process has a MISSING of its own.
+    if callable(field.default_factory):
+        return field.default_factory()
+    missing = type(dataclasses.MISSING)
+    return dataclasses.MISSING if isinstance(field.default, missing) else field.default
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same in all that a policy could see: 1 is neither 1.0 nor True."""
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+def _texts(value: Any) -> list[str]:
+    """How a value may be written: 4.0 is 4; any other float has its last digit, or two settings would share a label."""
+    if isinstance(value, Enum):
+        return [str(value.value)]
+    return [str(int(value)), str(value)] if isinstance(value, float) and value.is_integer() else [str(value)]
+
+
+def _read(name: str, called: str, text: str, kind: Any) -> Any:
+    """What a parameter in a label is read as; MISSING where it can't be read."""
+    link = written("a", {called: text})
+    # A path before it would be looked for in it.
+    alone = text.isprintable() and (".py:" not in text or ".py:" in name)
+    try:
+        if alone and chain(link) == [link] and split(link)[1] == {called: text}:
+            return msgspec.convert(text, kind, strict=False)
+    except (LabelError, msgspec.ValidationError, TypeError):
+        pass
+    return dataclasses.MISSING
 
 
 def kebab(class_name: str) -> str:
@@ -162,7 +231,7 @@ def kebab(class_name: str) -> str:
 
 def required(cls: type[Any]) -> list[str]:
     """Return the parameters that a label of this class must give."""
-    return [key(field) for field in dataclasses.fields(cls) if field.init and field.default is dataclasses.MISSING]
+    return [key(field) for field in dataclasses.fields(cls) if field.init and _default(field) is dataclasses.MISSING]
 
 
 def signature(name: str, cls: type[Any]) -> str:
@@ -171,7 +240,8 @@ def signature(name: str, cls: type[Any]) -> str:
     parts = []
     for field in dataclasses.fields(cls):
         if field.init:
-            required = field.default is dataclasses.MISSING
-            shown = f"<{types[field.name].__name__}>" if required else f"{field.default}"
+            default, kind = _default(field), types[field.name]
+            required = default is dataclasses.MISSING
+            shown = f"<{getattr(kind, '__name__', kind)}>" if required else f"{default}"
             parts.append(f"{key(field)}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name

@@ -4,6 +4,7 @@ entry point.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -29,6 +30,12 @@ class Spec(msgspec.Struct, frozen=True):
     """The label without what is at its default; opens the same."""
 
     @property
+    def typed(self) -> str:
+        """The label of what was given and no more: only behind that stand the numbers of an agent's version."""
+        label = "+".join(labels.written(name, given) for _, name, given in self.links)
+        return with_estimator(label, self.estimator, always=any(cls.decides_by for cls, _, _ in self.links))
+
+    @property
     def server_side(self) -> bool:
         """Whether the provider itself makes all of its edits."""
         return all(cls.server_side for cls, _, _ in self.links)
@@ -50,7 +57,7 @@ class Spec(msgspec.Struct, frozen=True):
             return self._as_set(format, version, model)
         links = tuple(
             (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
-            if version and cls.agent and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
+            if version and _ships(cls) and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
             else (cls, name, given)
             for cls, name, given in self.links
         )
@@ -138,18 +145,25 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
 
     Raises LabelError for a version that is none.
     """
-    if not {"version", "model"} & given.keys() or not cls.agent:
+    if not {"version", "model"} & given.keys() or not _ships(cls):
         return given
     from ctxsim.policies.agents.settings import values_for
 
-    if not values_for(cls.agent, policy=cls.name):
-        return given
     version, model = given.pop("version", ""), given.pop("model", "")
     try:
         shipped = values_for(cls.agent, version, model, cls.name)
     except InputError as error:
         raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
     return {**{key: str(value) for key, value in shipped.items()}, **given}
+
+
+def _ships(cls: type[Policy]) -> bool:
+    """Whether an agent's `settings.toml` has numbers of a policy; not of one that somebody made of it."""
+    if not cls.agent:
+        return False
+    from ctxsim.policies.agents.settings import values_for
+
+    return bool(values_for(cls.agent, policy=cls.name))
 
 
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
@@ -197,7 +211,11 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
 def _try_first(label: str) -> None:
     """Open a label that names a file in another process first: what starts processes is loaded for that alone."""
-    if ".py:" in label:
+    path, dot_py, _ = label.partition(".py:")
+    if dot_py:
+        parts = path.removeprefix("messages:").split("+")
+        if any(Path(f"{'+'.join(parts[n:])}.py").is_file() for n in range(len(parts) - 1)):
+            raise LabelError(f"{path}.py: a + stands between policies; a path must have none")
         from ctxsim.policies.trial import tried
 
         tried(label)
@@ -210,10 +228,12 @@ def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
     if len(chosen) > 1:
         raise LabelError(f"'{label}': a chain decides by one estimator, this one names {len(chosen)}")
     by = chosen.pop() if chosen else open_estimator(DEFAULT)
-    built = [(name, labels.build("policy", cls, name, parameters)) for cls, name, parameters, _ in opened]
+    full, short = (
+        "+".join(links)
+        for links in zip(*(labels.lasting("policy", cls, name, given) for cls, name, given, _ in opened), strict=True)
+    )
     implied = {open_estimator(cls.decides_by) for cls, _, _, _ in opened if cls.decides_by}
-    full = with_estimator("+".join(labels.of(name, policy) for name, policy in built), by, always=bool(implied))
-    short = "+".join(labels.of(name, policy, defaults=False) for name, policy in built)
+    full = with_estimator(full, by, always=bool(implied))
     if implied != {by}:
         short = with_estimator(short, by, always=bool(implied))
     return Spec(full, tuple((c, n, p) for c, n, p, _ in opened), by, short)

@@ -221,4 +221,6 @@ def with_estimator(label: str, estimator: Estimator, always: bool = False) -> st
     shown = estimator_label(estimator)
     if not always and shown == estimator_label(open_estimator(DEFAULT)):
         return label
-    return f"{label}{',' if ':' in label else ':'}estimator={shown}"
+    link = labels.chain(label)[-1]
+    behind = link.startswith("pipe:") or labels.named(link)[1]
+    return f"{label}{',' if behind else ':'}estimator={shown}"

@@ -84,7 +84,7 @@ def rows_apart(
 
     None, and a line in `failed`, where the policy raises. Raises ContractError where the process ends or hangs.
     """
-    answer = _answer(one, spec, Asked(spec.label, what_if=what_if), tell)
+    answer = _answer(one, spec, Asked(spec.typed, what_if=what_if), tell)
     failed += answer.failed
     if answer.rows is None:
         return None
@@ -99,7 +99,7 @@ def sent_apart(one: AsSent, spec: Spec) -> Iterator[Sent]:
 
     Raises ContractError: where the policy raises, after the calls before; at once where the process ends or hangs.
     """
-    answer = _answer(one, spec, Asked(spec.label, calls=True), lambda done: None)
+    answer = _answer(one, spec, Asked(spec.typed, calls=True), lambda done: None)
     if answer.rows is None:
         raise ContractError("; ".join(answer.failed))
     try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, make_dataclass
+from enum import Enum
+from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins.files import MOST_PARTS, toml_values
@@ -14,6 +17,7 @@ from ctxsim.plugins.labels import (
     chain,
     kebab,
     key,
+    lasting,
     named,
     of,
     parameters,
@@ -21,6 +25,7 @@ from ctxsim.plugins.labels import (
     required,
     signature,
     split,
+    stated,
     unquoted,
 )
 
@@ -186,3 +191,56 @@ def test_an_empty_text_is_left_out_where_it_is_the_default() -> None:
 )  # fmt: skip
 def test_a_break_is_mended_by_where_it_stands(label: str, plain: str) -> None:
     assert pasted(label) == plain
+
+
+class Color(Enum):
+    """Written by its value."""
+
+    red = "r"
+    blue = "b"
+
+
+texts = st.text(max_size=9) | st.sampled_from(["a,b", "a+b", "a (bound)", "b.py:X"])
+numbers, floats = st.integers(), st.floats()
+KINDS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (str, texts), (int, numbers), (float, floats | numbers), (bool, st.booleans()), (str | None, texts | st.none()),
+    (int | None, numbers | st.none()), (float | None, floats | st.none()), (int | str, texts | st.just("5") | numbers),
+    (int | float, numbers | floats), (Literal["a", "b"], st.just("b")), (Color, st.sampled_from(Color)),
+    (tuple[int, ...], st.tuples(numbers)), (list[str], st.lists(texts)), (frozenset[str], st.frozensets(texts)),
+]  # fmt: skip
+DEFAULTS = st.one_of(*(st.tuples(st.just(kind), values) for kind, values in KINDS))
+
+
+@given(DEFAULTS, st.none() | texts)
+def test_what_a_label_says_reads_back_as_itself(default: tuple[Any, Any], typed: str | None) -> None:
+    kind, value = default
+    cls = make_dataclass("Made", [("x", kind, field(default_factory=lambda: value)), ("y", int, 1)])
+    given = {"y": "2"} | ({} if typed is None else {"x": typed})
+    try:
+        made: Any = build("policy", cls, "made", given)
+        labels = lasting("policy", cls, "made", given)
+    except LabelError as error:
+        assert typed is not None and "made: " in str(error)
+        return
+    for label in labels:
+        (link,) = chain(label)
+        assert repr(build("policy", cls, *split(link))) == repr(made)
+    assert required(cls) == []
+
+
+def test_what_no_label_can_say_is_told() -> None:
+    @dataclass
+    class Twice:
+        keep: int = 1
+        tools: tuple[str, ...] = ("a",)
+
+        def __post_init__(self) -> None:
+            self.keep *= 2
+
+    with pytest.raises(LabelError, match=r"policy twice: keep=2 becomes 4 when it is made again"):
+        lasting("policy", Twice, "twice", {})
+    with pytest.raises(LabelError, match=r"keeps: a label can't say name='a \(bound\)'"):
+        lasting("policy", Keeps, "keeps", {"budget": "1", "name": "a (bound)"})
+    one = Keeps(1, share=2)
+    assert stated("keeps", one, True, parameters(one)) == {"budget": "1", "share": "2", "on": "False", "keep": "1"}
+    assert signature("made", make_dataclass("Made", [("x", int | None)])) == "made:x=<int | None>"

@@ -59,7 +59,8 @@ LONG = "word " * 200  # 1,000 characters, about 200 tokens
 
 
 def test_labels_say_all_and_can_be_pasted_back() -> None:
-    for label in ("token-budget", "fifo:budget=7,estimator=chars:ratio=3.5", "head-tail:lines=3+mask", "keep-all"):
+    for label in ("token-budget", "fifo:budget=7,estimator=chars:ratio=3.5", "head-tail:lines=3+mask", "keep-all",
+                  "mask+keep-all:estimator=bytes"):  # fmt: skip
         spec = open_policy(label)
         assert open_policy(spec.label) == spec or open_policy(spec.label).label == spec.label
     assert open_policy("token-budget:retain=9").label == "token-budget:budget=40000,retain=9"
@@ -144,6 +145,22 @@ def test_a_policy_file_that_cannot_be_loaded(text: str, what: str, tmp_path: Pat
     file.write_text(text)
     with pytest.raises(LabelError, match=f"line 1: .*{what}"):
         open_policy(f"{file}:X")
+
+
+def test_a_path_with_a_plus_is_told(tmp_path: Path) -> None:
+    (tmp_path / "c++").mkdir()
+    (tmp_path / "c++" / "mine.py").write_text("")
+    for before in ("", "messages:", "keep-all+"):
+        with pytest.raises(LabelError, match=r"/c\+\+/mine\.py: a \+ stands between policies; a path must have none"):
+            open_policy(f"{before}{tmp_path}/c++/mine.py:X")
+
+
+def test_a_policy_made_of_an_agents_has_the_estimator_but_not_the_numbers_of_a_version(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from ctxsim.policies.agents.claude_code.policy import ClaudeCode\nclass Mine(ClaudeCode): pass\n"
+    )
+    spec = open_policy(f"{tmp_path}/mine.py:Mine")
+    assert spec.as_shipped("claude-code", "2.1.33", "") == spec and open_policy(spec.typed) == spec
 
 
 def test_a_name_that_is_a_policy_and_a_framework_means_both() -> None:

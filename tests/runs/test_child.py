@@ -70,10 +70,10 @@ def test_rows_are_those_of_the_process_and_as_many_as_calls(answers: list[Any]) 
     answers.append(Answer(("a line",), packed(rows)))
     found = rows_apart(ONE, SPEC, failed, what_if=WhatIf(False, False))
     assert found is not None and found.summaries == rows.summaries and failed == ["a line"]
-    assert answers.pop() == Asked(SPEC.label, False, WhatIf(False, False))
+    assert answers.pop() == Asked(SPEC.typed, False, WhatIf(False, False))
     answers.append(Answer(("raised",), None))
     assert rows_apart(ONE, SPEC, failed) is None and failed == ["a line", "raised"]
-    assert answers.pop() == Asked(SPEC.label, False, WHAT_IF)
+    assert answers.pop() == Asked(SPEC.typed, False, WHAT_IF)
     answers.append(Answer((), packed(fewer)))
     with pytest.raises(ContractError, match="its process gave something else than it was asked for"):
         rows_apart(ONE, SPEC, failed)
@@ -82,7 +82,7 @@ def test_rows_are_those_of_the_process_and_as_many_as_calls(answers: list[Any]) 
 def test_what_is_sent_comes_up_to_where_the_policy_raises(answers: list[Any]) -> None:
     sent = list(replay(ONE.transcript, SPEC, ONE.provider, ONE.provider.counter()))
     answers.append(Answer((), pickle.dumps(sent)))
-    assert len(list(sent_apart(ONE, SPEC))) == 3 and answers.pop() == Asked(SPEC.label, True)
+    assert len(list(sent_apart(ONE, SPEC))) == 3 and answers.pop() == Asked(SPEC.typed, True)
     answers.append(Answer(("it raised", "more"), pickle.dumps(sent[:2])))
     found = sent_apart(ONE, SPEC)
     assert [next(found).call, next(found).call] == [1, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -18,11 +19,16 @@ from project import ROOT
 from samples import ASK, TASK, chat
 
 from ctxsim import replay
+from ctxsim.api.inputs import opened
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.errors import ContractError, LabelError
 from ctxsim.policies import Policy, open_policy, registered_policies, trial
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
+from ctxsim.runs.transcript_rows import sent_of
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.provider import Provider
 from ctxsim.view import View
 
 BEGINNING = """import ctypes, json, os, signal, sys, threading, time
@@ -179,3 +185,38 @@ def test_a_class_in_hand_is_replayed_here(own: Path) -> None:
     replay(own / "logs" / "a.jsonl", Mine)
     registered_policies().pop("mine")
     assert set(seen) == {os.getpid()}
+
+
+DEFAULTS = {
+    "str | None": "None", "int | None": "None", "int | float": "5.0", "int | str": "7", "Color": "Color.red",
+    "float": "5", "tuple[int, ...]": "(1, 2)", "str": "'a,b+c\\n (bound)'",
+    "list[int]": "field(default_factory=lambda: [1])",
+}  # fmt: skip
+SHOWS = """from dataclasses import dataclass, field
+from enum import Enum
+from ctxsim.policies import Policy
+class Color(Enum):
+    red = "r"
+"""
+
+
+def test_every_default_is_the_same_in_hand_typed_printed_and_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shows = "    def before_call(self, view): return view.rewrite({view[0].place: repr(self.x)}, 'r')\n"
+    classes = [f"@dataclass\nclass Shows{n}(Policy):\n    x: {kind} = {default}\n{shows}"
+               for n, (kind, default) in enumerate(DEFAULTS.items())]  # fmt: skip
+    function = "def f(messages, x: int | None = None): return messages[:-1] + [messages[-1] | {'content': repr(x)}]\n"
+    (tmp_path / "shows.py").write_text("\n".join([SHOWS, *classes, function]))
+    monkeypatch.syspath_prepend(tmp_path)
+    one = AsSent(chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one")), Provider())
+    for n in range(len(DEFAULTS)):
+        typed = open_policy(f"{tmp_path}/shows.py:Shows{n}", open_estimator("bytes"))
+        cls = getattr(importlib.import_module("shows"), f"Shows{n}")
+        specs = (typed, open_policy(typed.label), opened(cls()), opened(cls))
+        sent = [next(iter(sent_of(one, spec))).view[0].text for spec in specs]
+        registered_policies().pop(cls.name)
+        assert sent == [repr(cls().x)] * 4, typed.label
+        assert open_policy(typed.short).label == open_policy(typed.typed).label == typed.label
+    called = next(iter(sent_of(one, open_policy(f"messages:{tmp_path}/shows.py:f"))))
+    assert called.view[-1].text == "None"

@@ -15,7 +15,7 @@ class Chars(Divides, Estimator):
 
     name = "chars"
     judged_at = ("", "ratio=3.5", "ratio=3")
-    ratio: float = 4
+    ratio: float = 4.0
     rounding: Rounding = "ceil"
     unit: Unit = "points"
 
@@ -28,7 +28,7 @@ class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
     name = "bytes"
-    ratio: float = 4
+    ratio: float = 4.0
 
     def text(self, text: str) -> int:
         return divided(length(text, "bytes"), self.ratio, "ceil")

@@ -17,7 +17,7 @@ class CharsTotal(Divides, Estimator):
 
     name = "chars-total"
     judged_at = ()
-    ratio: float = 4
+    ratio: float = 4.0
     by: Literal["all", "message"] = "all"
     rounding: Rounding = "floor"
 

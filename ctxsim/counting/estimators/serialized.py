@@ -18,7 +18,7 @@ class Serialized(Divides, Estimator):
     """
 
     name = "serialized"
-    ratio: float = 3
+    ratio: float = 3.0
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
 

@@ -67,7 +67,7 @@ class OfPydanticAi(OfHarness, abstract=True):
     """What some share: they act over tokens, over a share of the window, or by a number of messages."""
 
     max_tokens: Count = 0
-    max_fraction: float = 0
+    max_fraction: float = 0.0
     max_messages: Count = 0
 
     def start(self) -> None:

@@ -87,7 +87,7 @@ class StrandsSliding(OfStrands):
     should_truncate_results: bool = True
     per_turn: bool = False
     pin_first: Count = 0
-    proactive_compression: float = 0
+    proactive_compression: float = 0.0
 
     def before_call(self, view: View) -> View:
         groups = packed(messages(view))
@@ -159,7 +159,7 @@ class StrandsSummarizing(OfStrands):
     summary_ratio: ShareOrOff = 0.3
     preserve_recent_messages: Count = 10
     pin_first: Count = 0
-    proactive_compression: float = 0
+    proactive_compression: float = 0.0
     summary_tokens: Positive = 1_000
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
