@@ -112,7 +112,8 @@ def _agents(wanted: str) -> tuple[Sheet, Said]:
     known = [load_agent(name) for name in agent_names() if fnmatchcase(name, wanted)]
     rows = [(one.name, one.version, one.package, one.installer, str(one.date), one.source) for one in known]
 
-    said = [(f"{one.name}: {one.package}@{one.version} ({one.installer})", one.source) for one in known]
+    installed = {one.name: f": {one.package}@{one.version} ({one.installer})" for one in known if one.package}
+    said = [(one.name + installed.get(one.name, ""), one.source) for one in known]
     return sheet("agents", "", ("agent", "version", "package", "installer", "date", "source"), rows), said
 
 

@@ -135,12 +135,12 @@ def load_agent(name: str, version: str = "") -> Agent:
     Such a file is code, since it names a command: only name one that you trust. Raises UnknownName or InputError.
     """
     if is_file(name):
-        agent = _beside(parsed_agent(Path(name).stem, small_file(Path(name)), name), Path(name).absolute().parent)
+        file, called = Path(name), Path(name).stem
     elif name in agent_names():
-        file = folders(FOLDERS[0])[name][1] / DRIVE
-        agent = parsed_agent(name, small_file(file), str(file))
+        file, called = folders(FOLDERS[0])[name][1] / DRIVE, name
     else:
         raise unknown("agent", name, agent_names())
+    agent = _beside(parsed_agent(called, small_file(file), str(file)), file.absolute().parent)
     return msgspec.structs.replace(agent, version=version) if version else agent
 
 

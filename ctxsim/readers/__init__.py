@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
-from ctxsim.errors import CtxsimError, NotATranscript, ReaderFailed, told
+import msgspec
+
+from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
-from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
+from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats, stumbled
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
@@ -21,15 +23,18 @@ def read_source(source: Source) -> Iterator[Transcript]:
 
 
 def _read(source: Source) -> Iterator[Transcript]:
+    reader = None
     try:
         sample = Sample(source)
-        for transcript in detect(sample).read(source, sample):
-            yield plausible(transcript)
+        reader = detect(sample)
+        for transcript in reader.read(source, sample):
+            named = transcript if transcript.format else msgspec.structs.replace(transcript, format=reader.NAME)
+            yield plausible(named)
     except (CtxsimError, BrokenPipeError):
         raise
     # A file is anybody's: whatever a reader stumbles over, the other files are read.
     except Exception as error:
-        raise ReaderFailed(source.name, f"can't be read, by a mistake of ctxsim's reader: {told(error)}") from error
+        raise stumbled(source, reader, error) from error
 
 
 def read(path: str) -> Iterator[Transcript]:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
-from ctxsim.errors import LabelError, NotATranscript, unknown
+from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed, told, unknown
 from ctxsim.plugins import forgotten_by, installed
 from ctxsim.plugins.files import load_file
 from ctxsim.readers import formats
@@ -161,10 +161,22 @@ def detect(sample: Sample) -> Reader:
     general = [_files()[name] for name in ORDER]
     rest = [file for file in _files().values() if file not in (*marked, *general)]
     for reader in chain(_installed().values(), map(_opened, (*marked, *general, *rest))):
-        if reader.matches(sample):
-            return reader
+        try:
+            if reader.matches(sample):
+                return reader
+        except CtxsimError:
+            raise
+        except Exception as error:
+            raise stumbled(sample.source, reader, error) from error
     seen = f"{_seen(sample)}; see: ctxsim list formats"
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
+
+
+def stumbled(source: Source, reader: Reader | None, error: Exception) -> ReaderFailed:
+    """Return an error in a reader, or before there is one, as a line that says whose mistake it is."""
+    own = reader is not None and not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
+    whose = f"the reader {reader.NAME}" if reader is not None and own else "ctxsim's reader"
+    return ReaderFailed(source.name, f"can't be read, by a mistake of {whose}: {told(error)}")
 
 
 def _seen(sample: Sample) -> str:

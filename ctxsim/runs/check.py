@@ -119,8 +119,8 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
     findings = [
         f"{cls.__name__}.{name} is no moment, and never called; {meant}"
         for cls, _, _ in spec.links
-        for name in vars(cls)
-        if not hasattr(Policy, name) and (meant := nearest(name, MOMENTS))
+        for name, value in vars(cls).items()
+        if callable(value) and name[0] != "_" and not hasattr(Policy, name) and (meant := nearest(name, MOMENTS))
     ]
     if split:
         findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")

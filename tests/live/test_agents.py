@@ -12,7 +12,9 @@ from samples import conversation
 
 pytest.importorskip("starlette")
 
+from ctxsim.api.lists import listed
 from ctxsim.errors import CtxsimError, UnknownName
+from ctxsim.live import agent as room
 from ctxsim.live.agent import Agent, agent_names, agent_problems, load_agent
 from ctxsim.live.enclosure import enclose
 from ctxsim.live.faults import Faults
@@ -122,6 +124,14 @@ def test_inside_the_enclosure_there_is_no_network_and_nothing_stays_behind(tmp_p
         pytest.skip("the system allows no namespaces")
     # It is the first process of its world; its pipe closed at once, so the sleeper is gone too.
     assert done.stdout == "1 Network is unreachable\n", done.stderr
+
+
+def test_an_installed_folder_holds_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drive.toml").write_text('command = ["python3", "mine.py", "{prompt}"]')
+    (tmp_path / "mine.py").touch()
+    monkeypatch.setattr(room, "folders", lambda package: {"mine": ("plug.mine", tmp_path)})
+    assert load_agent("mine").command == ("python3", str(tmp_path / "mine.py"), "{prompt}")
+    assert listed("agents")[1] == [("mine", "")]
 
 
 def test_two_files_of_one_name_are_two_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,14 @@ def test_built_in_ones_keep_it(name: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{name}: keeps the contract\n")
 
 
+def test_a_reader_without_a_format_gives_its_name_and_a_mistake_is_its_own(log: Path) -> None:
+    (log.parent / "mine.py").write_text(GOOD.replace('(source.name, "mine")', "(source.name)"))
+    assert [one.format for one in read("reader:mine.py:log.jsonl")] == ["mine.py"]
+    (log.parent / "bad.py").write_text(GOOD.replace('one["output"]', 'one["outptu"]'))
+    with pytest.raises(InputError, match=r"by a mistake of the reader bad\.py: KeyError: 'outptu' \(bad\.py:25\)"):
+        list(read("reader:bad.py:log.jsonl"))
+
+
 def test_a_path_can_say_who_reads_it(log: Path) -> None:
     (log.parent / "mine.py").write_text(GOOD)
     with pytest.raises(InputError, match="is no transcript format that ctxsim knows: JSON object with keys who"):
@@ -195,6 +203,9 @@ def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: p
         assert next(iter(registered_formats())) == "ours"
         assert [one.format for one in read("log.jsonl")] == ["mine"]
         assert [one.format for one in read("reader:ours:log.jsonl")] == ["mine"]
+        monkeypatch.setattr(registered_formats()["ours"], "matches", lambda sample: sample.nothing)
+        with pytest.raises(InputError, match="by a mistake of the reader own_reader: AttributeError: "):
+            list(read("log.jsonl"))
         assert "ours: Our own logs" in ctxsim("list", "formats", "our", cwd=log.parent).stdout
     finally:
         for cache in caches:

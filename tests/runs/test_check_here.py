@@ -87,6 +87,8 @@ def test_findings_are_what_nobody_calls_and_what_a_provider_refuses(own: None, r
         "Splits.before_calls is no moment, and never called; did you mean before_call or after_call?",
         "12 of 14 requests split a tool call from its result: a provider refuses them",
     ]
+    # `Summary.at` is a number, `VercelPrune._calls` its own affair.
+    assert [_here(label, ["documented-53k"], False).findings for label in ("summary", "vercel-prune")] == [[], []]
 
 
 def test_a_violation_is_told_of_each_window(own: None, refused: list[Any]) -> None:

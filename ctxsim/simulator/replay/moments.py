@@ -221,6 +221,8 @@ class Moments:
         if not returned.edits or len(returned) != len(view) + grown:
             raise ContractError(f"{link.label}: {moment} returned a view from an earlier moment")
         for edit in returned.edits:
+            if not isinstance(edit.reason, str):
+                raise ContractError(f"{link.label}: {moment} gave a reason that is no text: {edit.reason!r}")
             _check_text(link, moment, edit.reason)
             if edit.after is not None:
                 _check_text(link, moment, edit.after.text)

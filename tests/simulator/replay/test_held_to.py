@@ -62,6 +62,7 @@ class Wrong(Policy):
     ("before_call", lambda one, view: one.kept[0], "before_call returned a view from an earlier moment"),
     ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
+    ("before_call", lambda one, view: view.drop([0], None), "before_call gave a reason that is no text: None"),
     ("after_call", lambda one, view: Stop("no"), "after_call must return a view"),
     ("after_call", lambda one, view: None, "after_call must return"),
     ("on_overflow", lambda one, view: Stop("no"), "on_overflow returns a view or None; only before_call may stop"),
