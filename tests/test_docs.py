@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import ctxsim
-from ctxsim.policies import open_policies, registered_policies
+from ctxsim.policies import Surroundings, open_policies, registered_policies
 from evidence.agents import equality, listing, table
 from evidence.environment import SERVES
 
@@ -192,6 +192,14 @@ def test_every_public_function_is_on_the_python_page() -> None:
     # Types of what is returned or given are told with the functions.
     kinds = {name for name in ctxsim.__all__ if name[0].isupper()}
     assert set(ctxsim.__all__) - kinds <= named and named <= set(ctxsim.__all__)
+
+
+def test_the_page_of_policies_names_what_a_class_may_use() -> None:
+    text = (DOCS / "policy-protocol.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`.*?) \|", text.partition("## A Python class")[2].partition("\n## ")[0], re.MULTILINE)
+    named = {name for cell in table for name in re.findall(r"`(?:view\.|self\.sees\.)?(\w+)", cell)}
+    assert named <= {*dir(ctxsim.Policy), *dir(ctxsim.View), *Surroundings.__dataclass_fields__, "estimate"}
+    assert {"before_call", "on_overflow", "retries", "partners", "summarize", "head"} <= named
 
 
 def number(page: str, pattern: str) -> str:

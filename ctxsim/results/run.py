@@ -225,7 +225,10 @@ class Run:
         if policy not in self.labels:
             name, _, rest = policy.partition(":")
             has = nearest(policy, self.labels) or f"it has {', '.join(map(self.shown, self.labels))}"
-            raise UnknownName(f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}")
+            failed = [f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1]
+            raise UnknownName(
+                f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}{''.join(failed)}"
+            )
         return policy
 
     def knows(self, column: str) -> bool:
