@@ -17,7 +17,6 @@ from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.plugins import labels
-from ctxsim.plugins.files import small_file
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
@@ -106,12 +105,6 @@ def inputs_of(
         made = load_scenario(name)
     except UnknownName as error:
         raise UnknownName(f"no file or folder {name}, and {error}") from None
-    if name.endswith(".toml"):
-        from ctxsim.safety.trust import asking, refuse
-
-        # A file of anybody's: its policies run where the command line names none.
-        file = Path(name)
-        refuse(file, small_file(file), asking(made.policies, (), file.parent, file.parent))
     return msgspec.structs.replace(said, scenario=made)
 
 

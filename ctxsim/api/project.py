@@ -9,6 +9,7 @@ import msgspec
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
+from ctxsim.readers.paths import is_plain, plain
 from ctxsim.safety.trust import asking, refuse
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
@@ -97,18 +98,23 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
         value = getattr(said, name)
         if value is not None and value < 1:
             raise InputError(file, f"{name} = {value} is less than 1")
-    given = [*said.paths, *([said.models] if said.models else [])]
+    models = None if said.models is None else _beside(file, said.models)
+    paths = tuple(_beside(file, path) for path in said.paths)
+    given = [*paths, *([models] if models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
     # Its project is up to the folder that holds a repository, else its own folder.
     own = next((place for place in file.parents if (place / ENDS).exists()), file.parent)
-    refuse(file, small_file(file), asking(labels, given, file.parent, own))
-    models = None if said.models is None else _beside(file, said.models)
-    paths = tuple(_beside(file, path) for path in said.paths)
+    data, here = small_file(file), Path.cwd()
+    refuse(file, data, asking(labels, given, here, own, (said.tokenizer, said.cache)))
+    if models is not None and Path(models).is_file():
+        from ctxsim.simulator.provider.models import read_overrides
+
+        refuse(file, data, asking((), (), here, own, (entry.vendor for entry in read_overrides(Path(models)))))
     return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
 
 
 def _beside(file: Path, path: str) -> str:
-    """A path as it is from here; `~` is the user's folder, and `-` and `@list` keep their meaning."""
-    if path == "-" or path.startswith("@"):
+    """A path as it is from here; `~` is the user's folder, and what is more than a path keeps its meaning."""
+    if not is_plain(path) and not path.startswith("~"):
         return path
-    return os.path.relpath(file.parent / Path(path).expanduser())
+    return plain(os.path.relpath(file.parent / os.path.expanduser(path)))  # noqa: PTH111 - of nobody's home no error

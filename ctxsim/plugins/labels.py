@@ -42,11 +42,27 @@ def pasted(label: str) -> str:
 
 
 def chain(label: str) -> list[str]:
-    """Return the links of an `a+b` chain, as printed or as typed. A `+` in a `pipe:` command's quotes belongs to it."""
+    """Return the links of an `a+b` chain, as printed or as typed, without spaces around them. A `+` in a `pipe:`
+    command's quotes belongs to it.
+    """
     label = pasted(label)
     plain = unquoted(label) if "pipe:" in label else label
     cuts = [-1, *(place for place, character in enumerate(plain) if character == "+"), len(label)]
-    return [label[start + 1 : end] for start, end in pairwise(cuts)]
+    return [label[start + 1 : end].strip() for start, end in pairwise(cuts)]
+
+
+OWN = ("messages", "pipe")
+"""Prefixes of a user's own code."""
+
+_BY_WORDS = re.compile(r"(?P<name>[\w-]+)(?:/[\d.]+| *, *[\w-]+)*(?::[\w.]+=.*)?")
+
+
+def by_words(label: str) -> bool:
+    """Return whether each link of a label, as it will be opened, is a class's name or presets', and `key=value`: no
+    file, no program and no framework's class.
+    """
+    found = [_BY_WORDS.fullmatch(link) for link in chain(label)]
+    return label.isprintable() and ".py" not in label and all(one and one["name"] not in OWN for one in found)
 
 
 def named(link: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """What paths on the command line mean: files, archives, folders, lists and patterns, as sources of transcripts."""
 
+import re
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +23,19 @@ COLUMN = "column:"
 
 READER = "reader:"
 """`reader:NAME:PATH` is a path that is read as that format; `reader:FILE.py:PATH` by a reader of the user's own."""
+
+
+_MEANS_MORE = re.compile(r"[@~]|-\Z|(?:column|reader|git):|[\w+.-]+://|.*\0", re.DOTALL)
+
+
+def is_plain(path: str) -> bool:
+    """Return whether a path can be nothing but a file, a folder or a pattern."""
+    return not _MEANS_MORE.match(path)
+
+
+def plain(path: str) -> str:
+    """Return the path of what is there, in a form that means nothing more, whatever its name begins with."""
+    return path if is_plain(path) else f"./{path}"
 
 
 def bare(path: str) -> str:
@@ -168,7 +182,7 @@ def _sources(path: str) -> Iterator[Source]:
         if not matching:
             raise InputError(path, "matches nothing")
         for one in matching:
-            yield from _sources(one)
+            yield from _sources(plain(one))
         return
     if not root.exists():
         close = nearest(root.name, [one.name for one in root.parent.iterdir()]) if root.parent.is_dir() else ""

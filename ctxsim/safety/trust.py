@@ -6,17 +6,16 @@ A file comes with a clone, from anybody. Trust is bound to its content: whoever 
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import config_folder, small_file
+from ctxsim.plugins.labels import by_words
 
 STORE = "trusted"
 """The file in the user's configuration folder: a digest of content and a name on each line."""
-
-_RUNS = re.compile(r"\.py\b|(?:^|[+,=|])(?:pipe|messages|reader|git)\s*:")
-"""What of a label or a path runs a program, or a file as one."""
 
 _everything = False
 
@@ -32,18 +31,44 @@ def store() -> Path:
     return config_folder() / STORE
 
 
-def asking(labels: Iterable[str], paths: Iterable[str], folder: Path, project: Path) -> list[str]:
-    """Return what of a file in a folder runs code, connects, looks for the user's folders, or leaves the project."""
+def asking(
+    labels: Iterable[str], paths: Iterable[str], folder: Path, project: Path, rules: Iterable[object] = ()
+) -> list[str]:
+    """Return what of a file runs code, connects, looks for the user's folders, or leaves the project.
+
+    Everything is as it will be opened from a folder; `rules` are what is said of a provider.
+    """
+    from ctxsim.readers.paths import is_plain
+
+    labels = list(labels)
+    files = [file for label in labels for file in _FILE.findall(label)]
+    opened = [*paths, *files, *_files_of(rules)]
     return [
-        *(label for label in labels if _RUNS.search(label)),
-        *(path for path in paths if path != "-" and (_RUNS.search(path) or _leaves(path, folder, project))),
+        *(label for label in labels if not by_words(label)),
+        *(path for path in opened if path != "-" and (not is_plain(path) or _leaves(path, folder, project))),
+        # Of a chain or a grid: which file would be opened?
+        *(file for file in files if set(file) & set("+|") or ".." in file),
     ]
 
 
+_FILE = re.compile(r"file=([^,]*)")
+
+
+def _files_of(rules: Iterable[object]) -> Iterator[str]:
+    """What of a provider's values is a file: a vendor's, or a tokenizer's."""
+    for value in rules:
+        if isinstance(value, str) and value.endswith(".toml"):
+            yield value
+        elif isinstance(value, str) and value.startswith("hf:"):
+            yield value.removeprefix("hf:")
+
+
 def _leaves(path: str, folder: Path, project: Path) -> bool:
-    if path.startswith(("@", "~", "column:")) or "://" in path:
-        return True
-    return not Path(folder, path).resolve().is_relative_to(project.resolve())
+    """Whether a path, or what a pattern matches, is outside of the project."""
+    top = project.resolve()
+    inside = Path(folder, path).resolve().is_relative_to(top)
+    found = glob(path, root_dir=folder, recursive=True) if inside else ()  # noqa: PTH207 - it may begin anywhere
+    return not inside or any(not Path(folder, one).resolve().is_relative_to(top) for one in found)
 
 
 def trusted(content: bytes) -> bool:

@@ -15,6 +15,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.plugins.files import small_file, toml_values
+from ctxsim.safety.trust import asking, refuse
 from ctxsim.transcript import Call, Head, Item, Media, Needle, Transcript
 
 
@@ -59,6 +60,11 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policies: tuple[str, ...] = ("keep-all", "drop-all", "oracle-lossless", "token-budget", "summary", "mask")
     expect: Expectation | None = None
 
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """What is said of a provider, files among it."""
+        return *self.provider.values(), self.synthesis.tokenizer
+
 
 GENERATORS = ("job-search", "coding-agent", "needles", "turns", "rounds")
 """Each has a file here with a function `generate`; only that of the scenario is imported."""
@@ -89,7 +95,8 @@ def is_scenario(name: str) -> bool:
 def load_scenario(name: str) -> Scenario:
     """Return a bundled scenario by name, or the one in a TOML file by path.
 
-    Raises UnknownName for a name, InputError naming the field for a file that doesn't fit.
+    Raises UnknownName for a name, InputError naming the field for a file that doesn't fit, and for one that asks for
+    more than data and isn't trusted.
     """
     path = Path(name) if name.endswith(".toml") else folder() / f"{name}.toml"
     if not path.is_file():
@@ -97,10 +104,14 @@ def load_scenario(name: str) -> Scenario:
             raise InputError(name, "no such scenario file")
         raise unknown("scenario", name, scenario_names())
     try:
-        values = toml_values(small_file(path), path)
-        return msgspec.convert({"name": path.stem, **values}, Scenario)
+        data = small_file(path)
+        made = msgspec.convert({"name": path.stem, **toml_values(data, path)}, Scenario)
     except (OSError, msgspec.ValidationError) as error:
         raise InputError(path, str(error)) from None
+    if name.endswith(".toml"):
+        # A file of anybody's: its policies run where the command line names none.
+        refuse(path, data, asking(made.policies, (), Path.cwd(), path.parent, made.rules))
+    return made
 
 
 def synthesize(scenario: Scenario) -> Transcript:

@@ -66,6 +66,9 @@ def test_a_scenarios_file_that_runs_code_asks_for_trust(folder: Path, monkeypatc
     (folder / "own.toml").write_text(f'policies = ["mine.py:Mine"]\n{OWN}')
     with pytest.raises(InputError, match=r"mine\.py:Mine"):
         inputs_of("own.toml")
+    (folder / "own.toml").write_text(OWN.replace("[provider]", "[provider]\ncache = '/abs/v.toml'"))
+    with pytest.raises(InputError, match=r"/abs/v\.toml' would"):
+        inputs_of("own.toml")
 
 
 def test_each_recording_comes_in_its_order_and_a_number_counts_from_one(folder: Path) -> None:

@@ -74,6 +74,14 @@ def test_these_paths_are_no_files(folder: Path, path: str, monkeypatch: pytest.M
     assert found().paths[0] == path
 
 
+def test_what_a_path_is_beside_the_file_means_nothing_more(folder: Path) -> None:
+    """`./` says that a file is meant, and is still said where the path is taken from here."""
+    (folder / "ctxsim.toml").write_text(
+        "paths = ['./@list', './git:/a', './reader:mine.py:logs', './-', './~/a', 'x/../@found', './logs']"
+    )
+    assert found().paths == ("./@list", "./git:/a", "./reader:mine.py:logs", "./-", "./~/a", "./@found", "logs")
+
+
 def test_a_home_stands_for_itself_and_one_is_enough(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxsim.api.project.refuse", lambda *given: None)
     monkeypatch.setenv("HOME", str(folder.parent))
@@ -85,7 +93,9 @@ def test_a_home_stands_for_itself_and_one_is_enough(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "text", ["policies = ['mine.py:Mine']", "grids = ['mine.py:Mine']", "estimator = 'mine.py:Mine'",
+    "text", ["policies = ['mine.py:Mine']", "estimator = 'calibrated:file=/abs'", "cache = '/abs/v.toml'",
+             "tokenizer = 'hf:/abs'", "models = 'theirs.toml'",
+             "grids = ['mine.py:Mine']", "estimator = 'mine.py:Mine'",
              "paths = ['../../outside']", "models = '/elsewhere/own.toml'"],
 )  # fmt: skip
 def test_what_runs_code_or_leaves_the_project_asks_for_trust(
@@ -93,6 +103,7 @@ def test_what_runs_code_or_leaves_the_project_asks_for_trust(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (folder / "ctxsim.toml").write_text(text)
+    (folder / "theirs.toml").write_text("[[model]]\nid = 'm'\nvendor = '/abs/v.toml'\n")
     if "outside" in text:
         (folder / "ctxsim.toml").write_text("paths = ['../beside']")
         assert found().paths == ("../beside",), "within the repository"

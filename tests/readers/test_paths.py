@@ -183,3 +183,12 @@ def test_a_module_is_a_reader_by_its_two_functions() -> None:
     ):
         with pytest.raises(LabelError, match=f"mine is no reader: {why}"):
             load_reader_module(module, "mine")
+
+
+def test_a_pattern_matches_files_whatever_their_names_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["-", "@found", "column:a:b", "git:", "reader:mine.py:logs", "~"]
+    for name in names:
+        Path(name).mkdir()
+        Path(name, "a.jsonl").write_text(name)
+    assert sorted(source.content().decode() for source in sources("*")) == names

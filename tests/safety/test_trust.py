@@ -131,10 +131,37 @@ def test_which_paths_leave_the_project(path: str, leaves: bool, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "label", ["a.py", "x+a.py:B", "pipe:cat", "mask+pipe:cat", "keep=1,messages :f", "git:.", "a|reader:b"]
-)
+    "label",
+    ["a.py", "x+a.py:B", "pipe:cat", "mask+pipe:cat", "keep=1,messages :f", "a|reader:b", " pipe:cat", "pipe:a=b",
+     "mask:keep=2+ pipe:cat", "pi\npe:cat", "x.p\ny:P", "mask:keep=a.py:P", "mask,estimator=a.py:E", "\u2003pipe:cat",
+     "pipe", "messages:a:b", "langchain:trim_messages:max_tokens=1", "mask:keep=\x1b"],
+)  # fmt: skip
 def test_which_labels_run_something(label: str, tmp_path: Path) -> None:
-    assert asking(["mask", label], [label], tmp_path, tmp_path) == [label, label]
+    assert asking(["mask", label], [], tmp_path, tmp_path) == [label]
+
+
+@pytest.mark.parametrize(
+    ("label", "file"),
+    [("calibrated:file=/abs", "/abs"), ("mask:estimator=calibrated:use=ratio,file=../a", "../a"),
+     ("calibrated:file=a|/abs", "a|/abs"), ("calibrated:file=a+b", "a+b"), ("calibrated:file=out", "out")],
+)  # fmt: skip
+def test_which_files_of_labels_and_rules_leave_the_project(label: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to("/")
+    assert file in asking([label], [], tmp_path, tmp_path)
+    inside = ["calibrated:file=own/a.json"], ["hf:own", "anthropic", "hf:gpt2", "own.toml", 3, None]
+    assert asking(inside[0], [], tmp_path, tmp_path, inside[1]) == []
+    strange = ["hf:/abs", "/abs/v.toml", "../v.toml", "out/v.toml"]
+    assert asking([], [], tmp_path, tmp_path, strange) == ["/abs", *strange[1:]]
+
+
+def test_a_pattern_leaves_the_project_where_a_match_does(tmp_path: Path) -> None:
+    (tmp_path / "project" / "logs").mkdir(parents=True)
+    (tmp_path / "project" / "logs" / "link").symlink_to(tmp_path)
+    (tmp_path / "a.jsonl").write_text("")
+    (tmp_path / "project" / "a.jsonl").write_text("")
+    paths = ["logs/lin[k]/*.jsonl", "lo*/link", "*.jsonl", "*/../../*", "a\0b"]
+    found = asking([], paths, tmp_path / "project", tmp_path / "project")
+    assert found == [paths[0], paths[1], paths[3], paths[4]]
 
 
 def test_a_bare_repository_inside_another_runs_nothing(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ from functools import partial
 from typing import Any
 
 from ctxsim.plugins import FOLDERS, Form, folders
+from ctxsim.plugins.labels import OWN
 from ctxsim.policies.policy import Policy
-
-OWN = ("messages", "pipe")
-"""Prefixes of a user's own code; the others are frameworks'."""
 
 
 def forms() -> list[str]:
