@@ -17,7 +17,7 @@ from ctxsim.results.run import read_run
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import others_code
-from ctxsim.runs.task import Setting, scenario_sha256, source_sha256, specs_of
+from ctxsim.runs.task import Asked, Setting, scenario_sha256, source_sha256, specs_of
 from ctxsim.safety.trust import asking, refuse
 from ctxsim.synthesis import Scenario
 
@@ -36,9 +36,10 @@ def made_again(run: Run, moved: Sequence[str] = ()) -> Iterator[str]:
     if not info.files or info.setting is msgspec.UNSET or not info.complete:
         why = "was stopped: bench --resume goes on" if not info.complete else "is of a version that didn't keep how"
         raise InputError(run.folder, f"can't be made again: it {why}")
-    setting = _said(run, info.setting, Setting)
+    asked = _said(run, info.setting, Asked)
     scenario = None if info.scenario is None else _said(run, info.scenario, Scenario)
-    _trusted(run, setting, () if moved else setting.paths or ())
+    _trusted(run, asked, scenario, () if moved else asked.paths or ())
+    setting = Setting(**msgspec.structs.asdict(asked))
     found: list[Source] = []
     yield from (lines := list(_changed(info, setting, scenario, moved, found)))
     if not lines:
@@ -57,13 +58,14 @@ def _said(run: Run, data: dict[str, Any], kind: type[T]) -> T:
         raise InputError(run.folder / "run.json", f"doesn't say how it was made: {error}") from None
 
 
-def _trusted(run: Run, setting: Setting, paths: Sequence[str]) -> None:
+def _trusted(run: Run, setting: Asked, scenario: Scenario | None, paths: Sequence[str]) -> None:
     """A run's folder is anybody's: what of it runs code, connects or leaves the current folder is asked for."""
     file = run.folder / "run.json"
-    labels = [*setting.policies, setting.estimator or ""]
+    labels = [*setting.policies, *([setting.estimator] if setting.estimator else [])]
     here = Path.cwd()
-    files = [value for value in setting.overrides.values() if isinstance(value, str)]
-    refuse(file, file.read_bytes(), asking(labels, [*paths, *files], here, here))
+    rules = [*setting.overrides.values(), *run.info.tokenizers, *(entry.vendor for entry in setting.models)]
+    rules += scenario.rules if scenario is not None else ()
+    refuse(file, file.read_bytes(), asking(labels, paths, here, here, rules))
 
 
 def _changed(

@@ -39,8 +39,8 @@ class Wanted(NamedTuple):
     seed: int
 
 
-class Setting(msgspec.Struct, frozen=True):
-    """How one bench runs: which policies, decided by which estimator, against which provider.
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run says of how it was made: which policies, decided by which estimator, against which provider.
 
     `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
     of a transcript gets into the results; with it likely keys are redacted unless `keep_secrets`. `head` and `across`
@@ -58,8 +58,6 @@ class Setting(msgspec.Struct, frozen=True):
     across: bool = False
     keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET
     """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
-    share: Share | msgspec.UnsetType = msgspec.UNSET
-    """Of the policies, where several processes do one source."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
     paths: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -70,12 +68,19 @@ class Setting(msgspec.Struct, frozen=True):
     """The rate at which what was lost is fetched again, where one is asked for; at 0 nothing is fetched."""
     draws: int | msgspec.UnsetType = msgspec.UNSET
     """How many seeded draws are made at that rate."""
+
+
+class Setting(Asked, frozen=True):
+    """How one bench runs: what is asked, and what is handed to workers alone and never read from a file."""
+
+    share: Share | msgspec.UnsetType = msgspec.UNSET
+    """Of the policies, where several processes do one source."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
+    """Of one source's transcripts with calls, those that run."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
-    """The user's own code; in what is handed to workers alone."""
+    """The user's own code."""
     accepted: Accepted | msgspec.UnsetType = msgspec.UNSET
-    """What all sessions show of windows; for workers too."""
+    """What all sessions show of windows."""
 
 
 def specs_of(setting: Setting) -> Sequence[Spec]:

@@ -132,3 +132,27 @@ def test_options_of_another_kind_are_refused(run: Path) -> None:
     for words in (("policy", "fifo", "--again"), ("run", "run", "--inputs", "logs")):
         done = ctxsim("check", *words, cwd=Path.cwd())
         assert done.returncode == 2 and "--again is for runs" in done.stderr
+
+
+@pytest.mark.parametrize("field", ["shipped", "share", "drawn", "accepted", "strange"])
+def test_a_setting_says_nothing_that_is_for_workers_alone(field: str, run: Path) -> None:
+    """`shipped` holds pickled classes, and packages that are written to files."""
+    resealed(run, lambda info: msgspec.structs.replace(info, setting={**(info.setting or {}), field: {}}))
+    with pytest.raises(InputError, match=rf"doesn't say how it was made: .*unknown field `{field}`"):
+        told(run)
+
+
+def test_files_that_a_run_names_ask_for_trust(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
+    bench("one-prompt", ["keep-all"], out="made")
+    made = msgspec.json.decode((Path("made") / "run.json").read_bytes(), type=RunInfo)
+    model = {"id": "m", "vendor": "/abs/v.toml"}
+    for change in (
+        {"tokenizers": {"hf:/abs": ""}}, {"setting": {**(made.setting or {}), "overrides": {"cache": "/abs/v.toml"}}},
+        {"setting": {**(made.setting or {}), "models": [model]}},
+        {"scenario": {**(made.scenario or {}), "provider": {"vendor": "/abs/v.toml"}}},
+    ):  # fmt: skip
+        resealed(Path("made"), lambda info, change=change: msgspec.structs.replace(info, **change))  # type: ignore[misc]
+        with pytest.raises(InputError, match=r"'/abs(/v\.toml)?' would"):
+            told(Path("made"))
+        (Path("made") / "run.json").write_bytes(sealed(made))
