@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 from ctxsim.errors import InputError, LabelError, one_line
 
@@ -30,19 +30,25 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}", re.ASCII)
 
 
-def small_file(path: Path) -> bytes:
-    """Return what stands in a file. Raises InputError for a pipe, a device, or more than 1 MB; OSError as the system
-    does, for one that isn't there too.
-    """
+def opened(path: Path) -> BinaryIO:
+    """Return a file, open to read. Raises InputError for a pipe or a device; OSError as the system does."""
     # Opening a pipe to read would wait for a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(handle, "rb") as stream:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            raise InputError(path, "is a pipe, a device or a socket, no file")
-        data = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise InputError(path, f"is larger than {MOST_BYTES / 1e6:.0f} MB, which no file of settings is")
+    stream = os.fdopen(handle, "rb")
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        stream.close()
+        raise InputError(path, "is a pipe, a device or a socket, no file")
+    return stream
+
+
+def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return what stands in a file. Raises InputError for a pipe, a device, or more than 1 MB, or `most`; OSError as
+    the system does, for one that isn't there too.
+    """
+    with opened(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise InputError(path, f"is larger than {most / 1e6:.0f} MB, which no such file is")
     return data
 
 

@@ -138,7 +138,8 @@ def _card(advice: Advice | None) -> list[list[str]]:
 
 def _provider(values: dict[str, Any]) -> str:
     prices = (values.get("prices") or {}).get("source", "prices unknown")
-    return f"{values.get('model') or 'no model'}, window {values['window']:,}, cache {values['cache']}, {prices}"
+    window, cache = values.get("window", 0), values.get("cache", "none")
+    return f"{values.get('model') or 'no model'}, window {window:,}, cache {cache}, {prices}"
 
 
 def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:

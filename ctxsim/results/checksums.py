@@ -6,11 +6,13 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.errors import InputError
+from ctxsim.results.files import of_run
 from ctxsim.results.run_info import TABLES, RunInfo
 
 
 def sums(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a run's tables, by its path in the folder. Raises OSError.
+    """Return the SHA-256 of each file of a run's tables, by its path in the folder. Raises OSError, and
+    InputError for what is no file, or leads out of the folder.
 
     A table of one file has that table's name, whether or not a folder is around it, as while it is written.
     """
@@ -20,7 +22,7 @@ def sums(folder: Path) -> dict[str, str]:
             inside = sorted(path.iterdir()) if path.is_dir() else [path] if path.exists() else []
             for file in inside:
                 name = path.name if len(inside) == 1 else f"{path.name}/{file.name}"
-                with file.open("rb") as stream:
+                with of_run(file, folder).open("rb") as stream:
                     found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
     return found
 

@@ -8,6 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ctxsim.errors import InputError
+from ctxsim.plugins.files import opened, small_file
+
+MOST_BYTES = 100_000_000
+"""Of `run.json`."""
+
+
+def of_run(path: Path, folder: Path) -> Path:
+    """Return the path of a run's file. Raises InputError for what is no file, or a link out of the run's folder."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(path, "is a link that leads out of the run's folder")
+    opened(path).close()
+    return path
+
+
+def description(folder: Path) -> bytes:
+    """Return the text of a run's `run.json`. Raises InputError, and OSError as the system does."""
+    return small_file(of_run(folder / "run.json", folder), MOST_BYTES)
+
+
 SUFFIX = ".tmp"
 """What a temporary name ends in."""
 

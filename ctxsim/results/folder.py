@@ -18,7 +18,8 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from ctxsim.errors import InputError
-from ctxsim.results.files import remove_leftovers
+from ctxsim.plugins.files import small_file
+from ctxsim.results.files import description, remove_leftovers
 from ctxsim.results.run_info import TABLES
 
 WORK = "parts"
@@ -97,7 +98,7 @@ class RunFolder:
     def _refuse_foreign(self) -> None:
         if self.work.is_symlink() or (self.work.exists() and not self.marked):
             raise self._foreign(WORK)
-        ours = self.marked or _is_run(self.folder / "run.json")
+        ours = self.marked or _is_run(self.folder)
         tables = (f"{table}{form}" for table in TABLES for form in (".csv", ".parquet"))
         for name in ("run.json", *tables, *PICTURES):
             path = self.folder / name
@@ -115,8 +116,8 @@ class RunFolder:
     def marked(self) -> bool:
         """Whether there is an unfinished run of ours in the folder."""
         try:
-            return (self.work / MARKER).read_text() == _MARKED
-        except (OSError, UnicodeDecodeError):
+            return small_file(self.work / MARKER) == _MARKED.encode()
+        except (OSError, InputError):
             return False
 
     @property
@@ -148,10 +149,10 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_run(path: Path) -> bool:
+def _is_run(folder: Path) -> bool:
     try:
-        msgspec.json.decode(path.read_bytes(), type=_Ours)
-    except (OSError, ValueError, RecursionError):
+        msgspec.json.decode(description(folder), type=_Ours)
+    except (OSError, ValueError, RecursionError, InputError):
         return False
     return True
 

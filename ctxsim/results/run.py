@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, reduce
+from itertools import product
 from operator import and_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
 from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
-from ctxsim.results.frames import frame
+from ctxsim.results.files import description, of_run
+from ctxsim.results.frames import arrow_schema, frame
 from ctxsim.results.run_info import (
     OBSERVED,
     SCHEMA_VERSION,
@@ -97,7 +99,7 @@ class Run:
 
     def _files(self, name: str) -> list[Path]:
         path = self.folder / f"{name}.parquet"
-        return sorted(path.iterdir()) if path.is_dir() else [path]
+        return [of_run(one, self.folder) for one in (sorted(path.iterdir()) if path.is_dir() else [path])]
 
     @contextmanager
     def _readable(self, name: str) -> Iterator[None]:
@@ -116,21 +118,37 @@ class Run:
 
         found = {}
         for name in self._written:
-            row = TABLES[name][0]
+            row, wanted = TABLES[name][0], arrow_schema(TABLES[name][0])
             with self._readable(name):
-                files = self._files(name)
-                if not files:
-                    raise InputError(self.folder / f"{name}.parquet", "holds no file; run bench again")
-                there = set.intersection(*(set(pyarrow.parquet.read_schema(file).names) for file in files))
+                schemas = list(map(pyarrow.parquet.read_schema, self._files(name)))
+            if not schemas:
+                raise InputError(self.folder / f"{name}.parquet", "holds no file; run bench again")
+            there = set.intersection(*(set(schema.names) for schema in schemas))
             shared = {other: len(there.intersection(one.__struct_fields__)) for other, (one, _) in TABLES.items()}
             if not shared[name] or shared[name] < max(shared.values()):
                 raise InputError(self.folder / f"{name}.parquet", "has other columns than that table; run bench again")
+            for schema, column in product(schemas, there.intersection(wanted.names)):
+                at = schema.get_field_index(column)
+                if at < 0 or not schema.field(at).equals(wanted.field(column)):
+                    raise InputError(self.folder / f"{name}.parquet", f"has another column {column}; run bench again")
             found[name] = [column for column in row.__struct_fields__ if column not in there]
         return found
 
     def _completed(self, frame: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
         """A frame with these columns in this order; what an earlier version didn't write is missing, not zero."""
+        self._sound(frame)
         return frame if list(frame.columns) == list(columns) else frame.reindex(columns=list(columns))
+
+    def _sound(self, frame: pandas.DataFrame) -> None:
+        """Raise InputError where values of the right type are none that a run has."""
+        infinite = frame.select_dtypes("float").isin([float("inf"), -float("inf")]).any()
+        wrong = list(infinite.index[infinite])
+        if "provider" in frame and not frame.provider.between(0, len(self.info.providers) - 1).all():
+            wrong.append("provider")
+        if "used_by" in frame and not frame.used_by.str.fullmatch(_NUMBERS).all():
+            wrong.append("used_by")
+        if wrong:
+            raise InputError(self.folder, f"is damaged, run bench again: {wrong[0]} holds what no run has")
 
     def of(self, label: str) -> pandas.DataFrame:
         """Return the summary rows of one policy, in the order of the transcripts; empty for one that wasn't run."""
@@ -264,6 +282,30 @@ class Run:
         return found
 
 
+_NUMBERS = r"(?:[0-9]{1,18}(?: [0-9]{1,18})*)?"
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class _Limit(msgspec.Struct):
+    tokens_per_minute: _Tokens
+
+
+class _Source(msgspec.Struct):
+    source: str = ""
+
+
+class _Provider(msgspec.Struct):
+    """What is told of a provider. No rules are opened: a run may name anybody's file."""
+
+    window: _Tokens = 0
+    cache: str = ""
+    vendor: str = ""
+    model: str = ""
+    reserved_output: _Tokens = 0
+    rate_limit: _Limit | None = None
+    prices: _Source | None = None
+
+
 UNCHECKED = "Written without checksums: whether a file of it has changed since can't be told."
 """What is said of a run of an earlier version."""
 
@@ -281,8 +323,9 @@ def read_run(folder: str | Path) -> Run:
     """
     folder = Path(folder)
     try:
-        text = (folder / "run.json").read_bytes()
+        text = description(folder)
         info = msgspec.json.decode(text, type=RunInfo)
+        msgspec.convert(info.providers, tuple[_Provider, ...])
     except FileNotFoundError as error:
         raise InputError(folder, NO_RUN.format(Path(error.filename).name)) from None
     except NotADirectoryError:

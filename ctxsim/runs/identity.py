@@ -13,6 +13,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, many
 from ctxsim.policies import Spec
+from ctxsim.results.files import description
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.task import Setting, specs_of
 
@@ -77,7 +78,7 @@ def refuse_another(folder: Path, question: str) -> None:
     if is_reference(folder):
         raise InputError(folder, f"is a documented reference; {REPLACE}")
     try:
-        found = msgspec.json.decode((folder / "run.json").read_bytes(), type=_Asked)
+        found = msgspec.json.decode(description(folder), type=_Asked)
     except FileNotFoundError:
         return
     except msgspec.DecodeError:

@@ -13,6 +13,7 @@ from ctxsim.readers import sources
 from ctxsim.readers.source import Source
 from ctxsim.results import TABLES, InputInfo, Run, RunInfo
 from ctxsim.results.checksums import sums
+from ctxsim.results.files import description
 from ctxsim.results.run import read_run
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.conduct import conduct
@@ -65,7 +66,7 @@ def _trusted(run: Run, setting: Asked, scenario: Scenario | None, paths: Sequenc
     here = Path.cwd()
     rules = [*setting.overrides.values(), *run.info.tokenizers, *(entry.vendor for entry in setting.models)]
     rules += scenario.rules if scenario is not None else ()
-    refuse(file, file.read_bytes(), asking(labels, paths, here, here, rules))
+    refuse(file, description(run.folder), asking(labels, paths, here, here, rules))
 
 
 def _changed(

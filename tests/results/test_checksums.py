@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
+import pyarrow
+import pyarrow.parquet
 import pytest
 from command_line import ctxsim
 
 from ctxsim.errors import InputError
-from ctxsim.results import read_run
-from ctxsim.results.checksums import sums
+from ctxsim.results import RunInfo, read_run
+from ctxsim.results.checksums import sealed, sums
 from ctxsim.results.run import UNCHECKED
 
 FLIPS = 260
@@ -84,3 +90,70 @@ def test_an_older_run_is_compared_with_a_note(undisturbed: Path, tmp_path: Path)
     (tmp_path / "older" / "run.json").write_text(json.dumps(info))
     done = ctxsim("compare", "older", str(undisturbed), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"older: {UNCHECKED}\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name, devices")
+@pytest.mark.parametrize("kind", ["pipe", "device", "link", "huge"])
+@pytest.mark.parametrize("name", ["run.json", "calls.csv", "calls.parquet"])
+def test_what_is_no_file_of_the_folder_is_told_and_nobody_waits(
+    name: str, kind: str, undisturbed: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(undisturbed, run)
+    if name == "calls.parquet":
+        info = json.loads((run / "run.json").read_bytes())
+        del info["files"], info["digest"]
+        (run / "run.json").write_text(json.dumps(info))
+    (run / name).rename(tmp_path / "outside")
+    if kind == "pipe":
+        os.mkfifo(run / name)
+    elif kind == "huge":
+        with (run / name).open("wb") as file:
+            file.truncate(200_000_000)
+    else:
+        (run / name).symlink_to({"device": "/dev/zero", "link": tmp_path / "outside"}[kind])
+    with pytest.raises(InputError, match=rf"{name}: (is a|is larger|has changed|is damaged)"):
+        read_run(run)
+
+
+def _set(table: str, column: str, value: Any, kind: Any = None) -> Callable[[Path], object]:
+    """Put a value into a column of a run, of its own type or another."""
+
+    def change(run: Path) -> None:
+        path = run / f"{table}.parquet"
+        old = pyarrow.parquet.read_table(path)
+        at = old.schema.get_field_index(column)
+        field = old.schema.field(at) if kind is None else pyarrow.field(column, kind)
+        pyarrow.parquet.write_table(old.set_column(at, field, pyarrow.array([value] * len(old), field.type)), path)
+
+    return change
+
+
+def _said(**told: Any) -> Callable[[Path], object]:
+    return lambda run: (run / "run.json").write_bytes(
+        msgspec.json.encode(json.loads((run / "run.json").read_bytes()) | told)
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _said(providers=[]), _said(providers=[{"window": "x"}]), _said(providers=[{"rate_limit": {}}]),
+        _said(providers=[{"prices": {"source": 1}}]), _said(providers=[{"window": 2**63}]),
+        _set("summary", "provider", 99), _set("summary", "provider", -1),
+        _set("summary", "cost_usd", "1", pyarrow.string()), _set("summary", "tokens_sum", 1e300, pyarrow.float64()),
+        _set("summary", "calls", None, pyarrow.int64()), _set("summary", "cost_usd", float("inf")),
+        _set("items", "used_by", "a b"), _set("items", "used_by", "1" * 5_000),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_sealed_and_holds_what_no_run_has_is_told(
+    change: Callable[[Path], object], undisturbed: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(undisturbed, run)
+    change(run)
+    info = msgspec.json.decode((run / "run.json").read_bytes(), type=RunInfo)
+    (run / "run.json").write_bytes(sealed(msgspec.structs.replace(info, files=sums(run))))
+    with pytest.raises(InputError, match=r"run.*(damaged|another column)"):
+        read_run(run).table("items")
+        read_run(run).frame()

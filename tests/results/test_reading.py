@@ -19,6 +19,7 @@ import ctxsim.results
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.results import Run, read_run, run
 from ctxsim.results.columns import CallRow, DrawRow, NeedRow
+from ctxsim.results.frames import arrow_schema
 from ctxsim.results.run import NO_AGENT, UNCHECKED
 from ctxsim.results.run_info import TABLES, InputInfo, Recorder, Sample
 
@@ -182,7 +183,7 @@ def test_calls_and_summary_have_to_agree(made: Run, tmp_path: Path) -> None:
 
     def more(table: pyarrow.Table) -> pyarrow.Table:
         at = table.schema.get_field_index("tokens_sent")
-        return table.set_column(at, "tokens_sent", pyarrow.array([10, 21, 30, 5, 6]))
+        return table.set_column(at, table.schema.field(at), pyarrow.array([10, 21, 30, 5, 6]))
 
     other = read_run(copied(made, tmp_path / "b", table="calls", with_=more))
     assert other.problems() == ["keep-all: calls and summary differ in their tokens"]
@@ -237,7 +238,8 @@ def test_a_column_that_not_every_file_has_is_lacking(made: Run, tmp_path: Path) 
 @pytest.mark.parametrize(("names", "fits"), [(("transcript", "call"), True), (("item", "tool"), True),
                                              (("transcript", "policy"), False), (("nonsense",), False)])  # fmt: skip
 def test_a_table_with_columns_of_another_is_none(made: Run, tmp_path: Path, names: tuple[str, ...], fits: bool) -> None:
-    other = pyarrow.table({name: ["x"] for name in names})
+    known = {field.name: field for field in arrow_schema(NeedRow)}
+    other = pyarrow.schema([known.get(name, pyarrow.field(name, pyarrow.string())) for name in names]).empty_table()
     folder = copied(made, tmp_path / "run", table="needs", with_=lambda table: other)
     if fits:
         assert set(read_run(folder).lacking["needs"]) == set(NeedRow.__struct_fields__) - set(names)
