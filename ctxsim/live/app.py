@@ -47,7 +47,7 @@ _COUNTS: tuple[tuple[Api, re.Pattern[str]], ...] = (
     ("gemini", re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
 )
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
-_SESSION = re.compile(r"^/s/(?P<name>[\w.-]{1,64})(?=/)")
+_SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _MODELS = re.compile(r"/models$")
 

@@ -32,7 +32,7 @@ CHAT: dict[str, Any] = {"model": "m", "messages": [TASK]}
         # A name of 64 characters at most, and the whole end of a path.
         (f"/s/{'n' * 64}/v1/messages", Target("messages", "n" * 64)),
         (f"/s/{'n' * 65}/v1/messages", Target("messages", "default")),
-        ("/s/x y/v1/messages", Target("messages", "default")),
+        ("/s/x y/v1/messages", Target("messages", "default")), ("/s/../v1/messages", Target("messages", "default")),
         ("/v1/messages/", None), ("/v1/messages/other", None), ("/v1/models/m:embed", None),
         ("/", None), ("/v1/models", None),
     ],
