@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -153,3 +154,12 @@ def test_a_bench_with_two_jobs_reads_the_same(repository: Path, tmp_path: Path) 
     one, two = ((tmp_path / f"out{jobs}" / "calls.csv").read_text() for jobs in ("1", "2"))
     assert one == two
     assert one.count("\n") == 1 + 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name")
+def test_nobody_waits_for_a_pipe_in_a_repository(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.readers.source.git.ANSWER_S", 0.5)
+    (repository / ".git" / "config").unlink()
+    os.mkfifo(repository / ".git" / "config")
+    with pytest.raises(InputError, match="can't be read by git: no answer within 0 s"):
+        list(sources(f"git:{repository}"))

@@ -6,6 +6,7 @@ Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-
 import io
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -18,6 +19,9 @@ from ctxsim.readers.source.source import Source
 
 GIT = "git:"
 SUFFIXES = (".json", ".jsonl", ".traj", ".eval")
+
+ANSWER_S = 120.0
+"""How long git may look into a repository."""
 
 _START_BYTES = 1 << 16
 _IDS = (
@@ -111,13 +115,25 @@ def _environment() -> dict[str, str]:
 
 def _run(repository: Path, path: str, *arguments: str) -> bytes:
     try:
-        done = subprocess.run([*_git(repository), *arguments], capture_output=True, check=False, env=_environment())
+        process = subprocess.Popen(
+            [*_git(repository), *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(), process_group=0,
+        )  # fmt: skip
     except OSError as error:
         raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip() or "there is no such ref"
+    # A pipe in the repository would be waited for.
+    with process:
+        try:
+            found, errors = process.communicate(timeout=ANSWER_S)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise InputError(path, f"can't be read by git: no answer within {ANSWER_S:.0f} s") from None
+            raise
+    if process.returncode:
+        said = errors.decode("utf-8", "replace").strip() or "there is no such ref"
         raise InputError(path, f"can't be read by git: {said}")
-    return done.stdout
+    return found
 
 
 class _Objects:
