@@ -19,13 +19,14 @@ from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.database import written_beside
+from ctxsim.readers.source.limits import SOURCE_BYTES
 from ctxsim.readers.source.placed import Copies, Placed
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import part_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sizes import source_sizes
-from ctxsim.runs.task import Setting, names_beside, scenario_rows, source_rows
+from ctxsim.runs.task import Setting, files_below, names_beside, scenario_rows, source_rows
 from ctxsim.synthesis import Scenario
 
 KINDS: dict[str, Callable[..., Iterator[Rows | Done | Sizes]]] = {
@@ -119,11 +120,15 @@ def _content(source: Source) -> tuple[dict[bytes, bytes], bytes | None]:
     if source.refused is not None or path is None or source.member is not None:
         with source.open() as stream, source.readable():
             return {}, stream.read()
-    whole = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path, *written_beside(path)]
+    whole = files_below(path) if path.is_dir() else [path, *written_beside(path)]
     try:
+        if sum(one.stat().st_size for one in whole) > SOURCE_BYTES:
+            raise MemoryError
         return {os.fsencode(one.absolute()): one.read_bytes() for one in whole}, None
     except OSError as error:
         raise InputError(source.name, f"cannot be read: {error.strerror or error}") from error
+    except MemoryError:
+        raise InputError(source.name, "is too large to be sent") from None
 
 
 def part(asked: bytes, common: bytes) -> bytes:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.glance import Accepted
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.database import written_beside
+from ctxsim.readers.source.limits import most_bytes
 from ctxsim.readers.source.placed import Placed
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
@@ -261,17 +262,30 @@ def _names_at(folder: Path, changed_ns: int) -> str:
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
+def files_below(folder: Path) -> list[Path]:
+    """Return the files of a folder that is one source, without large ones that no reader reads."""
+    return sorted(
+        path for path in folder.rglob("*")
+        if path.is_file() and (path.suffix in SUFFIXES or path.stat().st_size <= most_bytes())
+    )  # fmt: skip
+
+
+def _take(stream: BinaryIO, take: Callable[[bytes], object]) -> None:
+    while block := stream.read(1 << 20):
+        take(block)
+
+
 def source_sha256(source: Source) -> str:
     """Return the hash of what a source holds, decompressed; '' where it can't be read."""
     digest = hashlib.sha256()
     try:
         if source.path is not None and source.path.is_dir():
-            for file in sorted(path for path in source.path.rglob("*") if path.is_file()):
-                digest.update(file.read_bytes())
+            for file in files_below(source.path):
+                with file.open("rb") as stream:
+                    _take(stream, digest.update)
         else:
             with source.open() as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
+                _take(stream, digest.update)
             for file in written_beside(source.path):
                 with file.open("rb") as stream:
                     digest.update(hashlib.file_digest(stream, "sha256").digest())

@@ -53,6 +53,13 @@ def test_a_source_is_its_files_and_what_no_label_shows_of_its_path(logs: Path) -
     assert carried(stream) == Carried("-", False, data=b"data")
     whole.column, whole.reader = "c", "r"
     assert (carried(whole).column, carried(whole).reader) == ("c", "r")
+    for name in ("large.bin", "large.jsonl"):
+        folder = carried(Source("logs", logs))
+        assert folder.files == data and folder.data is None
+        with (logs / name).open("wb") as large:
+            large.truncate(1 << 43)
+    assert carried(Source("logs", logs)).refused == ("logs", "is too large to be sent", False)
+    (logs / "large.jsonl").unlink()
     folder = carried(Source("logs", logs))
     assert folder.files == data and folder.data is None
 

@@ -207,6 +207,10 @@ def test_a_hash_is_of_what_a_source_holds(tmp_path: Path) -> None:
     (tmp_path / "in" / "b").write_bytes(b"two")
     (tmp_path / "in" / "deep" / "a").write_bytes(b"three")
     assert source_sha256(Source("in", tmp_path / "in")) == hashlib.sha256(b"twothree").hexdigest()
+    with (tmp_path / "in" / "large.bin").open("wb") as file:
+        # More than a reader takes, and more than memory holds.
+        file.truncate(1 << 43)
+    assert source_sha256(Source("in", tmp_path / "in")) == hashlib.sha256(b"twothree").hexdigest()
     assert source_sha256(Source("none", tmp_path / "none")) == ""
     with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writer:
         writer.execute("PRAGMA journal_mode=wal")
