@@ -10,7 +10,7 @@ from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.readers.paths import is_plain, plain
-from ctxsim.safety.trust import asking, refuse
+from ctxsim.safety.trust import asking, files_of, refuse
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 
@@ -103,13 +103,14 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
     given = [*paths, *([models] if models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
     # Its project is up to the folder that holds a repository, else its own folder.
-    own = next((place for place in file.parents if (place / ENDS).exists()), file.parent)
+    project = next((place for place in file.parents if (place / ENDS).exists()), file.parent)
     data, here = small_file(file), Path.cwd()
-    refuse(file, data, asking(labels, given, here, own, (said.tokenizer, said.cache)))
-    if models is not None and Path(models).is_file():
+    refuse(file, data, asking(labels, given, here, project, (said.tokenizer, said.cache, said.model)))
+    for own in filter(os.path.isfile, filter(None, (models, *files_of([said.model])))):
         from ctxsim.simulator.provider.models import read_overrides
 
-        refuse(file, data, asking((), (), here, own, (entry.vendor for entry in read_overrides(Path(models)))))
+        vendors = [entry.vendor for entry in read_overrides(Path(own))]
+        refuse(file, data, asking((), (), here, project, vendors))
     return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
 
 

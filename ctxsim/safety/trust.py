@@ -6,7 +6,7 @@ A file comes with a clone, from anybody. Trust is bound to its content: whoever 
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from glob import glob
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def asking(
 
     labels = list(labels)
     files = [file for label in labels for file in _FILE.findall(label)]
-    opened = [*paths, *files, *_files_of(rules)]
+    opened = [*paths, *files, *files_of(rules)]
     return [
         *(label for label in labels if not by_words(label)),
         *(path for path in opened if path != "-" and (not is_plain(path) or _leaves(path, folder, project))),
@@ -54,13 +54,13 @@ def asking(
 _FILE = re.compile(r"file=([^,]*)")
 
 
-def _files_of(rules: Iterable[object]) -> Iterator[str]:
-    """What of a provider's values is a file: a vendor's, or a tokenizer's."""
-    for value in rules:
-        if isinstance(value, str) and value.endswith(".toml"):
-            yield value
-        elif isinstance(value, str) and value.startswith("hf:"):
-            yield value.removeprefix("hf:")
+_OF_RULES = re.compile(r"hf:(.*)|(.*\.toml)(?::.*)?", re.DOTALL)
+
+
+def files_of(rules: Iterable[object]) -> list[str]:
+    """Return what of a provider's values is a file: a vendor's, one of models, or a tokenizer's."""
+    found = (_OF_RULES.fullmatch(value) for value in rules if isinstance(value, str))
+    return [one[1] or one[2] or "" for one in found if one]
 
 
 def _leaves(path: str, folder: Path, project: Path) -> bool:

@@ -95,6 +95,7 @@ def test_a_home_stands_for_itself_and_one_is_enough(folder: Path, monkeypatch: p
 @pytest.mark.parametrize(
     "text", ["policies = ['mine.py:Mine']", "estimator = 'calibrated:file=/abs'", "cache = '/abs/v.toml'",
              "tokenizer = 'hf:/abs'", "models = 'theirs.toml'",
+             "model = '/abs/v.toml:m'", "model = 'theirs.toml:m'",
              "grids = ['mine.py:Mine']", "estimator = 'mine.py:Mine'",
              "paths = ['../../outside']", "models = '/elsewhere/own.toml'"],
 )  # fmt: skip
