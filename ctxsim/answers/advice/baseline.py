@@ -58,8 +58,10 @@ class AsSetRun(Run):
         """What a label's settings change for those that recorded; of no change the label."""
         given, base = given_in(label), given_in(self.baseline)
         who = sorted({(one.agent, one.version, one.model) for one in self.recorders})
-        meant = [parameters_of(agent, given, *recorded) for agent, *recorded in who]
-        return label if meant == [parameters_of(agent, base, *recorded) for agent, *recorded in who] else str(meant)
+        meant, unchanged = (
+            [parameters_of(agent, of, version, model) for agent, version, model in who] for of in (given, base)
+        )
+        return label if meant == unchanged else str(meant)
 
     @cached_property
     def partial(self) -> dict[str, int]:
