@@ -24,6 +24,7 @@ from ctxsim.report.compactions import agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
 from ctxsim.report.picture import Picture, picture, title_of
+from ctxsim.report.plots import counted_by
 from ctxsim.report.sheet import Cell, legend, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, joined, points
@@ -85,14 +86,14 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     count = run.transcripts
     # Where each of several agents is advised something, that isn't what would be best for all of them together.
     several = bool(said) and len({each.agent for each in run.info.recorders or ()}) > 1
-    columns, rows = _overview(one)
+    columns, rows, meaning = _overview(one)
     groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": one.title,
         "about": f"{many(count, 'transcript(s)')}, {run.calls:,} calls, {many(len(labels), 'policy(s)')}. "
-        f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
+        f"ctxsim {run.info.ctxsim}; tokens {counted_by(run.info)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
         "card": [] if several else _card(one.advice),
         "beside": "as set" if isinstance(one.advice, AsSetAdvice) else "keep-all",
@@ -108,6 +109,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         ],
         "start": first if one.chosen is None or one.chosen == one.pooled.nothing else number[one.chosen],
         "columns": columns,
+        "meaning": f"{meaning}.",
         "rows": rows,
         "dollars": [{"policy": n, **bill(run.of(label))} for label, n in number.items()
                     if run.of(label).cost_usd.notna().any()],
@@ -122,7 +124,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
 
 def _card(advice: Advice | None) -> list[list[str]]:
     """The chosen policy's numbers beside those of doing nothing: what, now, instead of."""
-    if advice is None or advice.nothing is None:
+    if advice is None or advice.nothing is None or advice.take.policy == advice.nothing.policy:
         return []
     take, nothing = advice.take, advice.nothing
     rows: dict[str, Callable[[Figures], str | None]] = {
@@ -142,12 +144,12 @@ def _provider(values: dict[str, Any]) -> str:
     return f"{values.get('model') or 'no model'}, window {window:,}, cache {cache}, {prices}"
 
 
-def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
-    """The table: each cell as (sort key, text)."""
+def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]], str]:
+    """The table: each cell as (sort key, text). With what its columns mean."""
     table = policy_sheet(one.run, one.pooled, one.run.labels, COLUMNS)
     rows = [{"policy": n, "cells": [(_key(cell), text_of(cell)) for cell in row], "bad": table.marks[n] == "bad"}
             for n, row in enumerate(table.rows)]  # fmt: skip
-    return [{"title": column.heading, "about": column.about} for column in table.columns], rows
+    return [{"title": column.heading, "about": column.about} for column in table.columns], rows, legend(table.columns)
 
 
 def _key(cell: Cell) -> Any:

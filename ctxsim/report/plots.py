@@ -22,12 +22,13 @@ from ctxsim.report.style import (
     colors_of,
     compact,
     direct_labels,
+    middle_cut,
     plain_axes,
     short,
     thinned,
 )
 from ctxsim.results import Run
-from ctxsim.results.run_info import OBSERVED
+from ctxsim.results.run_info import OBSERVED, RunInfo
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,9 +38,6 @@ MOST_NAMES = 16
 
 LIMIT_GAP = 0.035
 """Of the axis' height: limits that are nearer to each other share a text."""
-
-OWN_COLOR = "#555555"
-"""A policy's own limit."""
 
 MOST_OFF = 10
 """Times that an estimate is off where the picture's axis ends: what is farther off is a triangle there."""
@@ -138,11 +136,12 @@ def _growth(
             note = f"  × call {number[first]}: {compact(sent[first])}"
         name = f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if label in bounds else ''}"
         ends.setdefault((float(sent[-1]), color, note), []).append(name)
-    top = _draw_limits(axes, limits, max(1.0, float(calls.tokens_sent.max()) * 1.08))
+    top, drawn = _draw_limits(axes, limits, max(1.0, float(calls.tokens_sent.max()) * 1.08))
     axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
     named, unnamed = thinned([(_together(names) + note, last, end, color)
                               for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
-    direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
+    direct_labels(axes, [*named, *((name, last, limit, "black") for name, limit in drawn)],
+                  top * 0.042, 0.02 * top, 0.985 * top)  # fmt: skip
     axes.yaxis.set_major_formatter(at_axis)
     plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
     if last <= 20:
@@ -150,26 +149,17 @@ def _growth(
     return unnamed
 
 
-def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> float:
-    """Draw what is in reach of the axis' end, and return that end."""
+def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> tuple[float, list[tuple[str, int]]]:
+    """Draw what is in reach of the axis' end, and return that end, and names with their places."""
     near: list[list[tuple[int, str]]] = []
     for limit, name in sorted(limits):
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)
-            color = _limit_color(name)
-            axes.axhline(limit, color=color, linewidth=1, linestyle=":", zorder=1)
+            axes.axhline(limit, color="black", linewidth=1, linestyle=":", zorder=1)
             if not near or limit - near[-1][-1][0] > LIMIT_GAP * top:
                 near.append([])
             near[-1].append((limit, name))
-    for those in near:
-        color = min((_limit_color(name) for _, name in those), key=(LIMIT_COLOR, OWN_COLOR).index)
-        text = axes.text(1, those[-1][0], f" {_named_limits(those)}", color=color, va="bottom", fontsize=9, zorder=6)
-        text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
-    return top
-
-
-def _limit_color(name: str) -> str:
-    return LIMIT_COLOR if name.startswith(("window", "rate limit")) else OWN_COLOR
+    return top, [(_named_limits(those), those[-1][0]) for those in near]
 
 
 def _named_limits(those: Sequence[tuple[int, str]]) -> str:
@@ -219,16 +209,24 @@ def _sample(run: Run, most: int) -> Any:
     return calls[calls.tokens_sent > 0]
 
 
-def counted_by(tokenizers: Sequence[str]) -> str:
-    """Return what counted, in few words: an axis has no room for many names."""
-    return " and ".join(tokenizers) if len(tokenizers) <= 2 else f"{len(tokenizers)} tokenizers"
+def counted_by(info: RunInfo) -> str:
+    """Return what counted, in few words, as an axis has no room for many names, and how sizes were matched with
+    recorded ones.
+    """
+    names = list(info.tokenizers)
+    sizes = {str(provider.get("size", "counted")) for provider in info.providers}
+    matched = f", sizes {' and '.join(sorted(sizes))}" if sizes - {"counted"} else ""
+    return f"counted by {' and '.join(names) if len(names) <= 2 else f'{len(names)} tokenizers'}{matched}"
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """How far the policies' estimates are from the count, for every request of the run, against its size."""
+    """How far the policies' estimates are from the count, for every request of the run, against its size. Bounds decide
+    by none.
+    """
     run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
+    calls = calls[~calls.policy.isin(run.info.bounds)]
     ratio = (calls.tokens_estimated / calls.tokens_sent).astype(float)
     clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)
     families = calls.policy.astype(str).map(family)
@@ -246,7 +244,8 @@ def estimates(one: Picture, path: Path) -> Path:
                       markeredgewidth=0, zorder=3 - rank / 100)  # fmt: skip
         if rank <= len(COLORS):
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
-            axes.plot([], [], shape, color=color, label=rest)
+            # Four beside each other have room.
+            axes.plot([], [], shape, color=color, label=middle_cut(rest, 24))
     reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
     axes.set(yscale="log", ylim=(1 / reach, reach), yticks=[tick for tick in RATIOS if 1 / reach <= tick <= reach])
     axes.set_yticks([], minor=True)
@@ -259,12 +258,13 @@ def estimates(one: Picture, path: Path) -> Path:
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
-    counted = f"counted by {counted_by(list(run.info.tokenizers))}"
-    plain_axes(axes, xlabel=f"input tokens of the request, {counted} (log scale)",
+    plain_axes(axes, xlabel=f"input tokens of the request, {counted_by(run.info)} (log scale)",
                ylabel="estimate / count (log scale)\n← refused calls      context cut too early →")  # fmt: skip
     if len(off):
         legend_below(figure, axes, 4)
-    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
-    finding = f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request"
-    marks = f"a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times"
+    finding = "No estimate"
+    if len(calls):
+        errors = [run.of(label).estimate_mape for label in run.labels if label not in run.info.bounds]
+        finding = f"Estimates of a request's size are off by {pandas.concat(errors).mean():.0%} on average"
+    marks = f"a mark: a request; band: within a factor of 1.2; triangle: beyond a factor of {MOST_OFF}"
     return finished(figure, path, finding, f"{one.title}, {one.many}; {marks}")

@@ -166,9 +166,12 @@ def at_axis(tokens: float, _: object = None) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a long label over lines, only after a comma, colon, plus, slash or space."""
+    """Break a long label over lines, only after a comma, colon, plus, slash or space; within what has no room after an
+    equals sign too.
+    """
     lines = [""]
-    for piece in re.findall(r"[^,:+/ ]*[,:+/ ]?", label):
+    pieces = re.findall(r"[^,:+/ ]*[,:+/ ]?", label)
+    for piece in (part for one in pieces for part in ([one] if len(one) < width - 1 else re.split("(?<==)", one))):
         if lines[-1] and len(lines[-1]) + len(piece) > width:
             lines.append("  ")
         lines[-1] += piece

@@ -93,14 +93,14 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     notes = {
         one.mark: one.chosen is not None,
         "red ×: some calls refused": any(point.rejected for point in rows),
-        "hollow: another is at least as good in both": True,
+        "hollow: another is better": True,
         "dotted: keep-all": True,
         "square: bound": any(point.bound for point in rows),
         "whiskers: 95 % of a sampled folder" if one.pooled.sample else "whiskers: the next sessions, 90 %": any(
             point.amount.low is not None for point in rows
         ),
-        "grey bar: what keeping as much costs at least": least,
-        "pale bar: range, by what summaries keep": brackets,
+        "left bar: what keeping as much costs at least": least,
+        "right bar: range, by what summaries keep": brackets,
         f"{left} policies that others beat are in the table only": left > 0,
     }
     return told(notes)

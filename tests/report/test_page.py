@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,16 @@ def test_it_opens_from_disk_without_network_answers_sorts_and_draws(default: Pat
         assert chart.locator("svg").count() >= 1, name
         shot = chart.screenshot()
         assert len(set(shot)) > 50 and len(shot) > 6_000, f"{name} is blank"
+    # The whole table is in view, and what limits requests is named where no line crosses it.
+    assert tab.evaluate("(box => box.scrollWidth === box.clientWidth)($('table').parentNode)")
+    named = tab.locator("#chart-growth .legendtext").all_text_contents()
+    assert named[-2:] == ["rate limit per minute: 50,000", "budget: 40,000"]
+    tab.evaluate("(opened.limits.push([45000, 'budget'], [40000, 'budget']), drawGrowth())")
+    assert [*named[:-1], "budget: 40,000 to 45,000"] == tab.locator("#chart-growth .legendtext").all_text_contents()
+    # Lines of a label end between parameters and after a long name.
+    assert tab.evaluate("breakable('a:n=12,given=claude-code/autoCompactWindow=15').innerHTML").split("<wbr>") == [
+        "a:", "n=12,", "given=claude-code/", "autoCompactWindow=", "15", ""
+    ]  # fmt: skip
     # The canvas holds more than one colour.
     colours = tab.evaluate(
         "(() => { const c = document.querySelector('#canvas'), d = c.getContext('2d')"
@@ -116,6 +127,22 @@ def test_it_opens_from_disk_without_network_answers_sorts_and_draws(default: Pat
     )
     assert colours > 4
     assert troubles == []
+    # The numbers of many calls are whole and apart, the last one's too.
+    numbers, end = tab.evaluate("""(() => {
+        const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, seen = [];
+        grid.total = 125;
+        drawTimeline();
+        $("timeline").scrollLeft = 1e6;
+        pen.fillText = function (text, x, y) {
+            if (y === HEAD / 2 && text !== "call") seen.push([text, x, x + this.measureText(text).width]);
+            write.call(this, text, x, y);
+        };
+        drawTimeline();
+        pen.fillText = write;
+        return [seen, $("canvas").clientWidth];
+    })()""")
+    assert numbers[-1][0] == "125" and numbers[-1][2] <= end
+    assert all(one[2] < other[1] for one, other in pairwise(numbers))
 
 
 def compacted(name: str) -> CompactionRow:
@@ -158,10 +185,11 @@ def test_one_filter_for_all_and_the_address_keeps_what_is_looked_at(default: Pat
     rows = tab.locator("#table tbody tr").count()
     tab.locator("#chart-growth").scroll_into_view_if_needed()
     assert rows == 10
+    # A chart's legend has no more, but for the two limits of requests.
     for name in ("growth", "age", "estimates"):
         tab.locator(f"#chart-{name}").scroll_into_view_if_needed()
         tab.locator(f"#chart-{name} .legend .traces").first.wait_for()
-        assert tab.locator(f"#chart-{name} .legend .traces").count() == rows, name
+        assert tab.locator(f"#chart-{name} .legend .traces").count() == rows + 2 * (name == "growth"), name
     # A click in a chart's legend is one on the filter of all.
     tab.locator("#chart-growth").scroll_into_view_if_needed()
     tab.locator("#chart-growth .legendtoggle").first.click()

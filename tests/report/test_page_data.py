@@ -92,7 +92,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_page_s_data_is_of_all_transcripts(run: Run) -> None:
     found = page_data(run, chosen=["t1", "t0"])
     assert (found["title"], found["beside"], found["chosen"], found["start"]) == ("Made by hand", "keep-all", 1, 1)
-    assert found["about"] == "3 transcripts, 30 calls, 3 policies. ctxsim 0; tokens by o200k_base."
+    assert found["about"] == "3 transcripts, 30 calls, 3 policies. ctxsim 0; tokens counted by o200k_base."
     assert found["verdict"][0].startswith("Take mask: 17.50 USD instead of 35.00 (-50 %), keeps 97 %")
     # 30,000 of 60,000 tokens; the largest requests have 1,500 and 3,000.
     assert found["card"] == [["bill, USD", "17.50", "35.00"], ["tokens sent", "30.0K", "60.0K"],
@@ -118,6 +118,7 @@ def test_the_page_s_data_is_of_all_transcripts(run: Run) -> None:
         "policy", "USD", "of keep-all", "kept", "tokens", "refused", "peak", "sum", "least", "hit", "comp.", "estimate",
         "USD, mean",
     ]  # fmt: skip
+    assert all(f"{column['title']}: {column['about']}" in found["meaning"] for column in found["columns"][1:])
     assert found["columns"][1]["about"] == "cost of all transcripts with known prices"
     # 0.95, 0.95 and 1 are 96.7 % on average; 33 of 35 dollars, 58 of 60 thousand tokens.
     assert [(row["policy"], row["bad"]) for row in found["rows"]] == [(0, False), (1, False), (2, True)]
@@ -199,12 +200,17 @@ def test_where_nothing_is_advised_the_first_that_is_no_bound_is_looked_at(tmp_pa
     assert alone["verdict"] == ["Nothing to advise: only bounds ran."]
     rows = {label: ROWS[label] for label in ("keep-all", "retry")}
     nothing = page_data(run_of(tmp_path / "b", {**rows, "mask:keep=9": ROWS["retry"]}))
-    assert (nothing["chosen"], nothing["start"]) == (0, 1), "to change nothing is the answer"
+    # Nothing is not compared with itself.
+    assert (nothing["chosen"], nothing["card"], nothing["start"]) == (0, [], 1), "to change nothing is the answer"
 
 
 def test_an_answer_for_several_agents_is_no_verdict_on_all(tmp_path: Path) -> None:
     def data(name: str, *agents: str, said: tuple[str, ...] = ("What to set.",)) -> dict[str, Any]:
-        rows = {"keep-all": ROWS["keep-all"], "as-set": ROWS["mask:keep=1"], "retry": ROWS["retry"]}
+        rows = {
+            "keep-all": ROWS["keep-all"],
+            "as-set": ROWS["retry"],
+            "as-set:given=pi/compaction.reserveTokens=99": ROWS["mask:keep=1"],
+        }
         recorders = [Recorder(f"t{n}", agent) for n, agent in enumerate(agents)]
         return page_data(run_of(tmp_path / name, rows, recorders=recorders), said=said)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas
@@ -156,7 +157,7 @@ def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: l
     kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
     assert kept and not any(line.get_clip_on() for line in kept)
     below = " ".join(drawn[0].texts[0].get_text().split())
-    assert "grey bar: what keeping as much costs at least" in below and "▶: named first in the title" in below
+    assert "left bar: what keeping as much costs at least" in below and "▶: named first in the title" in below
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
@@ -166,8 +167,14 @@ def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
 
 
 def test_an_axis_has_room_for_two_names() -> None:
-    assert plots.counted_by(["a_base", "b_base"]) == "a_base and b_base"
-    assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
+    def counted(names: str, *sizes: str) -> str:
+        info: Any = SimpleNamespace(tokenizers=dict.fromkeys(names), providers=[{"size": size} for size in sizes])
+        return plots.counted_by(info)
+
+    assert counted("ab", "counted") == "counted by a and b" and counted("abc", "counted") == "counted by 3 tokenizers"
+    # Where sizes were matched with recorded ones, the tokenizer isn't all that made them.
+    assert counted("a", "fitted") == "counted by a, sizes fitted"
+    assert counted("a", "prior", "fitted", "fitted") == "counted by a, sizes fitted and prior"
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
@@ -233,18 +240,17 @@ def test_a_line_of_growth_is_pale_from_its_first_failure_on_and_the_advised_one_
 @pytest.mark.parametrize(
     ("limits", "texts"),
     [
-        ([(50, "rate limit per minute"), (50, "budget")], {" rate limit per minute: 50; budget: 50": LIMIT_COLOR}),
-        ([(50, "budget"), (49, "budget"), (48, "at")], {" budget: 49 to 50; at: 48": plots.OWN_COLOR}),
-        ([(40, "budget"), (50, "window")], {" budget: 40": plots.OWN_COLOR, " window: 50": LIMIT_COLOR}),
+        ([(50, "rate limit per minute"), (50, "budget")], {"rate limit per minute: 50; budget: 50"}),
+        ([(50, "budget"), (49, "budget"), (48, "at")], {"budget: 49 to 50; at: 48"}),
+        ([(40, "budget"), (50, "window")], {"budget: 40", "window: 50"}),
     ],
 )
 def test_names_of_limits_that_are_near_to_each_other_are_one_text(
-    limits: list[tuple[int, str]], texts: dict[str, str]
+    limits: list[tuple[int, str]], texts: set[str]
 ) -> None:
     calls = pandas.DataFrame({"policy": "a", "call": [1, 2], "tokens_sent": [10, 60], "status": "ok"})
     (axes,) = plots.growth_figure(calls, ["a"], (), {}, "t", limits).axes
-    found = {text.get_text(): text.get_color() for text in axes.texts if ": " in text.get_text()}
-    assert found == texts
+    assert {text.get_text() for text in axes.texts if ": " in text.get_text()} == texts
     dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
     assert sorted(line.get_ydata()[0] for line in dotted) == sorted(limit for limit, _ in limits)
 

@@ -13,7 +13,6 @@ import pytest
 from ctxsim.report import figure, plots
 from ctxsim.report.picture import CHOSEN
 from ctxsim.report.plots import (
-    OWN_COLOR,
     estimates,
     growth_figure,
     growth_of,
@@ -22,7 +21,7 @@ from ctxsim.report.plots import (
     shown_transcript,
     which,
 )
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
+from ctxsim.report.style import COLORS, LIMIT_COLOR, NAMES_AT, OTHER_COLOR
 
 
 def calls_of(rows: dict[str, list[int]], failed: dict[str, int] | None = None) -> pandas.DataFrame:
@@ -150,26 +149,26 @@ def test_limits_in_reach_are_drawn(rows: list[int], limits: Any, top: float, dra
     ("limits", "texts"),
     [
         # 3.5 % of 108 are 3.78.
-        ([(50.0, "x"), (53.7, "y")], {" y: 53.7; x: 50.0": (1, 53.7)}),
-        ([(50.0, "x"), (53.8, "y")], {" x: 50.0": (1, 50.0), " y: 53.8": (1, 53.8)}),
+        ([(50.0, "x"), (53.7, "y")], {"y: 53.7; x: 50.0": 53.7}),
+        # Texts are 4.2 % of 108 apart, 4.536, around 51.9.
+        ([(50.0, "x"), (53.8, "y")], {"x: 50.0": 51.9 - 2.268, "y: 53.8": 51.9 + 2.268}),
         ([(1_000.0, "x")], {}),
     ],
 )
-def test_limits_further_apart_have_texts_of_their_own(limits: Any, texts: dict[str, Any]) -> None:
+def test_limits_further_apart_have_texts_of_their_own_beside_the_lines(limits: Any, texts: dict[str, float]) -> None:
     [axes] = grown(calls_of({"a": [100]}), limits=limits).axes
-    found = {one.get_text(): one.get_position() for one in axes.texts if ": " in one.get_text()}
-    assert found == texts
-    for one in axes.texts:
-        if ": " in one.get_text():
-            assert (one.get_va(), one.get_color(), one.get_zorder()) == ("bottom", OWN_COLOR, 6)
-            assert one.get_bbox_patch().get_facecolor()[:3] == (1, 1, 1)
+    found = {one.get_text(): one for one in axes.texts if ": " in one.get_text()}
+    assert {name: one.get_position()[1] * 108 for name, one in found.items()} == pytest.approx(texts)
+    # No line goes through a name, and red is what fails alone.
+    assert all(one.get_position()[0] == NAMES_AT > 1 and one.get_color() == "black" for one in found.values())
+    assert all(line.get_color() == "black" for line in axes.lines if line.get_linestyle() == ":")
 
 
 def test_limits_that_are_just_so_near_share_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without a token the axis ends at 1, of which a quarter lies between the two.
     monkeypatch.setattr(plots, "LIMIT_GAP", 0.25)
     [axes] = grown(calls_of({"a": [0]}), limits=[(0.5, "x"), (0.75, "y")]).axes
-    assert [one.get_text() for one in axes.texts if ": " in one.get_text()] == [" y: 0.75; x: 0.5"]
+    assert [one.get_text() for one in axes.texts if ": " in one.get_text()] == ["y: 0.75; x: 0.5"]
 
 
 def test_limits_are_shorter_on_paper() -> None:
@@ -178,7 +177,7 @@ def test_limits_are_shorter_on_paper() -> None:
     with figure.for_paper():
         [axes] = grown(calls_of({"a": [60_000]}), limits=near).axes
     assert [one.get_text() for one in axes.texts if ": " in one.get_text()] == [
-        " budget: 50.2K to 50.3K; window: 50.1K; rate limit: 50.0K"
+        "budget: 50.2K to 50.3K; window: 50.1K; rate limit: 50.0K"
     ]
 
 
@@ -217,8 +216,9 @@ def estimated(drawn: list[Any], batches: list[list[tuple[str, int, float]]]) -> 
     """The picture of some requests: policy, tokens sent, tokens estimated."""
     tables = [pandas.DataFrame(rows, columns=["policy", "tokens_sent", "tokens_estimated"]) for rows in batches]
     run = SimpleNamespace(
-        rows=lambda name: sum(map(len, batches)), batches=lambda name, columns: tables, of=lambda label: SUMMARY,
-        labels=["a", "b"], info=SimpleNamespace(tokenizers={"x": "", "y": ""}),
+        rows=lambda name: sum(map(len, batches)), batches=lambda name, columns: tables,
+        of=lambda label: SUMMARY.assign(estimate_mape=9.0) if label == "all" else SUMMARY,
+        labels=["a", "b", "all"], info=SimpleNamespace(tokenizers={"x": "", "y": ""}, providers=[{}], bounds=("all",)),
     )  # fmt: skip
     one: Any = SimpleNamespace(run=run, title="T", many="3 transcripts")
     assert estimates(one, Path("e.png")) == Path("e.png")
@@ -233,7 +233,9 @@ def marks(axes: Any) -> dict[tuple[str, str], list[tuple[float, float]]]:
 
 
 def test_each_request_is_a_mark_beside_what_was_counted(drawn: list[Any]) -> None:
-    found = estimated(drawn, [[("a:n=1", 100, 120), ("b:n=1", 400, 100)], [("a:n=2", 200, 150), ("b:n=1", 0, 5)]])
+    # A bound decides by no estimate: its request is left out.
+    found = estimated(drawn, [[("a:n=1", 100, 120), ("b:n=1", 400, 100), ("all", 7, 70)],
+                              [("a:n=2", 200, 150), ("b:n=1", 0, 5)]])  # fmt: skip
     [axes] = found.axes
     of = {line.get_label(): line for line in axes.lines}
     # b is off four times, a by 1.2 and 4 / 3: b comes first and lies above.
@@ -255,10 +257,10 @@ def test_each_request_is_a_mark_beside_what_was_counted(drawn: list[Any]) -> Non
     assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((1 / 1.2, 1.2))
     assert axes.get_xlabel() == "input tokens of the request, counted by x and y (log scale)"
     assert axes.get_ylabel() == "estimate / count (log scale)\n← refused calls      context cut too early →"
-    # 10 and 30 % of two policies alike.
+    # 10 and 30 % of two policies alike; that of the bound doesn't count.
     assert [" ".join(one.get_text().split()) for one in found.texts] == [
-        "Policies misjudge the size of a request by 20% on average",
-        "T, 3 transcripts; a mark: a request; band: ±20 %; triangle: off more than 10 times",
+        "Estimates of a request's size are off by 20% on average",
+        "T, 3 transcripts; a mark: a request; band: within a factor of 1.2; triangle: beyond a factor of 10",
     ]
     assert found.get_size_inches().tolist() == [9, 5.5] and found.legends[0]._ncols == 4
 
@@ -292,13 +294,16 @@ def test_beyond_seven_policies_the_others_are_one_name(drawn: list[Any]) -> None
     # Those that are off the most come first.
     assert legend(8) == [f"p{n}" for n in range(7, -1, -1)]
     assert legend(10) == [*(f"p{n}" for n in range(9, 2, -1)), "3 others"]
+    [long] = estimated(drawn, [[("a" * 20 + "b" * 20, 100, 110)]]).legends[0].get_texts()
+    assert long.get_text() == "aaaaaaaaaaa…bbbbbbbbbbbb"
+    legend(10)
     grey = [line for line in drawn[-1].axes[0].lines if line.get_color() == OTHER_COLOR]
     assert {line.get_marker() for line in grey} == {".", "^", "v"}
 
 
 def test_without_requests_there_is_an_empty_picture(drawn: list[Any]) -> None:
-    found = estimated(drawn, [[("a", 0, 5)]])
-    assert found.texts[0].get_text() == "No request" and not found.legends and found.axes[0].get_xscale() == "linear"
+    found = estimated(drawn, [[("a", 0, 5), ("all", 5, 5)]])
+    assert found.texts[0].get_text() == "No estimate" and not found.legends and found.axes[0].get_xscale() == "linear"
     assert found.axes[0].xaxis.get_minor_formatter()(200, None) == ""
 
 

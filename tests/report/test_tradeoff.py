@@ -62,7 +62,9 @@ def test_numbers_at_axes_and_in_names() -> None:
     assert [at_axis(one) for one in (0, 500, 1_000, -2_000, 1e6, 1_500_000)] == ["0", "500", "1K", "-2K", "1M", "1.5M"]
     assert [short_number(one) for one in ("999", "1000", "1500", "40000", "x")] == ["999", "1K", "1500", "40K", "x"]
     assert [middle_cut("abcdef", most) for most in (6, 5, 4)] == ["abcdef", "ab…ef", "a…ef"]
-    assert wrap_label("ab:c=1,d=2", 5) == "ab:\n  c=1,\n  d=2" and wrap_label("ab:c=1", 6) == "ab:c=1"
+    assert wrap_label("ab:c=1,d=2", 6) == "ab:\n  c=1,\n  d=2" and wrap_label("ab:c=1", 6) == "ab:c=1"
+    # A piece of 9 characters has no room in 10, as the indent takes 2: it breaks after the name, not within the number.
+    assert [wrap_label("ab:cde=12345", most) for most in (10, 11)] == ["ab:cde=\n  12345", "ab:\n  cde=12345"]
 
 
 @pytest.mark.parametrize(

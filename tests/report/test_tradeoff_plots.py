@@ -78,9 +78,9 @@ def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatc
     told = [" ".join(one.get_text().split()) for one in found.texts]
     assert told == [
         "An answer.",
-        f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is at least as good in both; "
-        "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; grey bar: what keeping as much costs "
-        "at least; pale bar: range, by what summaries keep",
+        f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is better; "
+        "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; left bar: what keeping as much costs "
+        "at least; right bar: range, by what summaries keep",
     ]
 
 
@@ -133,7 +133,7 @@ def test_bars_say_what_is_least_and_what_summaries_may_keep(drawn: list[Any], mo
     assert bars(left) == [(0, 40, pytest.approx(row), pytest.approx(0.9), DARK) for row in (1, 2, 3, 4, 5, 6)]
     assert bars(right) == [(70, pytest.approx(25), pytest.approx(2), pytest.approx(0.6), DARK)]
     assert bars(drawn_of(drawn, monkeypatch, LINES[:1]).axes[0]) == []
-    assert "grey bar" not in drawn[-1].texts[1].get_text()
+    assert "left bar" not in drawn[-1].texts[1].get_text()
 
 
 def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: py
     assert left.get_xlim() == pytest.approx((0, 108)) and left.get_xlabel().startswith("input tokens sent (counted), %")
     told = " ".join(found.texts[1].get_text().split())
     assert told == (
-        "T, 1 transcript; hollow: another is at least as good in both; dotted: keep-all; square: bound; grey bar: what "
+        "T, 1 transcript; hollow: another is better; dotted: keep-all; square: bound; left bar: what "
         "keeping as much costs at least"
     )
     few["good"] = (False, Share(1.2, 1.0, 1.5), Share(0.9), 0.0)

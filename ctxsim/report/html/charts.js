@@ -114,15 +114,17 @@ function drawGrowth() {
       marker: { color: marks.map((call) => refused.includes(call) ? css("--lost") : colour(n)), symbol: marks.map((call) => refused.includes(call) ? "x" : "diamond"), size: marks.map((call) => refused.includes(call) ? 10 : 7) },
     });
   }
-  const limits = opened.limits.filter(([value]) => value < top * 1.5).sort(([a], [b]) => a - b);
-  const highest = Math.max(top, ...limits.map(([value]) => value)) * 1.06;
-  // Names that would lie on one another are left out; their lines stay.
-  const named = limits.filter(([value], n) => !n || value - limits[n - 1][0] > highest / 20);
-  draw("chart-growth", traces, {
-    xaxis: { title: "call" }, yaxis: { title: "input tokens sent", range: [0, highest] },
-    shapes: limits.map(([value]) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, line: { color: css("--lost"), width: 1, dash: "dot" } })),
-    annotations: named.map(([value, name]) => ({ xref: "paper", x: 0, y: value, text: plain(name) + " " + value.toLocaleString("en"), showarrow: false, xanchor: "left", yanchor: "bottom", font: { size: 12, color: css("--lost") } })),
-  });
+  const limits = opened.limits.filter(([value]) => value < top * 1.5).sort(([a], [b]) => b - a);
+  const end = Math.max(...Object.values(opened.calls).map(({ sent }) => sent.length)) + 0.5;
+  // Their names are in the legend, where no line crosses them: one for all of a name, from the least to the most.
+  for (const name of new Set(limits.map(([, name]) => name))) {
+    const values = limits.filter(([, other]) => other === name).map(([value]) => value);
+    traces.push({
+      name: plain(name) + ": " + [...new Set([values[values.length - 1], values[0]])].map((value) => value.toLocaleString("en")).join(" to "), x: values.flatMap(() => [0.5, end, null]), y: values.flatMap((value) => [value, value, null]),
+      mode: "lines", line: { color: css("--text"), width: 1, dash: "1px,4px" }, legendrank: 3, hoverinfo: "skip",
+    });
+  }
+  draw("chart-growth", traces, { xaxis: { title: "call" }, yaxis: { title: "input tokens sent", range: [0, 1.06 * Math.max(top, ...limits.map(([value]) => value))] } });
 }
 
 function drawDollars() {

@@ -104,7 +104,7 @@ function listen() {
 }
 
 async function begin() {
-  for (const name of ["title", "about", "basis", "made"]) $(name).textContent = data[name];
+  for (const name of ["title", "about", "basis", "meaning", "made"]) $(name).textContent = data[name];
   state.axis = data.tradeoff.dollars ? "dollars" : "tokens";
   restore();
   fill("axis", Object.entries(data.tradeoff).filter(([, chart]) => chart).map(([key, chart]) => [key, chart.title]), state.axis);

@@ -57,10 +57,10 @@ function buildTable() {
   body.append(...sortedRows().map(policyRow));
 }
 
-// A label in which lines end between parameters, not within a number.
+// A label in which lines end between parameters, or after a long name, not within a number.
 function breakable(label) {
   const box = el("span", undefined, "label");
-  for (const part of label.split(/(?<=[,:+])/)) box.append(part, el("wbr"));
+  for (const part of label.split(/(?<=[,:+;/]|[^,:+;/]{16}=)/)) box.append(part, el("wbr"));
   return box;
 }
 

@@ -120,7 +120,11 @@ function paint(canvas, { left, cell }, seen, ratio) {
     if (middle > HEAD) pen.fillText(cutTo(pen, ARROW[grid.rows[n].kind] && grid.rows[n].tool ? ARROW[grid.rows[n].kind] + grid.rows[n].tool : called(grid.rows[n]), left - 10), 4, middle);
   }
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((one) => one * cell >= 34) || 2000;
-  for (let call = Math.max(step === 1 ? 1 : step, Math.ceil(firstCall / step) * step); call <= lastCall; call += step) if (x(call) >= left - 1) pen.fillText(String(call), x(call), HEAD / 2);
+  for (let call = Math.max(step === 1 ? 1 : step, Math.ceil(firstCall / step) * step); call <= lastCall; call += step) if (x(call) >= left - 1) {
+    // In the middle of its cell, or at its end: the last one has no room after it.
+    const wide = pen.measureText(String(call)).width;
+    pen.fillText(String(call), x(call) + (cell + Math.min(cell, wide)) / 2 - wide, HEAD / 2);
+  }
   pen.fillText("call", 4, HEAD / 2);
 }
 
