@@ -22,7 +22,7 @@ from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
-from ctxsim.policies.agents.settings import settings_names
+from ctxsim.policies.agents.settings import CODE, settings_names, settings_of
 from ctxsim.readers import sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
@@ -157,7 +157,7 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     paths = paths_of(what)
     predictions = [one for one in kept() if one.over == mark(paths)]
     if not predictions:
-        raise CtxsimError("nothing was predicted from these sessions yet: ctxsim advise predicts")
+        raise CtxsimError("nothing was predicted from these sessions yet; run ctxsim advise first")
     run = bench(paths or [FOUND], [NOTHING], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
     return scored(predictions, {agent: sessions_of(AsSetRun(run, NOTHING, agent), NOTHING) for agent in agents})
@@ -172,15 +172,16 @@ def construct(
 ) -> Framed:
     """Return which class of a framework to use for sessions like these, and with which arguments.
 
-    - `framework`: a name from `ctxsim list settings`.
+    - `framework`: a name from `ctxsim list settings` whose settings stand in code.
 
     Sessions are first replayed with each argument's usual values, then with values near the best one. Raises
     UnknownName for an unknown framework or goal, and the errors of `bench`.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
-    if framework not in settings_names():
-        raise unknown("framework", framework, settings_names())
+    known = [name for name in settings_names() if any(one.file == CODE for one in settings_of(name).settings)]
+    if framework not in known:
+        raise unknown("framework", framework, known)
     paths = paths_of(what) or [FOUND]
     _of_passes(options, 2 * len(list(sources(*paths))))
 

@@ -95,7 +95,9 @@ def _policies(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.policies import broken_policies, registered_policies
     from ctxsim.policies.foreign import about
 
-    found, said = _classes("policies", wanted, registered_policies(), broken_policies())
+    every, families = registered_policies(), wanted.strip("*").split(",")
+    named = {label: cls for label, cls in every.items() if cls.family and cls.family in families}
+    found, said = _classes("policies", "*" if named else wanted, named or every, broken_policies())
     forms = [(pattern, _paragraphs(text)) for pattern, text in about().items()] if wanted == "*" else []
     return found, [*forms, *said]
 

@@ -33,7 +33,7 @@ def parse_rules(texts: Iterable[str], kind: str, known: Iterable[str], examples:
     for text in texts:
         found = _RULE.fullmatch(text)
         if found is None:
-            raise CtxsimError(f"'{text}' is no rule, as in: {examples}")
+            raise CtxsimError(f"'{text}' is no rule. Rules: {examples}")
         if found["figure"] not in known:
             raise unknown(kind, found["figure"], known)
         rules.append(Rule(found["figure"], found["sign"] == ">", float(found["value"]), bool(found["percent"])))

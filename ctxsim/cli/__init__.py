@@ -60,9 +60,9 @@ class _Commands(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         if args and args[0] in BEFORE:
-            raise CtxsimError(f"'{args[0]}' is now: {BEFORE[args[0]]}")
+            raise click.UsageError(f"'{args[0]}' is now: {BEFORE[args[0]]}")
         if args and args[0] not in (*COMMANDS, *HIDDEN) and not args[0].startswith("-"):
-            raise unknown("command", args[0], COMMANDS)
+            raise click.UsageError(str(unknown("command", args[0], COMMANDS)))
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

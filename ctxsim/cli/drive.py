@@ -99,13 +99,13 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
         + "".join(f", {count} x {status}" for status, count in sorted(refused.items()))
     )
     said = []
-    total, steps = len(done.script.steps), done.outcome.steps
-    if steps < total:
+    if done.outcome.steps < len(done.script.steps):
         statuses = done.outcome.statuses
         why = f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
         if statuses and statuses[-1] is None:
-            why = "the time limit ended it"
-        said.append(f"it ended after {steps} of {total} steps; {why}")
+            why = "time limit"
+        # After how many calls is among the caveats of the run.
+        said.append(f"it ended early: {why}")
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         could = " and ".join(open_to_it)
         said.append(f"the system allows no namespaces here: it could use this machine's {could}")

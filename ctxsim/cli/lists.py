@@ -22,7 +22,8 @@ def command(kind: str, pattern: str, form: str) -> None:
     policies     How each policy's label is written. + chains policies.
                  estimator=LABEL sets how a policy estimates tokens. Your
                  own policies: file.py:Class, messages:file.py:function,
-                 pipe:COMMAND.
+                 pipe:COMMAND. PATTERN may be a family: agents, frameworks,
+                 seeds, papers.
     estimators, tokenizers, scenarios, agents, formats
     settings     What users of agents can set about context, the parameter of
                  our policy for it, and what the installed agent did with it.

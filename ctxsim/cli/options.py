@@ -89,9 +89,12 @@ def out(what: str) -> Callable[[Command], Command]:
     return click.option("--out", type=PATH, metavar="PATH", help=what)
 
 
-form = click.option(
-    "--format", "form", type=click.Choice(FORMS), default="table", help="Print the result in this form."
-)
+def form_of(what: str) -> Callable[[Command], Command]:
+    """Give a command `--format`; `what` says what is printed in it."""
+    return click.option("--format", "form", type=click.Choice(FORMS), default="table", help=what)
+
+
+form = form_of("Print the result in this form.")
 goal = click.option(
     "--goal",
     type=click.Choice(GOALS),
@@ -122,7 +125,8 @@ def _rule(value: Any) -> Any:
     field, equals, text = str(value).partition("=")
     known = get_type_hints(ProviderFields)
     if not equals or field not in known:
-        raise click.BadParameter(f"'{value}' is not FIELD=VALUE; fields: {', '.join(known)}")
+        wrong = f"'{value}' is not FIELD=VALUE" if field in known else f"'{field}' is no field"
+        raise click.BadParameter(f"{wrong}; fields: {', '.join(known)}")
     try:
         plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
         return field, msgspec.convert(plain, known[field], strict=False)

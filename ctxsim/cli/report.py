@@ -35,10 +35,11 @@ BY = ("age", "depth", "kind", "tool", "form")
     "In pictures, draw only this policy beside the best and worst possible ones.", completion.policies_of_run
 )
 @click.option(
-    "--by", type=click.Choice(BY), multiple=True, help="List the losses only by this breakdown. May be repeated."
-)
+    "--by", type=click.Choice(BY), multiple=True,
+    help="With --only losses, list them only by this breakdown. May be repeated.",
+)  # fmt: skip
 @options.goal
-@options.form
+@options.form_of("With --only losses, print the lists in this form.")
 def command(
     run: Path, only: str, out: Path | None, word: str, policies: tuple[str, ...], by: tuple[str, ...],
     goal: str, form: str,

@@ -47,6 +47,11 @@ def test_goals_and_frameworks_are_known_before_anything_runs() -> None:
             call()
     with pytest.raises(UnknownName, match="did you mean langchain"):
         ctxsim.construct("langhcain", "nowhere")
+    # An agent's settings stand in files: it has no constructor.
+    with pytest.raises(
+        UnknownName, match="unknown framework 'codex'; known: adk, agent-framework, langchain, openai-ag"
+    ):
+        ctxsim.construct("codex", "nowhere")
 
 
 def files(folder: Path, sizes: list[int], kind: str = "json") -> list[Source]:
@@ -118,7 +123,7 @@ def test_predictions_of_the_same_paths_are_scored(monkeypatch: pytest.MonkeyPatc
     score()
     assert asked[1][0][0] == [FOUND]
     assert asked[1][0][1] == ["keep-all"]
-    with pytest.raises(CtxsimError, match="nothing was predicted from these sessions yet"):
+    with pytest.raises(CtxsimError, match="nothing was predicted from these sessions yet; run ctxsim advise first"):
         score("other")
 
 

@@ -26,6 +26,13 @@ def test_a_pattern_is_contained_unless_it_has_wildcards() -> None:
     assert [row[0] for row in listed("policies", "token-budg")[0].rows] == ["token-budget"]
     assert [row[0] for row in listed("policies", "fif?")[0].rows] == ["fifo"]
     assert listed("policies", "[f]ifo")[0].rows == listed("policies", "fifo*")[0].rows
+    # A family's name is that of its policies, also where it is within a policy's name: deepagents is of the frameworks.
+    for family in ("agents", "frameworks", "seeds", "papers"):
+        named = listed("policies", family)[0].rows
+        assert {row[3] for row in named} == {family}
+    assert len(listed("policies", "seeds,papers")[0].rows) == sum(
+        len(listed("policies", one)[0].rows) for one in ("seeds", "papers")
+    )
     with pytest.raises(CtxsimError, match=r"none of the policies fits 'token\*x'; without"):
         listed("policies", "token*x")
 

@@ -19,7 +19,7 @@ def test_a_rule_is_a_figure_a_side_and_a_value() -> None:
     assert rule(" survival < -0.01 ") == Rule("survival", False, -0.01, False)
     assert rule("cost<-5") == Rule("cost", False, -5.0, False)
     for wrong in ("cost", "cost >> 2", "cost > x"):
-        with pytest.raises(CtxsimError, match=f"'{wrong}' is no rule, as in: cost > 10%"):
+        with pytest.raises(CtxsimError, match=f"'{wrong}' is no rule. Rules: cost > 10%"):
             rule(wrong)
     with pytest.raises(UnknownName, match="unknown figure 'cost_usd'"):
         rule("cost_usd > 10%")

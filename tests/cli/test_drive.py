@@ -57,10 +57,10 @@ def test_other_requests_and_refusals_are_counted(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"steps": 2, "statuses": (0, 3)}, "it ended after 2 of 3 steps; exit status 3, its output is in out/said.txt"),
+        ({"steps": 2, "statuses": (0, 3)}, "it ended early: exit status 3, its output is in out/said.txt"),
         ({"steps": 0, "statuses": ()},
-         "it ended after 0 of 3 steps; exit status unknown, its output is in out/said.txt"),
-        ({"steps": 2, "statuses": (0, None)}, "it ended after 2 of 3 steps; the time limit ended it"),
+         "it ended early: exit status unknown, its output is in out/said.txt"),
+        ({"steps": 2, "statuses": (0, None)}, "it ended early: time limit"),
         ({"enclosed": (NETWORK, SOCKETS)}, "the system allows no namespaces here: it could use this machine's files"),
         ({"enclosed": ()},
          "the system allows no namespaces here: it could use this machine's network and files and sockets"),

@@ -64,7 +64,7 @@ def test_a_folder_of_links_says_why_nothing_is_read(command: str, tmp_path: Path
     ("rule", "message"),
     [
         ("window", "'window' is not FIELD=VALUE; fields: tokenizer, window, "),
-        ("windows=5", "'windows=5' is not FIELD=VALUE"),
+        ("windows=5", "'windows' is no field; fields: tokenizer, window, "),
         ("window=large", "window=large: Expected `int | null`"),
         ("rate_limit={", "rate_limit={: "),
         ("summaries=short", "summaries=short: expected extractive, empty, clairvoyant"),
@@ -148,7 +148,7 @@ SLIPS = {
     "bench logs --model nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
     "bench logs --model broken.toml": "broken.toml: is no TOML: ",
     "bench logs --estimator chars:ratio=0": "chars: ratio must be positive, not 0",
-    "bench logs --provider windw=5": "'windw=5' is not FIELD=VALUE; fields: tokenizer, window, ",
+    "bench logs --provider windw=5": "'windw' is no field; fields: tokenizer, window, ",
     "bench empty.jsonl": "empty.jsonl: is empty",
     "bench empty": "empty: has no files with the endings .json, ",
     "bench bytes.jsonl": "is no transcript format that ctxsim knows: not JSON; see: ctxsim list formats",
@@ -172,7 +172,7 @@ SLIPS = {
     "sweep logs --policy token-budget:budget=9..1": "'9..1' is not low..high@steps, as in retain=100..4000@8",
     "compare run": "compare needs two runs, or one and two policies: --policy LABEL LABEL",
     "compare run nowhere": "nowhere: is no finished run: run.json is missing",
-    "compare run run --fail-if cost>": "'cost>' is no rule, as in: cost_usd > +2%",
+    "compare run run --fail-if cost>": "'cost>' is no rule. Rules: cost_usd > +2%",
     "compare run run --fail-if cost_us>2": "unknown column 'cost_us'; did you mean cost_usd or cost_refetch_usd?",
     "forecast logs --next -1": "'-1' is no horizon: a number of sessions, as 20, or of days, as 7d",
     "forecast nowhere": "nowhere: does not exist",
@@ -210,8 +210,9 @@ SLIPS = {
     "compare run --policy keep-all nope": "run: has no policy 'nope'; it has keep-all (bound), mask:keep=1,batch=1",
     "compare nowhere logs": "nowhere: is no finished run: run.json is missing",
     "compare logs logs --fail-if cost_usd>2": "unknown figure 'cost_usd'; did you mean cost?",
-    "compare run run --fail-if 5%<cost_usd": "is no rule, as in: cost_usd > +2%",
+    "compare run run --fail-if 5%<cost_usd": "is no rule. Rules: cost_usd > +2%",
     "advise logs --for policies": "--for policies is now: ctxsim bench PATHS",
+    "advise logs --for codex": "unknown framework 'codex'; known: adk, agent-framework, langchain, ",
     "advise logs --for langhcain": "did you mean langchain",
     "advise nowhere": "nowhere: does not exist",
     "advise log": "log: does not exist; did you mean logs?",
@@ -303,7 +304,7 @@ def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
     assert len(COMMANDS) == 17 and not set(BEFORE) & set(COMMANDS)
     for name, now in BEFORE.items():
         done = ctxsim(name, "whatever", "--policy", "mask", cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == f"ctxsim: '{name}' is now: {now}\n"
         words = now.split()
         assert words[0] == "python" or (words[0] == "ctxsim" and words[1] in COMMANDS)

@@ -22,9 +22,9 @@ from ctxsim.results.folder import WORK
 CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
 
 
-def test_a_mistake_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_an_unknown_command_is_one_line_and_status_2_as_an_unknown_option_is(tmp_path: Path) -> None:
     done = process("bnch", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "") and process("--bnch", cwd=tmp_path).returncode == 2
     assert done.stderr == "ctxsim: unknown command 'bnch'; did you mean bench?\n"
 
 
