@@ -171,9 +171,9 @@ def test_texts_wrap_and_names_break_where_they_can() -> None:
 
 Left out at this width: n."""
     )
-    # A name has twelve characters at least.
+    # A name has twelve characters at least. A number stays whole.
     found = [line[:13].rstrip() for line in printed(TEXTS, 40).splitlines()[3:9]]
-    assert found == [" token-budget", " :", "   budget=400", " 00,", "   retain=500", " xxxxxxxxxxxx"]
+    assert found == [" token-budget", " :", "   budget=", "   40000,", "   retain=500", " xxxxxxxxxxxx"]
 
 
 HEADED = sheet(
