@@ -62,7 +62,9 @@ CALIBRATION = (
     b'{"version": 2, "tokenizer": "o200k_base", "divisor": 4.0, "risk": null, "by": "tool", "groups": {}, "errors": {},'
     b'"overall": {"chars_per_token": 4.0, "low": 3.0, "high": 5.0, "texts": 1, "transcripts": 1, "chars": 4,'
     b'"tokens": 1},'
-    b'"class_weights": {"a": 1.0}, "provenance": {"x": 1}, "heads": null, "holds_for": "x"}'
+    b'"class_weights": {"words": 1.0, "word_letters": 1.0, "long_letters": 1.0, "digits": 1.0, "punctuation": 1.0,'
+    b'"spaces": 1.0, "lines": 1.0, "han_kana": 1.0, "other": 1.0},'
+    b'"provenance": {"x": 1}, "heads": null, "holds_for": "x"}'
 )
 AGENT_FILES = (".codex/config.toml", ".claude/settings.json", ".gemini/settings.json", ".config/goose/config.yaml")
 """As they lie in a home folder."""

@@ -258,6 +258,6 @@ def signature(name: str, cls: type[Any]) -> str:
         if field.init:
             default, kind = _default(field), types[field.name]
             required = default is dataclasses.MISSING
-            shown = f"<{getattr(kind, '__name__', kind)}>" if required else f"{default}"
+            shown = f"<{getattr(kind, '__name__', kind)}>" if required else _texts(default)[0]
             parts.append(f"{key(field)}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name

@@ -50,9 +50,10 @@ class Spec(msgspec.Struct, frozen=True):
         agent's; what the label says goes before them. Versions that no `settings.toml` tells apart, and those that are
         no dotted numbers, have the newest.
         """
-        from ctxsim.policies.agents.versions import dotted
+        if version:
+            from ctxsim.policies.agents.versions import dotted
 
-        version = version if dotted(version) else ""
+            version = version if dotted(version) else ""
         if any(name == "as-set" for _, name, _ in self.links):
             return self._as_set(format, version, model)
         links = tuple(

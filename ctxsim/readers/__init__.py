@@ -7,7 +7,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
-from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats, stumbled
+from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, of_user, registered_formats, stumbled
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
@@ -28,8 +28,8 @@ def _read(source: Source) -> Iterator[Transcript]:
         sample = Sample(source)
         reader = detect(sample)
         for transcript in reader.read(source, sample):
-            named = transcript if transcript.format else msgspec.structs.replace(transcript, format=reader.NAME)
-            yield plausible(named)
+            unnamed = not transcript.format and of_user(reader)
+            yield plausible(msgspec.structs.replace(transcript, format=reader.NAME) if unnamed else transcript)
     except (CtxsimError, BrokenPipeError):
         raise
     # A file is anybody's: whatever a reader stumbles over, the other files are read.

@@ -172,10 +172,14 @@ def detect(sample: Sample) -> Reader:
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
 
 
+def of_user(reader: Reader) -> bool:
+    """Return whether a reader is none of ctxsim's."""
+    return not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
+
+
 def stumbled(source: Source, reader: Reader | None, error: Exception) -> ReaderFailed:
     """Return an error in a reader, or before there is one, as a line that says whose mistake it is."""
-    own = reader is not None and not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
-    whose = f"the reader {reader.NAME}" if reader is not None and own else "ctxsim's reader"
+    whose = f"the reader {reader.NAME}" if reader is not None and of_user(reader) else "ctxsim's reader"
     return ReaderFailed(source.name, f"can't be read, by a mistake of {whose}: {told(error)}")
 
 

@@ -15,7 +15,6 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.safety.trust import asking, refuse
 from ctxsim.transcript import Call, Head, Item, Media, Needle, Transcript
 
 
@@ -110,6 +109,8 @@ def load_scenario(name: str) -> Scenario:
         raise InputError(path, str(error)) from None
     if name.endswith(".toml"):
         # A file of anybody's: its policies run where the command line names none.
+        from ctxsim.safety.trust import asking, refuse
+
         refuse(path, data, asking(made.policies, (), Path.cwd(), path.parent, made.rules))
     return made
 

@@ -122,7 +122,7 @@ def test_a_label_has_all_parameters_or_those_that_differ() -> None:
         "keeps:budget=20,share=0.25,name=n,on=True,keep=2"
     )
     assert of("bare", Bare()) == "bare"
-    assert signature("keeps", Keeps) == "keeps:budget=<int>,share=4.0,name=,on=False,keep=1"
+    assert signature("keeps", Keeps) == "keeps:budget=<int>,share=4,name=,on=False,keep=1"
     assert signature("bare", Bare) == "bare"
     assert [kebab(one) for one in ("TokenBudget", "Fifo", "A1B")] == ["token-budget", "fifo", "a1-b"]
 

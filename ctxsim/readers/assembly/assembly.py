@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.segments import history
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
@@ -112,6 +111,8 @@ class Assembly:
 
     def inherited(self) -> None:
         """All responses so far are another session's: what was said is how this one begins."""
+        from ctxsim.readers.assembly.segments import history
+
         self._close_exchange()
         self.notes.append(f"begins with the history of another session, whose {self.calls} response(s) count there")
         self._items = list(history(self.transcript()))
