@@ -58,7 +58,7 @@ class Spec(msgspec.Struct, frozen=True):
             return self._as_set(format, version, model)
         links = tuple(
             (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
-            if version and _ships(cls) and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
+            if version and format.startswith(cls.agent) and not given.keys() & {"version", "model"} and _ships(cls)
             else (cls, name, given)
             for cls, name, given in self.links
         )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, gone_on, length
 from ctxsim.transcript import Head, Item
@@ -56,7 +57,6 @@ class UsageSerialized(Serialized):
         return gone_on(self, head, size, reported)
 
 
-@lru_cache(maxsize=1 << 15)
 def parsed(text: str) -> object:
     """Return what a text says as JSON; a text that isn't JSON as it is."""
     try:
@@ -65,13 +65,15 @@ def parsed(text: str) -> object:
         return text
 
 
-def written_again(arguments: str) -> str:
-    r"""Return arguments as `json.dumps` writes them: `{"a": 1}`, what isn't ASCII as `\u....`.
-
-    No arguments are `{}`. What isn't an object stands under `input`, as where frameworks are handed it.
+def handed(arguments: str) -> dict[str, Any]:
+    """Return a call's arguments as frameworks and APIs are handed them: none are `{}`, what isn't an object stands
+    under `input`.
     """
-    try:
-        value = json.loads(arguments) if arguments else {}
-    except ValueError:
-        value = None
-    return json.dumps(value if isinstance(value, dict) else {"input": arguments})
+    value = parsed(arguments) if arguments else {}
+    return value if isinstance(value, dict) else {"input": arguments}
+
+
+@lru_cache(maxsize=1 << 15)
+def written_again(arguments: str) -> str:
+    r"""Return arguments as `json.dumps` writes them: `{"a": 1}`, what isn't ASCII as `\u....`."""
+    return json.dumps(handed(arguments))

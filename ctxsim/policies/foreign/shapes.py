@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.policies.foreign.conversation import Message
 
 
@@ -17,11 +18,7 @@ class Arguments:
     def parsed(self, call: Message) -> dict[str, Any]:
         """Return the arguments of a call; what isn't an object stands under `input`."""
         text = call["function"]["arguments"]
-        try:
-            value = json.loads(text) if text else {}
-        except ValueError:
-            value = None
-        arguments = value if isinstance(value, dict) else {"input": text}
+        arguments = handed(text)
         self._texts[call["id"]] = (text, arguments)
         # A framework may change what it is given.
         return json.loads(json.dumps(arguments)) if arguments else {}

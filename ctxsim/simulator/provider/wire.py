@@ -1,10 +1,9 @@
 """The exact request: a view as the JSON body that a vendor's API takes."""
 
-import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from ctxsim.counting.estimators.serialized import parsed
+from ctxsim.counting.estimators.serialized import handed, parsed
 from ctxsim.transcript import Head, Item
 
 Format = Literal["anthropic", "openai"]
@@ -52,7 +51,7 @@ def _anthropic(items: list[Item], head: Head) -> dict[str, Any]:
 def _anthropic_block(item: Item, ids: dict[int, str]) -> dict[str, Any]:
     match item.kind:
         case "tool_call":
-            return {"type": "tool_use", "id": ids[item.place], "name": item.tool, "input": _arguments(item.text)}
+            return {"type": "tool_use", "id": ids[item.place], "name": item.tool, "input": handed(item.text)}
         case "tool_result":
             answered = ids.get(-1 if item.answers is None else item.answers, item.call_id)
             return {"type": "tool_result", "tool_use_id": answered, "content": _with_media(item)}
@@ -60,14 +59,6 @@ def _anthropic_block(item: Item, ids: dict[int, str]) -> dict[str, Any]:
             return {"type": "thinking", "thinking": item.text}
         case _:
             return {"type": "text", "text": _with_media(item)}
-
-
-def _arguments(text: str) -> Any:
-    try:
-        value = json.loads(text) if text else {}
-    except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {"input": text}
 
 
 def _openai(items: list[Item], head: Head) -> dict[str, Any]:

@@ -164,15 +164,21 @@ def test_a_cache_has_expired_half_a_minute_before_its_end(model: str, pause_s: f
     assert _missed(this, response(0, 9_900, long=long, model=model), 9_900) == (9_900, cause, pause_s)
 
 
-@pytest.mark.parametrize(("model", "tokens", "missed"), [("gpt-5", 10_000, 0), (MODEL, 15_000, 8_000)])
-def test_what_was_left_out_ends_what_could_have_been_read(model: str, tokens: int, missed: int) -> None:
-    # 1,000 of the user, 5,000 thought, 3,000 of a result; then 6,000 of the user. The last request reads 1,000: without
-    # the thought ones no more was left of the beginning, with them there were 9,000.
+def thought(read: int) -> Assembly:
+    """1,000 tokens of the user, 5,000 thought, 3,000 of a result; the second request reads some."""
     made = Assembly("t")
     made.user("u" * 4_000)
     made.response([Part("reasoning", "t" * 20_000), Part("tool_call", "{}", "Read", "c0")], Usage(1_000, 1, 0))
     made.result("r" * 12_000, "c0")
-    made.response([Part("assistant", "a")], Usage(9_000, 1, 1_000))
+    made.response([Part("assistant", "a")], Usage(9_000, 1, read))
+    return made
+
+
+@pytest.mark.parametrize(("model", "tokens", "missed"), [("gpt-5", 10_000, 0), (MODEL, 15_000, 8_000)])
+def test_what_was_left_out_ends_what_could_have_been_read(model: str, tokens: int, missed: int) -> None:
+    # 1,000 of the user, 5,000 thought, 3,000 of a result; then 6,000 of the user. The last request reads 1,000: without
+    # the thought ones no more was left of the beginning, with them there were 9,000.
+    made = thought(read=1_000)
     made.user("v" * 24_000)
     made.response([Part("assistant", "b")], Usage(tokens, 1, 1_000))
     whole = made.transcript()
@@ -183,11 +189,7 @@ def test_what_was_left_out_ends_what_could_have_been_read(model: str, tokens: in
 def test_where_old_reasoning_is_left_out_the_fit_goes_on() -> None:
     # The second user's text, 250 tokens, takes the place of 5,000 thought ones: the request falls, and so does what is
     # counted. What joins unlogged after it, 2,000 tokens, is joined, not unknown.
-    made = Assembly("t")
-    made.user("u" * 4_000)
-    made.response([Part("reasoning", "t" * 20_000), Part("tool_call", "{}", "Read", "c0")], Usage(1_000, 1, 0))
-    made.result("r" * 12_000, "c0")
-    made.response([Part("assistant", "a")], Usage(9_000, 1, 0))
+    made = thought(read=0)
     made.user("v" * 1_000)
     for n, tokens in enumerate((4_250, 6_750, 7_250, 7_750)):
         made.response([Part("tool_call", "{}", "Read", f"d{n}")], Usage(tokens, 1, 0))
