@@ -111,9 +111,9 @@ def _lines(found: Forecasts) -> list[str]:
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
-        what = f"{today.change.what} is used {'more' if today.change.more else 'less'}"
+        what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
-        lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
+        lines.append(f"Since {day} {what}: the forecast goes by the {today.seen:,} sessions from then on.")
         if gone := _agents_before(found, today.change.at):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")
     return lines

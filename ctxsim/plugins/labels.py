@@ -202,7 +202,7 @@ def stated(name: str, value: Any, defaults: bool, given: Container[str] | None =
         # An int stands for a float.
         near = next((text for text in read if read[text] == parameter), None)
         if exact is None and near is None and given is not None:
-            raise LabelError(f"{name}: a label can't say {called}={parameter!r}")
+            raise LabelError(f"{name}: {called}={parameter!r} can't be written in a label like {name}:{called}=value")
         found[called] = exact or near or str(parameter)
     return found
 

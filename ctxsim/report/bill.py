@@ -98,8 +98,8 @@ def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple
     if total.alone:
         yield f"Tokens are missing for {many(total.alone, 'session(s)')}: the logs state dollars alone."
     if total.unsaid:
-        yield (f"Counted as uncached: all input of {many(total.unsaid, 'response(s)')}, whose logs don't say what was "
-               "read from the cache.")  # fmt: skip
+        responses = many(total.unsaid, "response(s)")
+        yield f"All input of {responses} is counted as uncached: the logs don't say what was read from the cache."
     if begun[0] >= 1_000:
         yield (f"Not included: about {usd(begun[1])} USD for {tokens(begun[0])} output tokens "
                "that the logs don't count.")  # fmt: skip

@@ -107,13 +107,13 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     since = 86_400.0 * 2
     size = one(change=Change(3, "size", 0.01, True), since=since, seen=2)
     assert _lines(forecasts(size, run=run, recorded=names))[3:] == [
-        "Since 3 January 1970 sessions are of another size: only the 2 sessions after it count.",
+        "Since 3 January 1970 sessions are of another size: the forecast goes by the 2 sessions from then on.",
         "All sessions of Claude Code and pi are before it. To forecast one agent, give its folder.",
     ]
     for more, said in ((True, "more"), (False, "less")):
         model = one(change=Change(0, "gpt-5", 0.01, more), since=since)
         assert _lines(forecasts(model, run=run, recorded=names))[3:] == [
-            f"Since 3 January 1970 gpt-5 is used {said}: only the 40 sessions after it count."
+            f"Since 3 January 1970 gpt-5 is used {said} than before: the forecast goes by the 40 sessions from then on."
         ]
     assert len(_lines(forecasts(one(change=Change(0, "size", 0.01, True))))) == 3, "without times nothing is said"
 

@@ -78,5 +78,5 @@ def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) ->
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (tmp_path / f"{number:02}.jsonl").write_text(text.replace("2026-01-05", f"2026-01-{number + 5:02}"))
     done = ctxsim("forecast", ".", cwd=tmp_path)
-    assert "Since 15 January 2026 gpt-5 is used more" in done.stdout, done.stderr
+    assert "Since 15 January 2026 gpt-5 is used more than before" in done.stdout, done.stderr
     assert "All sessions of Claude Code are before it." in " ".join(done.stdout.split())

@@ -239,7 +239,9 @@ def test_what_no_label_can_say_is_told() -> None:
 
     with pytest.raises(LabelError, match=r"policy twice: keep=2 becomes 4 when it is made again"):
         lasting("policy", Twice, "twice", {})
-    with pytest.raises(LabelError, match=r"keeps: a label can't say name='a \(bound\)'"):
+    with pytest.raises(
+        LabelError, match=r"keeps: name='a \(bound\)' can't be written in a label like keeps:name=value"
+    ):
         lasting("policy", Keeps, "keeps", {"budget": "1", "name": "a (bound)"})
     one = Keeps(1, share=2)
     assert stated("keeps", one, True, parameters(one)) == {"budget": "1", "share": "2", "on": "False", "keep": "1"}

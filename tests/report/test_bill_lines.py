@@ -53,7 +53,7 @@ def test_the_agent_with_the_most_responses_is_named_first() -> None:
     assert opened(Sum(usd_recorded=1_234.4, unsaid=2, alone=1), [session("a")]) == [
         dollars, "Dollars are as the logs state them.",
         "Tokens are missing for 1 session: the logs state dollars alone.",
-        "Counted as uncached: all input of 2 responses, whose logs don't say what was read from the cache.",
+        "All input of 2 responses is counted as uncached: the logs don't say what was read from the cache.",
     ]  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class Assembly:
         from ctxsim.readers.assembly.segments import history
 
         self._close_exchange()
-        self.notes.append(f"begins with the history of another session, whose {self.calls} response(s) count there")
+        self.notes.append(f"begins with {self.calls} response(s) copied from another session, where they are counted")
         self._items = list(history(self.transcript()))
         self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
         self._calls, self._compactions, self._cleared, self._late = [], [], [], {}

@@ -433,7 +433,7 @@ def test_what_a_fork_copies_is_where_it_begins(tmp_path: Path, compacted: bool, 
     read_back = one(tmp_path, fork, meta(), *copied, *cut, *own)
     assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [150]
     assert kinds(read_back) == [["assistant"]] and read_back.carried == (2 if compacted else 4)
-    assert "begins with the history of another session, whose 2 response(s) count there" in read_back.notes
+    assert "begins with 2 response(s) copied from another session, where they are counted" in read_back.notes
     # What the other session had compacted isn't there whole.
     assert [item.text for item in read_back.items] == [
         *(["All of it.", "Go."] if compacted else ["Go.", "{}", "ok", "One."]), "On.", "Two."

@@ -105,7 +105,7 @@ def test_calls_of_other_models_are_told() -> None:
     made = recorded("house-7b", Usage(300), Usage(300), Usage(300))
     models = zip(made.calls, ("house-7b", "x", ""), strict=True)
     named = [msgspec.structs.replace(call, model=model) for call, model in models]
-    told = "recorded model house-7b; 1 of 3 calls are other models', priced as this one's"
+    told = "recorded model house-7b; 1 of 3 calls used other models and are priced as this one"
     assert resolve({}, None, msgspec.structs.replace(made, calls=tuple(named)), HOUSE).origin == told
 
 
