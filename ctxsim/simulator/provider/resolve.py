@@ -171,9 +171,8 @@ def _of_log(
     if recorded is not None:
         values, origins = recorded, [f"recorded model {transcript.model}"]
         others = sum(call.model not in ("", transcript.model) for call in transcript.calls)
-        origins += [f"{others} of {len(transcript.calls)} calls used other models and are priced as this one"] * (
-            others > 0
-        )
+        if others:
+            origins.append(f"{others} of {len(transcript.calls)} calls used other models and are priced as this one")
     if values.get("cache", "none") != "none" and no_cache(transcript):
         values["cache"] = "none"
         origins.append("the log shows no cache")
