@@ -14,7 +14,8 @@ RECORDED: dict[str, Any] = {"calls_recorded": 5, "tokens_full_recorded": 1_100, 
 
 
 @pytest.mark.parametrize(("rows", "off"), [
-    ([{"calls_recorded": 0}], None), ([RECORDED], 0.1),
+    ([{"calls_recorded": 0}], None), ([RECORDED], 0.1), ([{**RECORDED, "calls_recorded": 0}], None),
+    ([{**RECORDED, "tokens_recorded_sum": 0}], None),
     # Dollars of the one that has both: 3 of 4, further off than 2,200 of 2,000.
     ([{**RECORDED, "cost_recorded_usd": 4.0, "cost_full_recorded_usd": 3.0},
       {**RECORDED, "cost_recorded_usd": 9.0, "cost_full_recorded_usd": None}], -0.25),

@@ -26,18 +26,6 @@ def sessions(times: list[float], each: float) -> Sessions:
     return Sessions(names, tuple(times), names, names, names, {"usd": np.full(many, each)}, many)
 
 
-def test_the_first_sessions_after_advice_are_held_against_it() -> None:
-    # Two before, seven after: the first five of these are 5 x 1.5 = 7.5 USD.
-    known = sessions([10.0, 99.0, *range(101, 108)], 1.5)
-    (found,) = scored([SAID], {"codex": known})
-    assert (found.sessions, found.usd, found.as_set, found.advised) == (5, 7.5, False, True)
-    # Of ten after it all ten count: 15 USD.
-    (found,) = scored([SAID], {"codex": sessions([*range(101, 111)], 1.5)})
-    assert (found.sessions, found.usd, found.as_set, found.advised) == (10, 15.0, False, True)
-    assert not scored([SAID], {"codex": sessions([*range(96, 105)], 1.5)}), "four began after it"
-    assert not scored([SAID], {"pi": known})
-
-
 def test_predictions_are_kept_with_their_time_and_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert kept() == []
@@ -128,8 +116,9 @@ def test_as_many_as_a_horizon_are_added_up() -> None:
         (found,) = scored([said], {"codex": sessions([200.0 + n for n in range(many)], 1.0)})
         told[many] = found.sessions, found.usd
     assert told == {5: (5, 5), 9: (5, 5), 10: (10, 10), 19: (10, 10), 20: (20, 20), 30: (20, 20)}
-    # Without prices nobody knows what came.
+    # Four are too few, another agent's say nothing, and without prices nobody knows what came.
     known = sessions([200.0 + n for n in range(5)], 1.0)
+    assert scored([said], {"codex": known.part(1)}) == [] == scored([said], {"pi": known})
     assert scored([said], {"codex": msgspec.structs.replace(known, amounts={"tokens": known.amounts["usd"]})}) == []
 
 

@@ -26,31 +26,6 @@ def turning(folder: Path) -> Run:
     return made_run(folder, {"keep-all": rows(10, 0), "cheap": rows(6, 6, 0.95), "steady": rows(7, 2, 0.95)})
 
 
-def test_ends_turns_and_the_rate_at_which_nothing_is_saved(tmp_path: Path) -> None:
-    run = made_run(tmp_path, {"keep-all": rows(10, 0), "a": rows(6, 5, 0.95)})
-    found = advise(run)
-    assert found is not None and found.again is not None and found.take.policy == "a"
-    # 72 + 60 r = 120 at r = .8; 120 / 72 times the turns cost as much as doing nothing.
-    assert found.again.even_at == pytest.approx(0.8)
-    assert found.again.turns == pytest.approx(120 / 72)
-    lines = verdict(found)
-    assert lines[0].startswith("Take a: 72.00 to 132 USD instead of 120 (-40 %")
-    assert (
-        "Fetching all lost results again adds 60.00 USD. The policy saves as long as less than 80 % is fetched again; "
-        "with nothing fetched again, it saves unless the agent takes 1.67 times as many turns" in lines[1]
-    )
-    assert "(published measurements: 0.86 to 1.20)" in lines[1]
-
-
-def test_turns_that_eat_a_saving_at_every_rate_are_those_at_rate_1(tmp_path: Path) -> None:
-    run = made_run(tmp_path, {"keep-all": rows(10, 0), "a": rows(6, 2, 0.95)})
-    found = advise(run)
-    # 12 times (6 + 2) dollars with all fetched again, beside 12 times 10.
-    assert found is not None and found.again is not None and found.again.even_at is None
-    assert found.again.turns == pytest.approx(10 / 8)
-    assert "The policy saves even then unless the agent takes 1.25 times as many turns" in verdict(found)[1]
-
-
 def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Path) -> None:
     found = advise(turning(tmp_path))
     assert found is not None and found.again is not None and found.again.instead is not None
@@ -61,19 +36,6 @@ def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Pa
         "take steady" in line and "after compactions, recorded agents did so with 20 to 85 %" in line
         for line in verdict(found)
     )
-
-
-def test_at_a_rate_of_their_own_amounts_and_the_answer_are_those_there(tmp_path: Path) -> None:
-    run = made_run(
-        tmp_path, {"keep-all": rows(10, 0), "cheap": rows(6, 6, 0.95), "steady": rows(7, 2, 0.95)}, refetch=0.5
-    )
-    figures = Pooled(run).all["cheap"]
-    assert figures.usd == pytest.approx(12 * (6 + 0.5 * 6))
-    found = advise(run)
-    assert found is not None and found.take.policy == "steady"
-    assert "50 % of lost results are fetched again" in " ".join(verdict(found))
-    # The rates at which two cost the same don't depend on it.
-    assert even_rate(Pooled(run), "cheap", "steady", "usd") == pytest.approx(0.25)
 
 
 def test_of_runs_that_dont_know_it_nothing_is_said(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ctxsim.answers.advice.comparison import compared, pairs_of, without_estimat
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.search_result import Tried, finalists, of_agent
 from ctxsim.answers.advice.setting_names import added, given_in, name_of, title_of, told, who
-from ctxsim.answers.advice.settings import family, grids, in_order, label_in, parameters
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.errors import CtxsimError, UnknownName
 from ctxsim.policies.agents.given import Given
 from ctxsim.results import Run
@@ -244,16 +244,6 @@ def test_settings_and_agents_by_their_names() -> None:
     assert told([CUT], files=False) == "bashOutputMaxChars = 4000"
     assert told([CUT]) == "bashOutputMaxChars = 4000 in ~/.claude/settings.json" and told([]) == ""
     assert told([Given("claude-code", "autoCompactEnabled", True)], False) == "autoCompactEnabled = true"
-
-
-def test_labels_and_their_settings() -> None:
-    assert family("mask:keep=3+fifo:budget=9") == "mask + fifo" and parameters("mask") == {}
-    assert in_order(["10", "9", "9", "1.5"]) == ("1.5", "9", "10") and in_order(["b", "a", "b"]) == ("b", "a")
-    assert grids(["mask:keep=1", "fifo:budget=9"]) == []
-    two = grids(["fifo:budget=9", "mask:keep=1,batch=2", "mask:keep=3,batch=2", "fifo"])
-    assert [(one.name, one.varied, one.values, one.full) for one in two] == [
-        ("fifo", ("budget",), (("9", ""),), True), ("mask", ("keep",), (("1", "3"),), True),
-    ]  # fmt: skip
 
 
 def test_a_policy_is_found_by_any_way_to_say_it(tmp_path: Path) -> None:

@@ -154,12 +154,16 @@ CASES: dict[str, tuple[Advice, dict[str, str]]] = {
         advice(figures("x", 5.0, 0.5, kept=0.8, failing=7, refused=99), open=(NOTHING,)),
         {},
     ),
+    "doing nothing is refused least": (
+        advice(figures("keep-all", 10.0, failing=12, refused=99)),
+        {},
+    ),
     "half of the transcripts fail": (
         advice(figures("x", 5.0, 0.5, kept=0.9, failing=6, refused=99)),
         {},
     ),
     "nobody keeps enough": (
-        advice(figures("x", 5.0, 0.5, kept=0.8), nothing=None),
+        advice(figures("x", 5.0, 0.5, kept=0.8955), nothing=None),
         {},
     ),
     "amounts at a rate of their own": (

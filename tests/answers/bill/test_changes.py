@@ -55,34 +55,6 @@ def test_a_new_session_where_nothing_older_is_used_leaves_the_old_one_behind() -
     assert cost(changes.new_session_per_task(small, as_recorded(small), Effect())) == cost(as_recorded(small))
 
 
-def test_pauses_within_the_caches_life_read_what_was_written_again() -> None:
-    one = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0))
-    assert cost(as_recorded(one)) == 11_000 + (100 + 10_500) + 1_000
-    assert cost(changes.no_long_pause(one, as_recorded(one), Effect())) == 11_000 + (1_100 + 500) + 1_000
-    # For an hour each written token costs 20: 1,100 and 50 of them.
-    assert cost(changes.hour_long_cache(one, as_recorded(one), Effect())) == 22_000 + (1_100 + 1_000) + 1_000
-    late = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=4_000.0))
-    assert cost(changes.hour_long_cache(late, as_recorded(late), Effect())) == 22_000 + (100 + 21_000) + 1_000
-
-
-def test_a_five_minute_cache_forgets_in_longer_pauses() -> None:
-    one = session(response(0, 1_100, 1_000, long=1_100), response(1_100, 50, 50, long=50, pause_s=600.0))
-    assert cost(as_recorded(one)) == 22_000 + (1_100 + 1_000) + 1_000
-    assert cost(changes.five_minute_cache(one, as_recorded(one), Effect())) == 11_000 + 11_500 + 1_000
-
-
-def test_a_cut_result_is_shorter_in_every_request_that_holds_it() -> None:
-    parts = ("head, not in the log", "results of Read")
-    one = session(FIRST, response(1_100, 800, 800), response(1_900, 30, 30), parts=parts,
-                  large=(Large(1, 3, 700, 1, 2),))  # fmt: skip
-    effect = Effect()
-    # 600 tokens less are written once and read once.
-    found = changes.results_cut(100, "Read", one, as_recorded(one), effect)
-    assert cost(as_recorded(one)) - cost(found) == 600 * 10 + 600 * 1
-    assert (effect.times, effect.lost) == (1, 2)
-    assert cost(changes.results_cut(100, "Bash", one, as_recorded(one), Effect())) == cost(as_recorded(one))
-
-
 def test_a_compaction_reads_all_writes_a_summary_and_goes_on_from_it() -> None:
     one = session(FIRST, response(1_100, 800, 800, needs=3, crossing=3), response(1_900, 30, 30))
     effect = Effect()

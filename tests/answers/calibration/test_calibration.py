@@ -15,7 +15,7 @@ from project import ROOT
 from samples import conversation, run
 
 from ctxsim.answers.calibration.calibration import calibrate, class_weights
-from ctxsim.answers.calibration.risk import divisor_at_risk, unsafe, votes
+from ctxsim.answers.calibration.risk import divisor_at_risk
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import InputError
@@ -23,7 +23,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.recorded.sample import Prompt, collect
 from ctxsim.synthesis.words import prose
 from ctxsim.transcript import Transcript, Usage
-from evidence.chars_per_token import PAGE_TOKENIZERS, by_kind, matrix, ratio_of
+from evidence.chars_per_token import PAGE_TOKENIZERS, by_kind, matrix
 
 
 def with_usage() -> list[Transcript]:
@@ -60,23 +60,6 @@ class TestCalibration:
             for number in range(n)
         ]
 
-    def test_ratio_is_chars_over_tokens(self) -> None:
-        assert ratio_of([(0, 100, 25), (0, 100, 75)]).chars_per_token == 2.0
-        assert ratio_of([(0, 100, 25)]).low is None
-        two = ratio_of([(0, 100, 25), (1, 100, 50)])
-        assert two.low == 2.0 and two.high == 4.0
-
-    def test_intervals_cover_as_often_as_they_promise(self) -> None:
-        rng = np.random.default_rng(0)
-        covered = 0
-        for _ in range(100):
-            ratios = rng.normal(3.5, 0.3, 40)
-            found = ratio_of([(n, 1000.0, 1000.0 / r) for n, r in enumerate(ratios)])  # type: ignore[misc]
-            assert found.low is not None and found.high is not None
-            truth = 1 / np.mean(1 / rng.normal(3.5, 0.3, 100_000))
-            covered += found.low <= truth <= found.high
-        assert covered >= 85
-
     def test_non_negative_fit_finds_planted_weights(self) -> None:
         sample = collect(self.transcripts(6), open_tokenizer(), "kind")
         planted = [0.7, 0.1, 0.0, 0.4, 0.5, 0.0, 0.3, 0.0, 0.0]
@@ -99,19 +82,6 @@ class TestCalibration:
         # With too few transcripts for the risk, nothing seen is under-estimated.
         assert under <= risk * (len(ratios) + 1)
 
-    def test_only_requests_near_the_window_are_a_risk(self) -> None:
-        # Of the first transcript the request of 1,000 tokens has 2 characters a token, that of 500 (half of it) 1.5,
-        # those of 499 and 0 are no risk, though they have fewer. The second has 4.
-        sizes = [(0, 2_000, 1_000), (0, 750, 500), (0, 1, 499), (0, 1, 0), (1, 400, 100)]
-        requests = [Prompt(n, chars, tokens, ()) for n, chars, tokens in sizes]
-        # One of two transcripts may be under-estimated at most with a chance of k / 3: the smallest for k = 0 and 1.
-        assert divisor_at_risk(requests, 0.05) == divisor_at_risk(requests, 0.4) == 1.4999
-        assert divisor_at_risk(requests, 0.7) == 3.9999
-        # Divided by 1.8: 2,000 / 1.8 is over 1,000, 750 / 1.8 = 417 under 500.
-        assert votes(requests, 1.8) == [(0, False), (0, True), (1, False)]
-        found = unsafe(votes(requests, 1.8))
-        assert found is not None and (found.requests, found.transcripts) == (0.25, 0.5)
-
     def test_recorded_usage_is_told_from_its_growth(self) -> None:
         found = calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o200k_base", "kind", None, True)
         assert found.overall.chars_per_token == pytest.approx(2.0, abs=1e-3)
@@ -123,21 +93,6 @@ class TestCalibration:
         assert list(told)[:3] == [f"{name}, held-out MAPE" for name in ("chars/4", "one ratio", "character classes")]
         assert not any("counted" in name for name in told)
         assert all(value == round(value or 0, 4) for value in told.values() if value is not None)
-
-    def test_errors_of_requests_with_two_characters_a_token_by_hand(self) -> None:
-        sample = collect(with_usage(), open_tokenizer(), "kind")
-        sample.prompts[:] = [msgspec.structs.replace(one, chars=2 * one.tokens) for one in sample.prompts]
-        told = calibrate(sample, "o200k_base", "kind", None, False).errors
-        assert (told["one ratio, held-out MAPE"], told["chars/4, held-out MAPE"]) == (0.0, 0.5)
-
-    def test_what_is_told_of_the_window_is_counted_first(self) -> None:
-        told = list(calibrate(collect(self.transcripts(6), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
-        assert told[3:] == [
-            "requests near the window underestimated, as counted, held out",
-            "transcripts with such a request, as counted, held out",
-        ]
-        both = list(calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
-        assert [name.split(", ")[1].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
 
     def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
         sample = collect(self.transcripts(10), open_tokenizer(), "tool")

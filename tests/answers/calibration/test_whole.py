@@ -48,6 +48,7 @@ def test_what_is_counted() -> None:
         PROVENANCE, None, "texts as o200k counts them",
     )  # fmt: skip
     assert list(found.groups) == ["a", "b"], "most tokens first"
+    assert [name.split()[-3] for name in list(found.errors)[3:]] == [*["counted,"] * 2, *["recorded,"] * 2]
     # Without a risk the divisor is the ratio.
     plain = calibrate(SIX, "o200k", "kind", None, False)
     assert (plain.divisor, plain.risk) == (3.5294, None)

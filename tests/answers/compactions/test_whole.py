@@ -208,8 +208,7 @@ def test_repeated_calls_have_their_places_and_sizes() -> None:
 @pytest.mark.parametrize(("arguments", "path"), [
     ('{"a": "x/y"}', "x/y"), ('{"a": "x\\\\y"}', "x\\y"), ('{"a": "x y/z"}', None), ('{"a": "xy"}', None),
     ('{"a": "x/y", "b": 1, "c": null, "d": [2]}', "x/y"), ('{"a": "x/y", "b": {}}', None), ('{"a": {}}', None),
-    ("{}", None),
-    ('{"a": 1}', None),
+    ("{}", None), ('{"a": 1}', None), ('["x/y"]', None), ("no json", None), ('{"a": "x/y", "b": "z"}', None),
 ])  # fmt: skip
 def test_a_path_is_the_only_text(arguments: str, path: str | None) -> None:
     assert looked_at(arguments) == path

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 import numpy as np
 import pytest
 from made_sessions import DAY, sessions
 
 from ctxsim.answers.forecast import backtest as backtests
 from ctxsim.answers.forecast import drift, forecast, known_texts, ranges
-from ctxsim.answers.forecast.backtest import Tried, backtest, score
 from ctxsim.answers.forecast.drift import change_point, last_change
 from ctxsim.answers.forecast.forecast import Amount, by_priors, drawn_totals, saving
-from ctxsim.answers.forecast.ranges import blocks_of, interval, next_sessions, recency, smoothed, spread, stretched
-from ctxsim.answers.forecast.sessions import Next, Sessions, come, enough
+from ctxsim.answers.forecast.ranges import next_sessions, stretched
+from ctxsim.answers.forecast.sessions import Next, come, enough
 
 
 def test_published_numbers() -> None:
@@ -36,36 +32,6 @@ def test_draws_are_a_thousand_unless_others_are_asked_for() -> None:
     assert come(sessions([1.0] * 3), Next(5), rng).tolist() == [5] * 1_000
 
 
-def test_blocks_are_five_at_least() -> None:
-    five = [DAY * n for n in (0, 0.5, 1, 2, 3, 4)]
-    assert blocks_of(five, ["p"] * 6).tolist() == [0, 0, 1, 2, 3, 4]
-    assert blocks_of(five[:5], ["p"] * 5).tolist() == [0, 1, 2, 3, 4], "four days"
-    # A day ends a second before the next.
-    assert blocks_of([DAY - 1, DAY, *five[3:], 5 * DAY], ["p"] * 6).tolist() == [0, 1, 2, 3, 4, 5]
-
-
-def test_the_newest_session_weighs_one_and_the_one_before_a_little_less() -> None:
-    found = recency([5.0, 7.0, 6.0])
-    assert found.tolist() == pytest.approx([0.5 ** (2 / 60), 1.0, 0.5 ** (1 / 60)])
-    # Of those that began together the later one in the list is the newer.
-    assert recency([1.0, 1.0]).tolist() == pytest.approx([0.5 ** (1 / 60), 1.0])
-    assert recency([None, 2.0]).tolist() == [1.0, 1.0]
-
-
-def test_one_block_at_least_comes() -> None:
-    # Half a block is none: one comes all the same, and its sessions count for as many as come.
-    blocks = np.repeat(np.arange(2), 10)
-    drawn = next_sessions(blocks, np.ones(20), 1, np.random.default_rng(0), 50)
-    assert {tuple(sorted(set(row))) for row in drawn.tolist()} == {(0.0, 0.1)}
-    # 15 of 20 sessions are one block and a half: two.
-    drawn = next_sessions(blocks, np.ones(20), 15, np.random.default_rng(0), 200)
-    assert {round(one, 9) for one in drawn.ravel().tolist()} == {0.0, 0.75, 1.5}
-
-
-def test_a_spread_is_of_a_drift_and_of_how_few_were_seen() -> None:
-    assert spread(1) == pytest.approx(1.04**0.5) and spread(25) == pytest.approx(0.08**0.5)
-
-
 @pytest.mark.parametrize(
     ("left", "unseen", "found"),
     # What is saved grows in logarithms; what shrinks, and what costs more, goes in a straight line.
@@ -73,22 +39,6 @@ def test_a_spread_is_of_a_drift_and_of_how_few_were_seen() -> None:
 )
 def test_a_share_is_stretched(left: float, unseen: float, found: float) -> None:
     assert stretched(np.array([left]), np.array([unseen])).tolist() == pytest.approx([found])
-
-
-def test_two_amounts_have_a_width_and_nothing_has_none() -> None:
-    # Logarithms 0 and 2 deviate by 1; times 2 ** -1/5.
-    values, drawn = np.array([1.0, np.e**2]), np.zeros((20_000, 2))
-    drawn[:, 0] = 1.0
-    logs = np.log(smoothed(values, drawn, np.random.default_rng(0)))
-    assert logs.std() == pytest.approx(2**-0.2, rel=0.03)
-    # Nothing is counted, but has no logarithm: three values of which two are known.
-    more = smoothed(np.array([1.0, np.e**2, 0.0]), np.pad(drawn, ((0, 0), (0, 1))), np.random.default_rng(0))
-    assert np.log(more).std() == pytest.approx(3**-0.2, rel=0.03)
-
-
-def test_an_interval_is_of_ninety_per_cent_unless_told() -> None:
-    assert interval(np.arange(101.0)) == pytest.approx((5, 95)) == interval(np.arange(101.0), 0.9)
-    assert interval(np.array([np.inf, -np.inf])) is None and interval(np.array([3.0])) == (3.0, 3.0)
 
 
 def test_sessions_can_be_cut_and_keep_how_many_have_prices() -> None:
@@ -100,22 +50,6 @@ def test_sessions_can_be_cut_and_keep_how_many_have_prices() -> None:
     }  # fmt: skip
     assert one.part(2).names == ("s2",) and one.part(0).names == one.names
     assert [enough(*both) for both in ((0, 0), (1, 2), (1, 3), (2, 4), (2, 5))] == [False, True, False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("days", "ahead", "many"),
-    [
-        # 1970-01-05, day 4, was a Monday. One session on each of two weeks' days: seven days bring seven.
-        (list(range(4, 18)), 7, 7),
-        # Two on each weekday, five at weekends; from Monday on seven days bring 5 * 2 + 2 * 5.
-        ([4 + n for n in range(14) for _ in range(5 if n % 7 > 4 else 2)], 7, 20),
-        # The last day is a Friday, and the next two are of a weekend, which brought two sessions a day before.
-        ([2, 2, 3, 3, 8], 2, 4), ([4], 3, 3),
-    ],
-)  # fmt: skip
-def test_days_to_come_are_as_days_were(days: list[int], ahead: int, many: int) -> None:
-    found = come(sessions([1.0] * len(days), days=days), Next(ahead, days=True), np.random.default_rng(0))
-    assert found.mean() == pytest.approx(many, rel=0.05) and found.dtype == np.int64
 
 
 def test_totals_are_drawn_of_each_amount() -> None:
@@ -201,30 +135,3 @@ def test_a_change_is_told_with_how_seldom_it_is_by_chance() -> None:
     ):  # fmt: skip
         only = last_change(sessions([1.0] * len([*before, *after]), models=[*before, *after]))
         assert only is not None and (only.at, only.what, only.more) == told
-
-
-def test_outside_of_a_range_costs_on_both_sides() -> None:
-    # The width, and 2 / (1 - level) for each unit outside.
-    assert [score(2.0, 5.0, came, 0.8) for came in (1.0, 2.0, 5.0, 7.0)] == pytest.approx([13, 3, 3, 23])
-
-
-def test_a_backtest_tries_three_horizons_from_twice_as_many_sessions_on() -> None:
-    found = list(backtest(sessions([2.0] * 60), most=1))
-    assert [(one.seen, one.ahead, one.level) for one in found] == [
-        (seen, ahead, level) for seen, ahead in ((10, 5), (20, 10), (40, 20)) for level in (50, 80, 90)
-    ]
-    assert {type(one) for one in found} == {Tried}
-
-
-@pytest.mark.parametrize(
-    ("most", "seen"), [(None, [8, 9, 10, 11]), (4, [8, 9, 10, 11]), (3, [8, 10]), (2, [8, 10]), (1, [8])]
-)
-def test_of_each_horizon_so_many_are_tried(most: Any, seen: list[int]) -> None:
-    assert [one.seen for one in backtest(sessions([2.0] * 12), (1,), most) if one.level == 80] == seen
-
-
-def test_without_prices_tokens_are_tried() -> None:
-    one = sessions([2.0] * 12)
-    bare: Sessions = msgspec.structs.replace(one, amounts={name: values for name, values in one.amounts.items()
-                                                           if name != "usd"})  # fmt: skip
-    assert {(tried.amount, tried.came) for tried in backtest(bare, (2,))} == {("tokens", 4.0)}

@@ -8,7 +8,6 @@ import pytest
 from made_sessions import sessions
 
 from ctxsim.answers.forecast.backtest import backtest, score
-from ctxsim.answers.forecast.drift import change_point, last_change
 from ctxsim.answers.forecast.forecast import Amount, forecast, saving
 from ctxsim.answers.forecast.sessions import Next, come, parse_next
 from ctxsim.errors import CtxsimError
@@ -24,12 +23,6 @@ def test_a_horizon_is_a_number_of_sessions_or_of_days() -> None:
     for text in ("0", "d", "7w", "-3", "1.5", "", "1000000"):
         with pytest.raises(CtxsimError, match=r"no horizon: a number of sessions, .* up to 999,999"):
             parse_next(text)
-
-
-def test_days_bring_as_many_sessions_as_days_did() -> None:
-    # Two sessions on each of fourteen days, weekends too: seven days bring fourteen.
-    many = come(sessions([1.0] * 28), Next(7, days=True), np.random.default_rng(0))
-    assert set(many.tolist()) == {14}
 
 
 def test_weekends_are_apart() -> None:
@@ -103,11 +96,6 @@ def test_what_is_saved_of_the_next_sessions_is_as_uncertain_as_twenty_sessions_l
     assert saving(free, free, Next(5)) == Amount(0.0, {"50": (0.0, 0.0), "80": (0.0, 0.0), "90": (0.0, 0.0)})
 
 
-def test_eight_sessions_and_half_as_many_to_come_have_an_interval() -> None:
-    bases = [forecast(sessions([2.0] * seen), "", Next(ahead)).basis for seen, ahead in ((8, 4), (8, 5), (7, 3))]
-    assert bases == ["sessions", "priors", "priors"]
-
-
 def test_too_few_sessions_or_too_many_to_come_have_no_interval() -> None:
     assert forecast(sessions(lognormal(7)), "", Next(2)).basis == "priors"
     assert forecast(sessions(lognormal(20)), "", Next(10)).basis == "sessions"
@@ -122,22 +110,6 @@ def test_more_sessions_reach_as_high_as_fewer() -> None:
     few = sessions(lognormal(11, deviation=2.0))
     ends = [forecast(few, "", Next(ahead)).amounts["usd"].ranges["90"] for ahead in (4, 5, 6, 8, 20)]
     assert ends == sorted(ends) and [high for _, high in ends] == sorted(high for _, high in ends)
-
-
-def test_a_change_of_size_is_found_and_noise_is_not() -> None:
-    rng = np.random.default_rng(3)
-    steady = rng.normal(0, 1, 40)
-    found = change_point(np.concatenate([steady[:25], steady[25:] + 3]))
-    assert found is not None and abs(found[0] - 25) <= 1 and found[1] <= 0.01
-    # Of forty series of noise hardly one seems to change at 1 %.
-    assert sum(change_point(rng.normal(0, 1, 30)) is not None for _ in range(40)) <= 2
-
-
-def test_after_a_new_model_only_its_sessions_count() -> None:
-    found = forecast(sessions(lognormal(40), models=["old"] * 20 + ["new"] * 20), "", Next(5))
-    assert found.change is not None and (found.change.at, found.change.what) == (20, "new")
-    assert (found.seen, found.known) == (20, 40)
-    assert last_change(sessions(lognormal(40))) is None
 
 
 def test_the_interval_score_by_hand() -> None:

@@ -13,7 +13,6 @@ from ctxsim.answers.forecast.ranges import (
     recency,
     smoothed,
     spread,
-    stretched,
 )
 
 DAY = 86_400.0
@@ -100,12 +99,6 @@ def test_as_many_blocks_come_as_hold_so_many_sessions(sizes: tuple[int, ...], ah
     drawn = next_sessions(np.repeat(np.arange(len(sizes)), sizes), np.ones(sum(sizes)), ahead, np.random.default_rng(0))
     some = (drawn > 0).sum(axis=1) / sizes[0]
     assert some.max() == blocks and drawn.sum(axis=1) == pytest.approx(ahead)
-
-
-def test_nothing_saves_more_than_all() -> None:
-    # A saving of 20 % twice as large is 36 %; half as large it is 10 %. What costs more grows in a straight line.
-    left, unseen = np.array([0.8, 0.8, 1.2, 1.2, 1.0, 0.0]), np.array([2.0, 0.5, 2.0, 0.5, 3.0, 3.0])
-    assert stretched(left, unseen) == pytest.approx([0.64, 0.9, 1.4, 1.1, 1.0, 0.0])
 
 
 def test_noise_is_as_wide_as_the_usual_kernel_and_averages_out() -> None:

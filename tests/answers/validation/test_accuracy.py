@@ -14,34 +14,6 @@ from evidence.claims import Evidence
 
 
 class TestConsequences:
-    def test_by_hand(self) -> None:
-        # Each result: 1,000 tokens, which are 1,000 characters of "1 "; chars/4 says 250, chars/0.5 says 2,000.
-        transcript = conversation(*["1 " * 500] * 8)
-        estimators = [open_estimator("chars/4"), open_estimator("chars/0.5")]
-        observed = observe([transcript], open_tokenizer(), estimators)
-        tokens = [point.tokens for point in observed.requests]
-        threshold = 1_400
-        due = next(n for n, t in enumerate(tokens) if t > threshold)
-        low = consequence(observed, 0, "chars/4", "o200k_base", threshold)
-        high = consequence(observed, 1, "chars/0.5", "o200k_base", threshold)
-        fired = next(n for n, p in enumerate(observed.requests) if p.estimates[0] > threshold)
-        assert (low.late, low.early) == (1, 0) and low.median_displacement_calls == fired - due > 0
-        assert low.median_tokens_late == tokens[fired] - tokens[due]
-        assert low.false_safe_calls == fired - due and low.false_alarm_calls == 0
-        # Window 1,800: call 3 has 2,008 tokens, long before chars/4 says 1,400.
-        assert (low.extra_overflows, high.extra_overflows) == (1, 0)
-        assert (high.late, high.early) == (0, 1) and high.false_alarm_calls > 0 and high.false_safe_calls == 0
-
-    def test_triggers_that_only_one_of_them_pulls(self) -> None:
-        # The largest request is 8,018 tokens; chars/4 says some 2,000 of it, chars/0.5 some 16,000.
-        transcripts = [conversation(*["1 " * 500] * 8, name=name) for name in ("a", "b")]
-        estimators = [open_estimator("chars/4"), open_estimator("chars/0.5")]
-        observed = observe(transcripts, open_tokenizer(), estimators)
-        never = consequence(observed, 0, "chars/4", "o200k_base", 5_000)
-        assert (never.only_truth, never.only_estimate, never.both_trigger) == (2, 0, 0)
-        always = consequence(observed, 1, "chars/0.5", "o200k_base", 10_000)
-        assert (always.only_truth, always.only_estimate, always.both_trigger) == (0, 2, 0)
-
     def test_accuracy_by_hand(self) -> None:
         # Errors -4/7, 1/8, 0 and 2/6. The request without tokens has none. Sums: 25 of 26 tokens.
         points = [Point("a", "text", tokens, None, (one,)) for tokens, one in ((7, 3), (8, 9), (5, 5), (6, 8), (0, 4))]
