@@ -42,7 +42,7 @@ class Bill(msgspec.Struct, frozen=True):
 
     - `lines`: every response. `sources`: what was read.
     - `left_out`, `errors`: what wasn't read, and why.
-    - `memory`: tokens of each memory file of the project, if a project was named.
+    - `memory`: tokens of each memory file of the project, if a project was named. `folder`: that project's folder.
     """
 
     lines: Lines
@@ -50,6 +50,7 @@ class Bill(msgspec.Struct, frozen=True):
     left_out: list[str] = []
     errors: list[str] = []
     memory: dict[str, int] = {}
+    folder: Path | None = None
 
     def total(self) -> Sum:
         """Return the sum of all."""
@@ -72,7 +73,7 @@ class Bill(msgspec.Struct, frozen=True):
         """Return the changes that would have made the bill smaller, each billed over these sessions."""
         from ctxsim.answers.bill.smaller import smaller
 
-        return smaller(self.lines, self.prices, sum(self.memory.values()))
+        return smaller(self.lines, self.prices, self.memory, self.folder)
 
     def ahead(self, days: int = DAYS) -> Forecast | None:
         """Return a forecast for the next days. Return None without sessions, or if one has no time."""
@@ -123,7 +124,8 @@ def bill(
     found = billed(sessions, prices, days)
     if index and (facts.changed or prices.changed):
         indexes.save(place, known)
-    return Bill(found, prices, left_out, errors, _memory(Path(project)) if project is not None else {})
+    folder = None if project is None else Path(project).resolve()
+    return Bill(found, prices, left_out, errors, {} if project is None else _memory(Path(project)), folder)
 
 
 class Unpaired(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ moves: the same answers, at the same times. Tokens that leave a request leave th
 were written.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -185,11 +185,12 @@ def without_server(server: str, session: Session, requests: Requests, effect: Ef
     return requests
 
 
-def head_shorter(tokens: int, session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Take tokens out of the head of every request, as a shorter memory file does."""
+def head_shorter(tokens: Mapping[str, int], session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Take so many tokens, by session, out of the head of every request, as a shorter memory file does."""
+    cut = tokens.get(session.name, 0)
     for one, request in zip(session.responses, requests, strict=False):
-        effect.times += request.billed
-        request.leave_out(0, min(tokens, one.head))
+        effect.times += request.billed and cut > 0
+        request.leave_out(0, min(cut, one.head))
     return requests
 
 

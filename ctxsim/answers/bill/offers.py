@@ -1,8 +1,9 @@
 """Which changes there are for some sessions: those that their agents have a key or a command for."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path, PurePath
 from statistics import median
 
 import msgspec
@@ -25,6 +26,9 @@ ASSUMED_SUMMARY = 5_000
 
 AGENT_OF = {"claude-code": "claude-code", "codex-rollout": "codex"}
 """Formats of agents whose compaction and result limits are settings in tokens."""
+
+MEMORY_FILE = {"claude-code": "CLAUDE.md", "gemini-cli": "GEMINI.md"}
+"""What these send with every request; others send AGENTS.md."""
 
 BY_HAND = tuple({place.format for place in PLACES})
 """Formats of agents that people talk to: of others, users' messages and pauses are a program's."""
@@ -57,20 +61,20 @@ class Offer(msgspec.Struct, frozen=True):
     def loses(self, effect: Effect) -> str:
         """Return what it costs, in words."""
         if self.keeps:
-            share = 1 - effect.lost / effect.chances if effect.chances else 1.0
-            return f"keeps {max(0.0, share):.0%} at least"
+            # Rounded down: what is lost is never told as nothing.
+            kept = 100 * max(0, effect.chances - effect.lost) // effect.chances if effect.chances else 100
+            return f"keeps {kept}% at least"
         return self.told.format(times=effect.times, chances=effect.chances,
                                 share=effect.times / effect.chances if effect.chances else 0.0)  # fmt: skip
 
 
-def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
+def offers(bill: Bill, prices: PriceList, memory: Mapping[str, int], folder: Path | None) -> Iterator[list[Offer]]:
     """Yield groups of changes: of each group one can be made."""
     yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear in Claude Code, /new elsewhere",
                  BY_HAND, told="{share:.0%} of turns used nothing older")]  # fmt: skip
-    if memory:
-        cut = round(memory / 2 * _tokens(_dearest(bill)))
-        yield [Offer("memory files half as long", 2, partial(changes.head_shorter, cut), "shorten them by half",
-                     told=f"{cut:,} tokens of instructions")]  # fmt: skip
+    if cuts := _half_of_memory(bill, memory, folder):
+        yield [Offer("memory files half as long", 2, partial(changes.head_shorter, cuts), "shorten them by half",
+                     told=f"{max(cuts.values()):,} tokens of instructions")]  # fmt: skip
     for server in sorted({part.removeprefix(SERVER) for one in bill.sessions for part in one.parts
                           if part.startswith(SERVER)}):  # fmt: skip
         yield [Offer(f'MCP server "{server}" off', 1, partial(changes.without_server, server),
@@ -84,6 +88,16 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
                  "answer sooner, or begin a new session after a pause", BY_HAND,
                  told="{times:,} of your pauses must be shorter")]  # fmt: skip
     yield from _models(bill, prices)
+
+
+def _half_of_memory(bill: Bill, memory: Mapping[str, int], folder: Path | None) -> dict[str, int]:
+    """By session, half of the tokens of the memory file that its agent sends: in the sessions of its folder, or in all
+    where the logs name no such session, as those of another machine.
+    """
+    own = [one for one in bill.sessions if folder and PurePath(one.project).is_relative_to(folder)] or bill.sessions
+    sent = {one.name: memory.get(MEMORY_FILE.get(one.format, "AGENTS.md"), 0) for one in own}
+    scale = _tokens(_dearest(bill))
+    return {name: round(tokens / 2 * scale) for name, tokens in sent.items() if tokens}
 
 
 def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offer]]:

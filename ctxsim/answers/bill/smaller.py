@@ -7,7 +7,8 @@ drawn again with their sub-agents, as often as there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -56,6 +57,11 @@ class Saving(msgspec.Struct, frozen=True):
     given: Given | None = None
 
     @property
+    def keeps_enough(self) -> bool:
+        """Whether it may be advised for what it may lose."""
+        return self.kept is None or self.kept >= 1 - MOST_LOST
+
+    @property
     def month(self) -> tuple[float, float] | None:
         """The interval for a month, in dollars."""
         return None if self.months is None else (self.low / self.months, self.high / self.months)
@@ -69,15 +75,17 @@ class Smaller(msgspec.Struct, frozen=True):
     tried: int
 
 
-def smaller(bill: Bill, prices: PriceList, memory: int = 0) -> Smaller:
-    """Return what would have made a bill smaller. `memory`: tokens of memory files, of which half could go."""
+def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folder: Path | None = None) -> Smaller:
+    """Return what would have made a bill smaller. `memory`: tokens of a folder's memory files, of which half could go,
+    by name.
+    """
     paid = _Paid(bill, prices)
     found: list[tuple[Saving, Offer]] = []
     tried = 0
-    for group in offers(bill, prices, memory):
+    for group in offers(bill, prices, memory, folder):
         tried += len(group)
         made = [(paid.saving([offer]), offer) for offer in group]
-        fit = [one for one in made if one[0].share >= LEAST and (one[0].kept is None or one[0].kept >= 1 - MOST_LOST)]
+        fit = [one for one in made if one[0].share >= LEAST and one[0].keeps_enough]
         found += sorted(fit, key=lambda one: -one[0].usd)[:1]
     # Nobody can foretell another model's answers: it stands last, and never among the best.
     found.sort(key=lambda one: (one[1].order >= MODEL, -one[0].usd, one[0].name))
@@ -91,7 +99,8 @@ def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
     together: Saving | None = None
     for offer in chosen:
         tried = paid.saving(sorted([*best, offer], key=lambda one: one.order))
-        if len(best) < MOST and tried.share >= (together.share if together else 0.0) + LEAST:
+        more = tried.share >= (together.share if together else 0.0) + LEAST
+        if len(best) < MOST and more and tried.keeps_enough:
             best, together = [*best, offer], tried
     return together if len(best) > 1 else None
 
@@ -125,11 +134,11 @@ class _Paid:
 
     def saving(self, chosen: Sequence[Offer]) -> Saving:
         """Return what some changes save together, in their order."""
-        effect = Effect()
+        effects = [Effect() for _ in chosen]
         after = []
         for session, within in self.sessions:
             requests = as_recorded(session, within)
-            for offer in chosen:
+            for offer, effect in zip(chosen, effects, strict=True):
                 if not offer.formats or session.format in offer.formats:
                     requests = offer.change(session, requests, effect)
             after.append(self._cost(session, requests))
@@ -137,12 +146,17 @@ class _Paid:
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale
         low, high = _interval(np.bincount(self.root, saved, 1).astype(float))
-        usd, first = float(saved.sum()), chosen[0]
-        kept = max(0.0, 1 - effect.lost / effect.chances) if first.keeps and effect.chances else None
-        name, share = " + ".join(offer.name for offer in chosen), usd / self.usd if self.usd else 0.0
+        usd = float(saved.sum())
+        share = usd / self.usd if self.usd else 0.0
+        each = list(zip(chosen, effects, strict=True))
+        # Two may lose the same use: together they lose at most what each does.
+        lost = [effect.lost / effect.chances for offer, effect in each if offer.keeps and effect.chances]
         return Saving(
-            name, usd, low, high, share, self.months, first.loses(effect), first.how, kept, effect.times, first.given
-        )
+            " + ".join(offer.name for offer in chosen), usd, low, high, share, self.months,
+            loses="; ".join(offer.loses(effect) for offer, effect in each),
+            how="; ".join(offer.how for offer in chosen), kept=max(0.0, 1 - sum(lost)) if lost else None,
+            times=sum(effect.times for effect in effects), given=chosen[0].given if len(chosen) == 1 else None,
+        )  # fmt: skip
 
 
 def _interval(values: Array) -> tuple[float, float]:

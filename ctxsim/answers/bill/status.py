@@ -184,8 +184,8 @@ def _read(log: Path, known: State, most: int | None) -> State:
             found = new
         stream.seek(found["at"])
         data = stream.read(-1 if most is None else most)
-    # A line that is still being written is read the next time.
-    end = data.rfind(b"\n") + 1
+    # A line that is still being written is read the next time; one longer than all that is read at once is passed over.
+    end = data.rfind(b"\n") + 1 or (len(data) if most == BESIDE_BYTES == len(data) else 0)
     for one in data[:end].split(b"\n"):
         if b'"usage"' in one and b'"assistant"' in one:
             _hear(found, one)

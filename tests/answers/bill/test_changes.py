@@ -182,7 +182,7 @@ def test_what_a_change_did_is_counted() -> None:
     assert counts(changes.results_cut, 99, "Bash", parts=parts, large=large) == (1, 10, 1)
     assert counts(changes.without_server, "figma") == (0, 1, 0)
     assert counts(changes.without_server, "figma", uses={"mcp__figma__draw": 1}) == (1, 1, 0)
-    assert counts(changes.head_shorter, 10) == (4, 0, 0)
+    assert counts(changes.head_shorter, {"s": 10}) == (4, 0, 0)
     assert counts(changes.other_model, "n", "o", 1.0, False) == (1, 4, 0)
     assert counts(changes.compacted_at, 2_000, 200) == (1, 10, 4)
     assert counts(changes.compacted_at, 2_050, 200) == (0, 10, 0)
@@ -191,7 +191,7 @@ def test_what_a_change_did_is_counted() -> None:
     assert counts(changes.new_session_per_task, within=late) == (0, 1, 0)
     assert counts(changes.results_cut, 99, "", within=late, parts=parts, large=large) == (1, 5, 1)
     assert counts(changes.results_cut, 100, "", within=early, parts=parts, large=large) == (0, 0, 0)
-    assert counts(changes.head_shorter, 10, within=late) == (1, 0, 0)
+    assert counts(changes.head_shorter, {"s": 10}, within=late) == (1, 0, 0)
     assert counts(changes.other_model, "n", "o", 1.0, False, within=early) == (0, 1, 0)
     assert counts(changes.compacted_at, 2_000, 200, within=late) == (1, 5, 4)
     assert counts(changes.compacted_at, 2_000, 200, within=early) == (0, 0, 0)
@@ -200,7 +200,7 @@ def test_what_a_change_did_is_counted() -> None:
 def test_no_more_than_the_head_leaves_it_and_only_a_servers_own_part() -> None:
     parts = ("a", "head, MCP server figma", "c")
     one = session(response(0, 1_100, 1_000, parts=(1, 0, 40, 0, 2, 0, 60, 0)), parts=parts)
-    assert classes(changes.head_shorter(500, one, as_recorded(one), Effect())) == [(0, 1_000, 0, 0)]
+    assert classes(changes.head_shorter({"s": 500}, one, as_recorded(one), Effect())) == [(0, 1_000, 0, 0)]
     assert classes(changes.without_server("figma", one, as_recorded(one), Effect())) == [(0, 1_060, 0, 0)]
 
 

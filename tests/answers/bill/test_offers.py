@@ -56,14 +56,16 @@ def setting(key: str, value: int, order: int, change: tuple[object, ...], file: 
 
 
 def test_all_that_can_be_changed_is_offered_in_groups() -> None:
-    found = [list(map(told, group)) for group in offers(billed(SESSIONS, PRICES, None), PRICES, 60)]
+    found = [
+        list(map(told, group)) for group in offers(billed(SESSIONS, PRICES, None), PRICES, {"CLAUDE.md": 60}, None)
+    ]
     claude, codex = ("~/.claude/settings.json", "claude-code"), ("~/.codex/config.toml", "codex-rollout")
     # Claude Code compacts 33,000 tokens below its window; what was left by two compactions beside the head is 1,050 and
     # 2,900 tokens: 1,975. Characters are 3 a token, the median of two sessions. Codex has left nobody knows what.
     assert found == [
         [("a new session per task", 4, ("new_session_per_task",), "/clear in Claude Code, /new elsewhere",
           BY_HAND)],
-        [("memory files half as long", 2, ("head_shorter", 30), "shorten them by half", ())],
+        [("memory files half as long", 2, ("head_shorter", {"s": 30, "t": 30}), "shorten them by half", ())],
         *([(f'MCP server "{one}" off', 1, ("without_server", one), f"take {one} out of the agent's MCP settings", ())]
           for one in "ab"),
         [setting("autoCompactWindow", size, 5, ("compacted_at", size - 33_000, 1_975), *claude)
@@ -84,7 +86,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
         [("x-cheap for sub-agents", 8, ("other_model", "x-dear", "x-cheap", 1.0, True),
           "model: x-cheap in the sub-agent's settings", ())],
     ]  # fmt: skip
-    assert smaller(billed(SESSIONS, PRICES, None), PRICES, 60).tried == sum(map(len, found))
+    assert smaller(billed(SESSIONS, PRICES, None), PRICES, {"CLAUDE.md": 60}).tried == sum(map(len, found))
 
 
 @pytest.mark.parametrize(("versions", "reserve"), [
@@ -92,7 +94,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
 ])  # fmt: skip
 def test_the_newest_version_says_where_it_compacts(versions: list[str], reserve: int) -> None:
     own = [session(one, response(0, 1_100), version=one) for one in versions]
-    every = [one for group in offers(billed(own, PRICES, None), PRICES, 0) for one in group]
+    every = [one for group in offers(billed(own, PRICES, None), PRICES, {}, None) for one in group]
     (limit,) = (told(one)[2][1] for one in every if one.name == "autoCompactWindow = 100000")  # type: ignore[index]
     # Up to 2.1.19 more is kept for an answer, and 13,000 beside it.
     assert limit == 100_000 - reserve - 13_000
@@ -110,12 +112,12 @@ def test_who_answers_by_program_is_told_nothing_about_sessions_and_pauses() -> N
 @pytest.mark.parametrize(("version", "key"), [("2.1.32", "BASH_MAX_OUTPUT_LENGTH"), ("2.1.330", "bashOutputMaxChars")])
 def test_a_setting_is_called_as_the_newest_version_knows_it(version: str, key: str) -> None:
     own = [msgspec.structs.replace(one, version=version) for one in SESSIONS]
-    names = [one.name for group in offers(billed(own, PRICES, None), PRICES, 0) for one in group]
+    names = [one.name for group in offers(billed(own, PRICES, None), PRICES, {}, None) for one in group]
     assert [name for name in names if name.lower().startswith("bash")] == [f"{key} = {n}" for n in (4000, 8000, 16000)]
 
 
 def test_what_an_offer_costs_in_words() -> None:
-    every = [one for group in offers(billed(SESSIONS, PRICES, None), PRICES, 60) for one in group]
+    every = [one for group in offers(billed(SESSIONS, PRICES, None), PRICES, {"CLAUDE.md": 60}, None) for one in group]
     assert {one.name.partition(" = ")[0]: one.loses(Effect(2, 40, 3)) for one in every} == {
         "a new session per task": "5% of turns used nothing older",
         "memory files half as long": "30 tokens of instructions",
@@ -135,13 +137,13 @@ def test_models_of_another_maker_or_as_dear_are_not_offered() -> None:
     rates = {"x-dear": 50.0, "x-same-20260101": 49.0, "y-cheap": 1.0, "x-alike": 50.0, "vendor/x-low": 2.0}
     prices: Any = SimpleNamespace(of=lambda model, time_s: Rates(*[rates[model] * 1e6] * 5) if model in rates else None)
     made = session("s", response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
-    names = [one.name for group in offers(billed([made], prices, None), prices, 0) for one in group]
+    names = [one.name for group in offers(billed([made], prices, None), prices, {}, None) for one in group]
     assert [name for name in names if name.endswith("for most")] == ["x-same for most", "vendor/x-low for most"]
     assert DATED.sub("", "claude-haiku-4-5-20251001") == "claude-haiku-4-5"
     # Without a price nothing is cheaper, and without sessions nothing is dear.
     bare = billed([session("s", response(0, 9_000, model="none"), response(0, 10, model="y-cheap"))], prices, None)
-    assert not [one for group in offers(bare, prices, 0) for one in group if "model" in one.how]
-    assert [one.name for group in offers(billed([], prices, None), prices, 0) for one in group] == [
+    assert not [one for group in offers(bare, prices, {}, None) for one in group if "model" in one.how]
+    assert [one.name for group in offers(billed([], prices, None), prices, {}, None) for one in group] == [
         "a new session per task", "pauses within the cache's life",
     ]  # fmt: skip
 

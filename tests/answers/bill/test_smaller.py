@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,14 +105,41 @@ def test_what_adds_nothing_to_what_is_done_is_in_no_sum() -> None:
 
 
 def test_memory_files_half_as_long_leave_every_request() -> None:
-    found = {one.name: one for one in smaller(bill(FIRST, response(1_100, 50, 50)), PRICES, memory=60).savings}
+    found = {one.name: one for one in smaller(bill(FIRST, response(1_100, 50, 50)), PRICES, {"CLAUDE.md": 60}).savings}
     # 30 tokens less, written once and read once.
     assert found["memory files half as long"].usd == pytest.approx(30 * 11)
 
 
+@pytest.mark.parametrize(("folder", "cut"), [("/p", {"a": 30, "b": 20}), ("/q", {"a": 30, "b": 20, "c": 30})])
+def test_only_sessions_of_the_folder_send_its_memory_files_each_its_agents_own(
+    folder: str, cut: dict[str, int]
+) -> None:
+    made = [bill(FIRST, name=name, project=project, format=format).sessions[0] for name, project, format in (
+        ("a", "/p/src", "claude-code"), ("b", "/p", "codex-rollout"), ("c", "/pq", "claude-code"))]  # fmt: skip
+    memory = {"CLAUDE.md": 60, "AGENTS.md": 40, "GEMINI.md": 9_000}
+    found = {one.name: one for (one, *_) in offers.offers(billed(made, PRICES, None), PRICES, memory, Path(folder))}
+    change: Any = found["memory files half as long"].change
+    assert change.args == (cut,)
+
+
+def test_what_is_done_together_loses_what_each_loses_and_no_more_than_may_be() -> None:
+    parts, large = ("results of Bash", "results of Read"), (Large(0, 3, 8_000, 0, 1), Large(0, 3, 8_000, 1, 1))
+
+    def found(needs: int) -> tuple[str, str, float | None]:
+        sizes = (response(0, 16_100, 16_000, needs=needs), response(16_100, 30, 30, turn=True, crossing=1),
+                 response(16_130, 30, 30, needs=needs))  # fmt: skip
+        together = smaller(bill(*sizes, parts=parts, large=large), PRICES).together
+        return (together.name, together.loses, together.kept) if together else ("", "", None)
+
+    # Each of the cuts may lose one of 40 uses, both together two; of 24 it is a 24th each and a twelfth together.
+    read, bash = "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS = 2500", "bashOutputMaxChars = 4000"
+    assert found(20) == (f"{bash} + {read}", "keeps 97% at least; keeps 97% at least", pytest.approx(0.95))
+    assert found(12) == ("", "", None)
+
+
 def test_what_is_outside_a_conversation_is_paid_and_no_part_of_a_saving() -> None:
     of = bill(FIRST, response(1_100, 50, 50), beside=(response(0, 1_000, 0), response(0, 1_000, 0)))
-    (one,) = (one for one in smaller(of, PRICES, memory=200).savings if one.name.startswith("memory"))
+    (one,) = (one for one in smaller(of, PRICES, {"CLAUDE.md": 200}).savings if one.name.startswith("memory"))
     # 100 tokens less, written once and read once, of 11,000 + 1,600, two times 10,000 and four answers of 500.
     assert one.usd == pytest.approx(100 * 11) and one.share == pytest.approx(1_100 / 34_600)
 

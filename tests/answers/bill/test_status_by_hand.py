@@ -172,6 +172,14 @@ def test_of_other_sessions_the_newest_twenty_and_two_million_bytes_at_once(tmp_p
     again: Any = dict(some)
     status._beside(tmp_path / "23.jsonl", again)
     assert again["21.jsonl"]["at"] == 2 * len(line)
+    # A line that is longer than that, as one with a picture, is passed over.
+    log = tmp_path / "22.jsonl"
+    log.write_bytes(usage(5, "a") + b" " * 2_000_000 + b"\n" + usage(70, "b") + b"\n")
+    os.utime(log, (999, 999))
+    long: Any = {}
+    for _ in range(2):
+        status._beside(tmp_path / "23.jsonl", long)
+    assert (long["22.jsonl"]["at"], long["22.jsonl"]["tokens"]) == (log.stat().st_size, 70)
 
 
 def test_what_is_remembered_is_kept_by_folder(tmp_path: Path) -> None:
