@@ -107,10 +107,11 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
 
     With `agent` that agent's transcripts alone count. None if only bounds ran. Raises UnknownName for no goal.
     """
-    whole = rule.advise(run, goal)
     baseline = baseline_of(run)
     if baseline is None:
-        return whole
+        return rule.advise(run, goal)
+    # What others could have instead is asked of all sessions alone.
+    whole = None if agent else rule.advise(run, goal)
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal) or _only(own, goal)
     better = whole.take if whole else None
@@ -121,7 +122,7 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
         **values,
         recorders=own.recorders,
         tried=tuple(own.labels[1:]),
-        builders=better if better and not agent and _better(better, found.take, found.amount) else None,
+        builders=better if better and _better(better, found.take, found.amount) else None,
     )
 
 

@@ -173,13 +173,17 @@ def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
     figures, wanted = figures_of(own), set(added(found.take.policy, own.baseline))
     if len(wanted) < 2:
         return found.take
-    amount, kept = (figures.value(found.take.policy, of) or 0.0 for of in (found.amount, "kept"))
-    sound = may_be_taken(figures, found.goal)
-    for label in sorted((one for one in own.labels[1:] if one in sound), key=len):
-        theirs, held = (figures.value(label, of) or 0.0 for of in (found.amount, "kept"))
-        if set() < set(added(label, own.baseline)) < wanted and theirs <= amount + HARDLY and held >= kept - 0.01:
-            return figures.all[label]
-    return found.take
+
+    def reached(label: str) -> tuple[float, float]:
+        return figures.value(label, found.amount) or 0.0, figures.value(label, "kept") or 0.0
+
+    amount, kept = reached(found.take.policy)
+    fewer = []
+    for label in may_be_taken(figures, found.goal):
+        settings, (theirs, held) = set(added(label, own.baseline)), reached(label)
+        if set() < settings < wanted and theirs <= amount + HARDLY and held >= kept - 0.01:
+            fewer.append((len(settings), theirs, label))
+    return figures.all[min(fewer)[2]] if fewer else found.take
 
 
 def _own(run: Run, agent: str) -> AsSetRun:

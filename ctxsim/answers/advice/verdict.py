@@ -70,14 +70,18 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     if not given:
         why = "no other setting was tried"
         if advice.tried:
-            surely = "surely " if advice.ahead or advice.sampled else ""
-            why = f"none of {many(len(advice.tried), 'setting(s)')} tried {surely}saves {percent(HARDLY)} % "
+            why = f"none of {many(len(advice.tried), 'setting(s)')} tried {_saves_enough(advice)} "
             why += f"without losing more than {percent(MAY_LOSE[advice.goal])} % (ctxsim advise tries more)"
         return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
     return (
         f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
     )
+
+
+def _saves_enough(advice: Advice) -> str:
+    surely = "surely " if advice.ahead or advice.sampled else ""
+    return f"{surely}saves {percent(HARDLY)} %"
 
 
 def _by_default(advice: AsSetAdvice) -> bool:
@@ -99,12 +103,8 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
         parts.append("Replayed with default settings; --settings reads yours.")
     if unknown := take.transcripts - len(advice.recorders):
         parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
-    if advice.sampled:
-        parts += _of_sample(advice)
-    elif advice.ahead is not None:
-        parts += _how_sure(advice, advice.ahead)
-    elif advice.tried:
-        parts.append("From one session; the answer may not hold for others.")
+    if advice.tried or advice.sampled or advice.ahead is not None:
+        parts.append(_how_sure(advice))
     return " ".join(parts)
 
 
@@ -128,8 +128,7 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     if nothing:
         kept = "" if take.kept is None else f" that keeps {least} % of {USED}"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
-        surely = "surely " if advice.ahead or advice.sampled else ""
-        return f"Change nothing: no policy{kept} {surely}saves {percent(HARDLY)} % {what} without more refusals."
+        return f"Change nothing: no policy{kept} {_saves_enough(advice)} {what} without more refusals."
     if take.kept is None:
         return f"No policy is sure enough to take. The best of those with the fewest refusals is {figures}"
     if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
@@ -218,14 +217,8 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
     unpriced = f"; {known}, so tokens are compared" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
     parts = [f"From {many(take.transcripts, 'transcript(s)')}{some}{unpriced}."]
-    if advice.generated:
-        parts.append("The conversation is generated: it compares policies and forecasts nothing.")
-    elif advice.sampled:
-        parts += _of_sample(advice)
-    elif advice.ahead is None:
-        parts.append("From one session; the answer may not hold for others.")
-    else:
-        parts += _how_sure(advice, advice.ahead)
+    generated = "The conversation is generated: it compares policies and forecasts nothing."
+    parts.append(generated if advice.generated else _how_sure(advice))
     if advice.alike:
         named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
@@ -233,26 +226,24 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     return " ".join(parts)
 
 
-def _of_sample(advice: Advice) -> list[str]:
-    """Return what ranges of a sample are of, a sentence each."""
-    share = advice.take.share(advice.amount)
-    known = share is None or share.low is not None
-    chance = "One transcript drawn by chance tells no sampling error, so no saving is sure: draw more."
-    return [
-        "With all transcripts the answer may differ.",
-        "Ranges show the sampling error for this folder." if known else chance,
-    ]
-
-
-def _how_sure(advice: Advice, ahead: int) -> list[str]:
-    """Return how often the answer wins, and what ranges are of, a sentence each."""
+def _how_sure(advice: Advice) -> str:
+    """How often the answer wins, and what ranges are of."""
+    if advice.sampled:
+        share = advice.take.share(advice.amount)
+        known = share is None or share.low is not None
+        chance = "One transcript drawn by chance tells no sampling error, so no saving is sure: draw more."
+        error = "Ranges show the sampling error for this folder." if known else chance
+        return f"With all transcripts the answer may differ. {error}"
+    ahead = advice.ahead
+    if ahead is None:
+        return "From one session; the answer may not hold for others."
     shares = ", ".join(f"{percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open))
     often = f"This stays the answer in {shares} of resamples of these sessions."
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
         often = f"They are the answer in {shares} of resamples of these sessions, in this order; "
         often += f"{more} more sessions may tell them apart."
-    return [often, ranges_of(ahead)]
+    return f"{often} {ranges_of(ahead)}"
 
 
 def ranges_of(ahead: int) -> str:
@@ -278,7 +269,7 @@ def usd(value: float) -> str:
 def size(figures: Figures, amount: str) -> str:
     """Return what a policy comes to, in dollars where they are compared and known, else in tokens, and of what."""
     mean = " of a transcript on average" if figures.transcripts > 1 else ""
-    return f"{plain_size(figures, amount)}{f' in the largest request{mean}' * (amount == 'peak')}"
+    return plain_size(figures, amount) + (f" in the largest request{mean}" if amount == "peak" else "")
 
 
 def plain_size(figures: Figures, amount: str) -> str:
@@ -299,8 +290,9 @@ def _saves(advice: Advice) -> str:
     share = advice.take.share(advice.amount)
     if share is None:
         return ""
-    known = share.low is not None and share.high is not None
-    ends = f", {percent((share.low or 0) - 1)} to {percent((share.high or 0) - 1)}" if known else ""
+    ends = ""
+    if share.low is not None and share.high is not None:
+        ends = f", {percent(share.low - 1)} to {percent(share.high - 1)}"
     return f" ({_change(share.value)}{ends})"
 
 

@@ -133,6 +133,10 @@ def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
         label(CUT): bare(rows(9.9)), label(*both): bare(rows(6.9, 0.9)),
     }  # fmt: skip
     assert len(of_agent(made_run(tmp_path, table, recorders=RECORDERS), "claude-code", "tokens").settings) == settings
+    # Of two that are each enough the cheaper one is taken, whatever it is called.
+    table[label(CUT)] = bare(rows(7.05))
+    found = of_agent(made_run(tmp_path / "both", table, recorders=RECORDERS), "claude-code", "tokens")
+    assert found.settings == ((CUT,) if alone > 7.05 or kept < 0.89 else (window(200_000),))
 
 
 def test_fewer_settings_are_taken_only_where_the_rule_allows_these(tmp_path: Path) -> None:
