@@ -89,7 +89,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     answers |= {take} if found.nothing is None else {take, found.nothing}
     take = next((label for label, share in wins.items() if share >= SETTLED and label in answers), take)
     passing = [label for label, share in zip(labels, seen.refused, strict=True) if share == seen.refused.min()]
-    front = _front(found, passing, amount)
+    losing_less, cheaper = _beside(found, passing, amount, take)
     settled = not wins or wins.get(take, 0.0) >= SETTLED
     others = [label for label, share in wins.items() if share >= NAMED and label in answers and label != take]
 
@@ -98,8 +98,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
 
     return Advice(
         goal, amount, found.all[take],
-        losing_less=_losing_less(found, front, amount, take),
-        cheaper=_cheaper(found, front, amount, take),
+        losing_less=losing_less, cheaper=cheaper,
         nothing=found.all[found.nothing] if found.nothing else None,
         alike=_alike(found, [label for label in passing if label not in (take, found.nothing)], amount, take),
         wins=wins, open=() if settled else tuple(found.all[label] for label in others),
@@ -180,27 +179,19 @@ def candidates(found: Pooled) -> list[str]:
     return [label for label in found.labels if label == found.nothing or label not in out]
 
 
-def _front(found: Pooled, labels: Sequence[str], amount: str) -> list[str]:
-    """Those that no other one beats: no worse in amount and in what is kept, and better in one; of equals the first."""
+def _beside(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[Figures | None, Figures | None]:
+    """The next ones on the front, other than doing nothing: one that keeps noticeably more, one that is noticeably
+    cheaper. On the front are those that no other one beats, the cheapest first: each keeps more than those before it.
+    """
     front: list[str] = []
     for label in sorted(labels, key=lambda label: (found.seen(label, amount), -found.seen(label, "kept"))):
         if not front or found.seen(label, "kept") > found.seen(front[-1], "kept"):
             front.append(label)
-    return front
-
-
-def _losing_less(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
-    """The next one on the front that keeps noticeably more, other than doing nothing."""
-    least = found.seen(take, "kept") + 0.01
-    more = [label for label in front if label != found.nothing and found.seen(label, "kept") >= least]
-    return found.all[min(more, key=lambda label: found.seen(label, amount))] if more else None
-
-
-def _cheaper(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
-    """The next one on the front that is noticeably cheaper."""
-    limit = found.seen(take, amount) - HARDLY
-    less = [label for label in front if label != found.nothing and found.seen(label, amount) < limit]
-    return found.all[max(less, key=lambda label: found.seen(label, "kept"))] if less else None
+    others = [label for label in front if label != found.nothing]
+    least, limit = found.seen(take, "kept") + 0.01, found.seen(take, amount) - HARDLY
+    more = next((found.all[label] for label in others if found.seen(label, "kept") >= least), None)
+    cheaper = next((found.all[label] for label in reversed(others) if found.seen(label, amount) < limit), None)
+    return more, cheaper
 
 
 def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[str, ...]:

@@ -80,12 +80,9 @@ class Pooled:
             part = run.of(label)
             # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
             beside = part if keep_all is None else keep_all
-            alone = keep_all is None or label in run.ended_early
-            if alone:
-                bill, sent = (
-                    (part.cost_usd / part.cost_vs_keep_all).to_numpy(),
-                    part.tokens_full_sum.to_numpy(dtype=float),
-                )
+            if keep_all is None or label in run.ended_early:
+                bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
+                sent = part.tokens_full_sum.to_numpy(dtype=float)
             else:
                 # As an agent does as it is set, doing nothing may lose something that is fetched again.
                 bill = self._spent(beside, "cost_usd", "cost_refetch_usd")
@@ -173,24 +170,19 @@ class Pooled:
         return self.total(label, "refused") / calls if calls else 0.0
 
     @cached_property
-    def _blocks(self) -> npt.NDArray[np.int64]:
-        return blocks_of(self._started, self._project)
-
-    @property
-    def _draws(self) -> int:
-        return max(FEWEST_DRAWS, min(DRAWS, DRAWN_AT_ONCE // self.sessions))
-
-    @cached_property
     def _drawn(self) -> Array:
         """How often each session comes among the next ones, in each draw."""
-        rng = np.random.default_rng(0)
-        return next_sessions(self._blocks, recency(self._started), self.sessions, rng, self._draws)
+        return self._come(recency(self._started), 0)
 
     @cached_property
     def _ways(self) -> Array:
         """How often each session comes, in each way in which they could have come; recent ones don't count more."""
-        alike = np.ones(self.sessions)
-        return next_sessions(self._blocks, alike, self.sessions, np.random.default_rng(2), self._draws)
+        return self._come(np.ones(self.sessions), 2)
+
+    def _come(self, weights: Array, seed: int) -> Array:
+        draws = max(FEWEST_DRAWS, min(DRAWS, DRAWN_AT_ONCE // self.sessions))
+        blocks = blocks_of(self._started, self._project)
+        return next_sessions(blocks, weights, self.sessions, np.random.default_rng(seed), draws)
 
     @cached_property
     def _unseen(self) -> dict[str, Array]:

@@ -72,5 +72,6 @@ def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str])
     above = even_at is not None and spent < base
     if even_at is not None and not above:
         spent, base = at(0.0)
-    turns = base / spent if saves else None
-    return Again(even_at, turns, None if turned is None else found.all[instead], turned, above)
+    return Again(
+        even_at, base / spent if saves else None, None if turned is None else found.all[instead], turned, above
+    )

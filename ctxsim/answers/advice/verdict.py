@@ -33,7 +33,7 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
         then.append(_ground_as_set(advice))
     else:
         first, then = _take(advice, names), [_ends(advice), _ground(advice, names)]
-    lines = [first, _beside(advice, names), fetched_again(advice, names), *then, weak(advice.off_recorded)]
+    lines = [first, _beside(advice, names), _fetched_again(advice, names), *then, weak(advice.off_recorded)]
     return [line for line in (*lines, *advice.caveats) if line]
 
 
@@ -74,9 +74,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
             why += f"without losing more than {percent(MAY_LOSE[advice.goal])} % (ctxsim advise tries more)"
         return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
-    return (
-        f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
-    )
+    return f"Set {told(given)}: {_ranged(advice)}{instead}{_saves(advice)}, {_kept(take)}."
 
 
 def _saves_enough(advice: Advice) -> str:
@@ -117,7 +115,7 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     nothing = _is_nothing(advice, take)
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
-    amounts = size(take, advice.amount) if nothing else _amounts(advice, take)
+    amounts = size(take, advice.amount) if nothing else _amounts(advice)
     figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
     # Refusals are the first rule: whoever is advised has the fewest.
     if take.failing * 2 > take.transcripts:
@@ -169,9 +167,9 @@ def _unsure(advice: Advice, cheaper: Figures) -> str:
     return f", but may keep only {kept_percent(kept.low)} %" if kept and kept.low is not None else ""
 
 
-def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
-    """Return how the answer stands if what it loses is fetched again, in a line; '' where nothing is lost or known."""
-    found, added = advice.again, added_by(advice, advice.take)
+def _fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
+    """How the answer stands if what it loses is fetched again, in a line; '' where nothing is lost or known."""
+    found, added = advice.again, _added(advice)
     if found is None or (not added and found.instead is None):
         return ""
     rate = advice.take.at_rate
@@ -193,10 +191,9 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     return " ".join(parts)
 
 
-def added_by(advice: Advice, figures: Figures) -> float:
-    """Return what fetching again all that a policy lost adds to its amount; 0 where that isn't known."""
-    added = {"usd": figures.usd_again, "tokens": figures.tokens_again}.get(advice.amount)
-    return added or 0.0
+def _added(advice: Advice) -> float:
+    """What fetching again all that the answer loses adds to its amount; 0 where that isn't known."""
+    return {"usd": advice.take.usd_again, "tokens": advice.take.tokens_again}.get(advice.amount) or 0.0
 
 
 def _amount(advice: Advice, value: float) -> str:
@@ -279,10 +276,10 @@ def plain_size(figures: Figures, amount: str) -> str:
     return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
 
 
-def _amounts(advice: Advice, take: Figures) -> str:
-    """`412 to 431 USD instead of 655 (-37 %, -42 to -31)`: nothing to all of what is lost fetched again."""
+def _amounts(advice: Advice) -> str:
+    """`412 to 431 USD instead of 655 (-37 %, -42 to -31)`."""
     instead = "" if advice.nothing is None else f" instead of {size(advice.nothing, advice.amount).partition(' ')[0]}"
-    return f"{ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}"
+    return f"{_ranged(advice)}{instead}{_saves(advice)}"
 
 
 def _saves(advice: Advice) -> str:
@@ -296,14 +293,15 @@ def _saves(advice: Advice) -> str:
     return f" ({_change(share.value)}{ends})"
 
 
-def ranged(advice: Advice, figures: Figures, size: str) -> str:
-    """Return an amount in words as a range, from nothing to all of what is lost fetched again, where that shows."""
-    added = added_by(advice, figures)
-    if not added or figures.at_rate:
-        return size
-    low = figures.usd if advice.amount == "usd" else figures.tokens
-    ends = [_amount(advice, value).partition(" ") for value in sorted((low or 0.0, (low or 0.0) + added))]
-    return size if ends[0] == ends[1] else f"{ends[0][0]} to {ends[1][0]} {ends[1][2]}"
+def _ranged(advice: Advice) -> str:
+    """The answer's amount as a range, from nothing to all of what is lost fetched again, where that shows."""
+    take, added = advice.take, _added(advice)
+    plain = size(take, advice.amount)
+    if not added or take.at_rate:
+        return plain
+    amount = (take.usd if advice.amount == "usd" else take.tokens) or 0.0
+    low, high = (_amount(advice, value).partition(" ") for value in sorted((amount, amount + added)))
+    return plain if low == high else f"{low[0]} to {high[0]} {high[2]}"
 
 
 def _change(share: float) -> str:

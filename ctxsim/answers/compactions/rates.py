@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 Counts = Sequence[int] | Array
 
 
-def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) -> Rate | None:
+def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
     """Return the share of all hits in all, and its interval, on the scale of log odds; `roots` names each count's
     session. None for fewer than two sessions that have any.
     """
@@ -32,9 +32,9 @@ def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) 
     at, without = _with_and_without(had, all_of)
     if not 0 < at < 1:
         # Where none has any the exact binomial interval (C. Clopper, E. Pearson, Biometrika 26, 1934), of as many.
-        reach = 1 - ((1 - level) / 2) ** (1 / _alike(all_of))
+        reach = 1 - ((1 - LEVEL) / 2) ** (1 / _alike(all_of))
         return at, max(0.0, at - reach), min(1.0, at + reach)
-    odds, step = log(at / (1 - at)), _reach(without - at, all_of, level) / (at * (1 - at))
+    odds, step = log(at / (1 - at)), _reach(without - at, all_of) / (at * (1 - at))
     low, high = (1 / (1 + exp(-end)) for end in (odds - step, odds + step))
     return at, low, high
 
@@ -47,7 +47,7 @@ def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots:
     (share, without), (other, without_other) = (_with_and_without(*one) for one in both)
     at = share - other
     # What large sessions do to both shares takes itself away: all sessions say as much.
-    reach = _reach(without - without_other - at, np.ones(len(without)), LEVEL)
+    reach = _reach(without - without_other - at, np.ones(len(without)))
     return at, at - reach, at + reach
 
 
@@ -67,11 +67,11 @@ def _alike(sizes: Array) -> float:
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
-def _reach(errors: Array, sizes: Array, level: float) -> float:
+def _reach(errors: Array, sizes: Array) -> float:
     """How far an interval reaches: the jackknife over sessions, by Student's t for as many sessions of one size as
     would say as much, since a few large ones say less than their number. t by its expansion at the normal.
     """
     free = max(2.0, _alike(sizes) - 1)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
     return t * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))
