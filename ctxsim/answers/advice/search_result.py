@@ -5,7 +5,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxsim.answers.advice.advice import MAY_LOSE, may_be_taken
+from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED, may_be_taken
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
@@ -147,15 +147,17 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     take = _with_fewer(own, found)
     settings = added(take.policy, own.baseline)
     share = take.share(found.amount)
-    rivals = (_as_tried(own, figures.policy, found.amount) for figures in found.open)
+    # Who takes fewer of the settings takes them in those ways, too, in which all of them are the answer.
+    wins = sum(found.wins.get(label, 0.0) for label in {take.policy, found.take.policy}) if found.wins else None
+    rivals = [_as_tried(own, figures.policy, found.amount) for figures in found.open]
     each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
         agent=agent, title=who(own.recorders) or title_of(agent), models=_models(own),
         sessions=take.sessions, transcripts=take.transcripts, goal=goal, amount=found.amount,
         now=found.nothing or take, take=take, share=share if settings else None,
-        wins=found.wins.get(found.take.policy) if found.wins else None, ahead=found.ahead,
-        open=tuple(one for one in rivals if one.settings != settings),
+        wins=wins, ahead=found.ahead,
+        open=tuple(one for one in rivals if one.settings != settings) if wins is None or wins < SETTLED else (),
         settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
         # Those of all sessions first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),

@@ -139,6 +139,17 @@ def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
     assert found.settings == ((CUT,) if alone > 7.05 or kept < 0.89 else (window(200_000),))
 
 
+def test_where_two_settings_or_one_of_them_win_by_turns_the_one_is_settled(tmp_path: Path) -> None:
+    def by_turns(*costs: float) -> list[Row]:
+        return [rows(cost)[0] for cost in costs] * 6
+
+    both = (window(200_000), CUT)
+    run = run_of(tmp_path, ((window(200_000),), by_turns(5, 9.05)), ((CUT,), rows(9.9)), (both, by_turns(9, 5)))
+    found = of_agent(run, "claude-code", "dollars")
+    # In each way one of the two is the answer, and where it is both the window alone hardly saves less.
+    assert (found.settings, found.wins, found.open) == ((window(200_000),), 1.0, ())
+
+
 def test_fewer_settings_are_taken_only_where_the_rule_allows_these(tmp_path: Path) -> None:
     # The window alone hardly saves or keeps less, but is refused at one call of each session.
     both = (window(200_000), CUT)
