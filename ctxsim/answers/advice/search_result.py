@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import msgspec
+import numpy as np
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED, may_be_taken
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
@@ -147,9 +148,8 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     take = _with_fewer(own, found)
     settings = added(take.policy, own.baseline)
     share = take.share(found.amount)
-    # Who takes fewer of the settings takes them in those ways, too, in which all of them are the answer.
-    wins = sum(found.wins.get(label, 0.0) for label in {take.policy, found.take.policy}) if found.wins else None
-    rivals = [_as_tried(own, figures.policy, found.amount) for figures in found.open]
+    wins = _wins(own, found, take)
+    rivals = [_as_tried(own, figures.policy, found.amount) for figures in (found.take, *found.open)]
     each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
@@ -186,6 +186,19 @@ def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
         if set() < settings < wanted and theirs <= amount + HARDLY and held >= kept - 0.01:
             fewer.append((len(settings), theirs, label))
     return figures.all[min(fewer)[2]] if fewer else found.take
+
+
+def _wins(own: AsSetRun, found: AsSetAdvice, take: Figures) -> float | None:
+    """In which share of the ways this is the answer: those in which the rule takes it, and at least those in which the
+    rule takes more settings that hardly save and hardly keep.
+    """
+    whole, figures = found.take.policy, figures_of(own)
+    wins = found.wins.get(take.policy, 0.0)
+    if not found.wins or take.policy == whole:
+        return wins if found.wins else None
+    amount, kept = (figures.ways(take.policy, of) - figures.ways(whole, of) for of in (found.amount, "kept"))
+    near = float(np.mean((np.nan_to_num(amount) <= HARDLY) & (np.nan_to_num(kept) >= -0.01)))
+    return wins + max(0.0, found.wins.get(whole, 0.0) + near - 1)
 
 
 def _own(run: Run, agent: str) -> AsSetRun:

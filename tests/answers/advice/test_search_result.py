@@ -139,15 +139,18 @@ def test_fewer_settings_are_taken_where_more_hardly_save_or_keep(
     assert found.settings == ((CUT,) if alone > 7.05 or kept < 0.89 else (window(200_000),))
 
 
-def test_where_two_settings_or_one_of_them_win_by_turns_the_one_is_settled(tmp_path: Path) -> None:
+def test_one_setting_is_as_sure_as_it_wins_or_stands_beside_two_that_do(tmp_path: Path) -> None:
     def by_turns(*costs: float) -> list[Row]:
-        return [rows(cost)[0] for cost in costs] * 6
+        return [rows(cost)[0] for cost in costs] * 3
 
     both = (window(200_000), CUT)
-    run = run_of(tmp_path, ((window(200_000),), by_turns(5, 9.05)), ((CUT,), rows(9.9)), (both, by_turns(9, 5)))
+    run = run_of(
+        tmp_path, ((window(200_000),), by_turns(3, 6, 9.5, 9.9)), ((CUT,), rows(9.9)), (both, by_turns(9, 8.5, 6, 4.7))
+    )
     found = of_agent(run, "claude-code", "dollars")
-    # In each way one of the two is the answer, and where it is both the window alone hardly saves less.
-    assert (found.settings, found.wins, found.open) == ((window(200_000),), 1.0, ())
+    # In about half of the ways both win by much: then they are another answer.
+    assert found.settings == (window(200_000),) and found.wins == pytest.approx(0.51, abs=0.03)
+    assert [one.settings for one in found.open] == [both]
 
 
 def test_fewer_settings_are_taken_only_where_the_rule_allows_these(tmp_path: Path) -> None:
