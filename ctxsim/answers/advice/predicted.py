@@ -61,13 +61,11 @@ def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | fl
         return None
     # The same sessions count for both: those since the last change as set.
     then = msgspec.structs.replace(then, amounts={**now.amounts, "usd": then.amounts["usd"]})
-    known = forecast(now, "", Next(HORIZONS[0]))
-    days = saves = None
-    if None not in now.started:
-        month = Next(30, days=True)
-        known = forecast(now, "", month)
-        days = known.amounts["usd"].ranges["90"], _range(then, month)
-        saves = saving(now, then, month)
+    timed = None not in now.started
+    ahead = Next(30, days=True) if timed else Next(HORIZONS[0])
+    known = forecast(now, "", ahead)
+    days = (known.amounts["usd"].ranges["90"], _range(then, ahead)) if timed else None
+    saves = saving(now, then, ahead) if timed else None
     as_set, advised = ({many: _range(one, Next(many)) for many in HORIZONS} for one in (now, then))
     return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since, saves=saves,
                       by_priors=known.basis == "priors")  # fmt: skip

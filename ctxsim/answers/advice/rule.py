@@ -16,7 +16,6 @@ HARDLY = 0.02
 CHANCE = 0.05
 """A saving of which more draws than this share are none may be chance: the lower end of the 90 % interval."""
 
-
 RISK = 0.2
 """Share of the draws up to which a policy may lose more than it may."""
 
@@ -47,7 +46,8 @@ def choice(seen: Seen, may_lose: float) -> int:
 
 def sound(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
     """Return which policies may be the answer: those that `choice` chooses among."""
-    return np.asarray(_worth(seen, seen.saved, _low(seen)) & _bearable(seen, may_lose))
+    bearable = _loss(seen) <= may_lose + 1e-9
+    return np.asarray(_worth(seen, seen.saved, _low(seen)) & bearable & _passing(seen))
 
 
 def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArray[np.int64]:
@@ -60,7 +60,10 @@ def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArr
     below = seen.kept[passing].max() - seen.kept
     off = _loss(seen) - below
     bearable = (most - kept + off <= may_lose + 1e-9) & passing
-    return _cheapest(seen, saved, kept, _worth(seen, saved, saved * _part(seen)) & bearable)
+    # What the lower end of each saving is of the saving; below 0 where it may be dearer.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(seen.saved > 0, _low(seen) / seen.saved, 0.0)
+    return _cheapest(seen, saved, kept, _worth(seen, saved, saved * part) & bearable)
 
 
 def _passing(seen: Seen) -> npt.NDArray[np.bool_]:
@@ -77,20 +80,10 @@ def _low(seen: Seen) -> Array:
     return np.asarray(np.quantile(seen.saved_next, CHANCE, axis=0))
 
 
-def _part(seen: Seen) -> Array:
-    """What the lower end of each saving is of the saving; below 0 where it may be dearer."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(seen.saved > 0, _low(seen) / seen.saved, 0.0))
-
-
 def _worth(seen: Seen, saved: Array, low: Array) -> npt.NDArray[np.bool_]:
     if seen.nothing is None or not _passing(seen)[seen.nothing]:
         return np.asarray(np.full(saved.shape, True))
     return np.asarray((saved >= HARDLY - 1e-9) & (low > 1e-9))
-
-
-def _bearable(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
-    return np.asarray(_passing(seen) & (_loss(seen) <= may_lose + 1e-9))
 
 
 def _cheapest(seen: Seen, saved: Array, kept: Array, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

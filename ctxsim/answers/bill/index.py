@@ -4,7 +4,8 @@ A file is known by its path, size and time. What an index of another version hol
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -100,13 +101,9 @@ def _state(source: Source) -> tuple[tuple[int, int], ...]:
     if path is None or source.refused is not None or source.reader.endswith(".py"):
         return ()
     files: Iterable[Path] = sorted(path.rglob("*")) if path.is_dir() else (path, path.with_name(f"{path.name}-wal"))
-    return tuple(_sizes(files))
-
-
-def _sizes(files: Iterable[Path]) -> Iterator[tuple[int, int]]:
+    found = []
     for file in files:
-        try:
-            found = file.stat()
-        except OSError:
-            continue
-        yield found.st_size, found.st_mtime_ns
+        with suppress(OSError):
+            known = file.stat()
+            found.append((known.st_size, known.st_mtime_ns))
+    return tuple(found)

@@ -270,10 +270,10 @@ def sessions_of(bill: Bill) -> Sessions:
     for line in (*bill.earlier, *bill.lines):
         if not line.response.alone:
             lines.setdefault(line.session.root, []).append(line)
-    times = {
-        root: [one.response.time_s for one in own if one.response.time_s is not None] for root, own in lines.items()
+    began = {
+        root: min((one.response.time_s for one in own if one.response.time_s is not None), default=None)
+        for root, own in lines.items()
     }
-    began = {root: min(known, default=None) for root, known in times.items()}
     order = sorted(began, key=lambda root: began[root] or 0.0)
     each = [lines[root] for root in order]
     priced = sum(all(line.paid.how for line in own) for own in each)

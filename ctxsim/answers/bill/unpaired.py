@@ -113,16 +113,6 @@ def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple
     return strata[0] == strata[1], (len(before) - len(kept[0]), len(after) - len(kept[1]))
 
 
-def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
-    return {case.stratum for case in before} & {case.stratum for case in after}
-
-
-def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
-    """Return the difference of one figure; None where a set has too few sessions that have it."""
-    before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
-    return _difference(figure, before, after) if min(len(before), len(after)) >= LEAST else None
-
-
 def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
     """The cases of both sets' strata: what one set alone has tells of itself, not of a change."""
     shared = _shared(before, after)
@@ -130,7 +120,15 @@ def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case
     return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
 
 
-def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference:
+def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
+    return {case.stratum for case in before} & {case.stratum for case in after}
+
+
+def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
+    """Return the difference of one figure; None where a set has too few sessions that have it."""
+    before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
+    if min(len(before), len(after)) < LEAST:
+        return None
     ratio = figure != BY_NUMBER
     plain = np.array([case.figures[figure] for case in (*before, *after)])
     values = np.log(plain) if ratio else plain

@@ -124,16 +124,15 @@ class _Compaction:
 
     def _control(self) -> dict[str, Any]:
         """The same measures at the control calls, means."""
-        found = [(one, self._soon(one)) for one in self.controls]
+        soon = [self._soon(one) for one in self.controls]
+        again = [repeated_after(self.asked, one.at, one.call, one.call + SOON - 1) for one in self.controls]
         counts = {
-            "reread_calls": [
-                len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one, _ in found
-            ],
-            "needed_strict": [len(needed.of("strict")) for _, needed in found],
-            "needed_carried": [len(needed.carried) for _, needed in found],
+            "reread_calls": [len(one) for one in again],
+            "needed_strict": [len(one.of("strict")) for one in soon],
+            "needed_carried": [len(one.carried) for one in soon],
         }
         means = {f"control_{name}": round(fmean(of), 4) if of else None for name, of in counts.items()}
-        return {"controls": len(found), **means}
+        return {"controls": len(soon), **means}
 
     def _came_again(self) -> dict[str, int]:
         """What came again before it was used; nothing where the log doesn't show what was lost."""
@@ -181,13 +180,10 @@ class _Compaction:
 
     def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
         held = held_by(self.references, left)
-        needs = {
-            "strict": place.needed.of("strict"),
-            "loose": place.needed.of("loose"),
-            "carried": place.needed.carried,
-        }
-        counts = {f"needed_{kind}": len(keys) for kind, keys in needs.items()}
-        counts |= {f"kept_{kind}": len(held.intersection(keys)) for kind, keys in needs.items()}
+        needed = place.needed
+        counts: dict[str, int] = {}
+        for kind, keys in (("strict", needed.of("strict")), ("loose", needed.of("loose")), ("carried", needed.carried)):
+            counts |= {f"needed_{kind}": len(keys), f"kept_{kind}": len(held.intersection(keys))}
         known, transcript = identifiers(place.items), self.cut.transcript
         return BesideRow(
             transcript=transcript.name, root=transcript.parent or transcript.name, compaction=self.cut.number,
