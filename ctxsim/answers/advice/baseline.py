@@ -128,11 +128,10 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:
     """Whether a policy that nobody can set is clearly cheaper."""
-    if figures.bound or is_as_set(figures.policy):
+    theirs, ours = figures.size(amount), take.size(amount)
+    if figures.bound or is_as_set(figures.policy) or theirs is None or not ours:
         return False
-    name = {"usd": "usd", "tokens": "tokens", "peak": "peak_mean"}[amount]
-    theirs, ours = getattr(figures, name), getattr(take, name)
-    return theirs is not None and bool(ours) and theirs < (1 - HARDLY) * ours
+    return theirs < (1 - HARDLY) * ours
 
 
 def _only(own: AsSetRun, goal: str) -> Advice:

@@ -44,6 +44,10 @@ class Figures(msgspec.Struct, frozen=True):
     refused: int
     failing: int
 
+    def size(self, of: str) -> float | None:
+        """Return an amount: usd, tokens, or peak as the mean largest request."""
+        return {"usd": self.usd, "tokens": self.tokens, "peak": self.peak_mean}[of]
+
     def share(self, of: str) -> Share | None:
         """Return one of SHARES."""
         found: Share | None = self.kept if of == "kept" else getattr(self, f"{of}_share")

@@ -299,7 +299,7 @@ def _ranged(advice: Advice) -> str:
     plain = size(take, advice.amount)
     if not added or take.at_rate:
         return plain
-    amount = (take.usd if advice.amount == "usd" else take.tokens) or 0.0
+    amount = take.size(advice.amount) or 0.0
     low, high = (_amount(advice, value).partition(" ") for value in sorted((amount, amount + added)))
     return plain if low == high else f"{low[0]} to {high[0]} {high[2]}"
 

@@ -77,7 +77,7 @@ def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> H
     counted: list[tuple[int, bool]] = []
     recorded: list[tuple[int, bool]] = []
     for fold in range(FOLDS):
-        training, held = _parted(sample, fold)
+        training, held = (_part(sample, fold, held) for held in (False, True))
         if not training.texts or not (training.series if against_usage else training.prompts):
             continue
         per_char, per_class = _fitted(training, class_weights(training.texts), against_usage)
@@ -99,18 +99,14 @@ def by_project(sample: Sample) -> bool:
     return len(set(sample.projects)) >= FOLDS
 
 
-def _parted(sample: Sample, fold: int) -> tuple[Sample, Sample]:
-    """Training and held-out transcripts: nothing of a project stands on both sides."""
+def _part(sample: Sample, fold: int, held: bool) -> Sample:
+    """Training or held-out transcripts: nothing of a project stands on both sides."""
     unit = sample.projects if by_project(sample) else range(sample.transcripts)
-
-    def part(held: bool) -> Sample:
-        parts = {
-            name: [one for one in getattr(sample, name) if (unit[one.transcript] % FOLDS == fold) is held]
-            for name in ("texts", "prompts", "series")
-        }
-        return msgspec.structs.replace(sample, **parts)
-
-    return part(False), part(True)
+    parts = {
+        name: [one for one in getattr(sample, name) if (unit[one.transcript] % FOLDS == fold) is held]
+        for name in ("texts", "prompts", "series")
+    }
+    return msgspec.structs.replace(sample, **parts)
 
 
 def _by_class(weights: Array) -> Measure:
@@ -226,9 +222,9 @@ def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[
 
 
 def _scaled(ratio: Ratio, scale: float) -> Ratio:
-    values = (ratio.chars_per_token, ratio.low, ratio.high)
-    chosen, low, high = (None if value is None else round(value * scale, 4) for value in values)
-    return msgspec.structs.replace(ratio, chars_per_token=chosen, low=low, high=high)
+    known = {name: getattr(ratio, name) for name in ("chars_per_token", "low", "high")}
+    scaled = {name: round(value * scale, 4) for name, value in known.items() if value is not None}
+    return msgspec.structs.replace(ratio, **scaled)
 
 
 def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
