@@ -2,6 +2,7 @@
 
 import re
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript, nearest
 from ctxsim.readers.reader import load_reader, owner
-from ctxsim.readers.source import Source, standard_input
+from ctxsim.readers.source import Source
 from ctxsim.readers.source.limits import MOST_FILES, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
@@ -170,7 +171,7 @@ def _sources(path: str) -> Iterator[Source]:
         yield from _found()
         return
     if path == "-":
-        yield standard_input()
+        yield Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
         return
     root = Path(path)
     if path.startswith("@") and not root.exists():

@@ -126,7 +126,14 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
             one.content()
     monkeypatch.setenv("CTXSIM_MAX_MB", str(size / 1e6))
     assert found[2].content().decode() == session("two", 2)
+    monkeypatch.delenv("CTXSIM_MAX_MB")
     blob = git(repository, "rev-parse", f"{BRANCH}:bb/1/full.jsonl").strip()
+    (repository / ".git/objects" / blob[:2] / blob[2:]).chmod(0o644)
+    os.truncate(repository / ".git/objects" / blob[:2] / blob[2:], 150)
+    *others, damaged = (one for one in sources(f"git:{repository}@{BRANCH}") if one.name.endswith(".jsonl"))
+    with pytest.raises(InputError, match=r"bb/1/full.jsonl: is a damaged object of the repository$"):
+        damaged.content()
+    assert [one.content().decode() for one in others] == [session("one", 3)]
     (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(InputError, match=r"can't be read by git|a partial clone"):
         list(sources(f"git:{repository}@{BRANCH}"))

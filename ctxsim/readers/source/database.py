@@ -50,9 +50,9 @@ class Database:
 
     def __init__(self, source: Source) -> None:
         self.name = source.name
-        self.path = source.path
-        if self.path is None or source.member is not None or _starts(self.path, len(SQLITE)) != SQLITE:
+        if source.path is None or source.member is not None or _starts(source.path, len(SQLITE)) != SQLITE:
             raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
+        self.path = source.path
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
         self._copy: tempfile.TemporaryDirectory[str] | None = None
@@ -62,26 +62,23 @@ class Database:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._forget()
-
-    def _forget(self) -> None:
         if self._copy is not None:
             self._copy.cleanup()
         self._copy = None
 
     def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Return what `ask` finds. Raises InputError if the database can't be read, or doesn't stand still for it."""
-        assert self.path is not None
         try:
             for _ in range(_TRIES):
-                if found := self._once(self.path, ask):
+                if found := self._once(ask):
                     return found[0]
         except OSError as error:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
         raise InputError(self.name, "is being written, or was left in the middle of that: close its program, try again")
 
-    def _once(self, path: Path, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
+    def _once(self, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
         """What is found in one go; None if that has to be tried again."""
+        path = self.path
         before = _state(path)
         if _starts(_beside(path, "-journal"), len(_JOURNAL)) == _JOURNAL:
             time.sleep(_PAUSE_S)
@@ -91,7 +88,7 @@ class Database:
         by_index = _beside(path, "-shm").exists()
         if by_index and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):
             return found
-        copy = self._of_both(path, before)
+        copy = self._of_both(before)
         return self._asked(copy, "mode=ro", ask, None) if copy else None
 
     def _asked(
@@ -116,16 +113,16 @@ class Database:
             raise InputError(self.name, f"is a damaged or an unknown database: {error}") from error
         return None if before is not None and _state(path) != before else (found,)
 
-    def _of_both(self, path: Path, before: object) -> Path | None:
+    def _of_both(self, before: object) -> Path | None:
         """A copy of a database and its log; None if they changed meanwhile."""
         if self._copy is None or self._copied != before:
-            self._forget()
+            self.__exit__()
             self._copy = tempfile.TemporaryDirectory(prefix="ctxsim-")
             self._copied = before
             with suppress(FileNotFoundError):
                 for ending in ("", "-wal"):
-                    shutil.copyfile(_beside(path, ending), Path(self._copy.name, f"copy{ending}"))
-        return Path(self._copy.name, "copy") if _state(path) == before else None
+                    shutil.copyfile(_beside(self.path, ending), Path(self._copy.name, f"copy{ending}"))
+        return Path(self._copy.name, "copy") if _state(self.path) == before else None
 
 
 def written_beside(path: Path | None) -> list[Path]:
@@ -150,15 +147,11 @@ def _starts(path: Path, size: int) -> bytes:
 
 def _state(path: Path) -> object:
     """What changes with every transaction: sizes and times, and the database's header with its change counter."""
-    found: list[object] = []
-    for ending in ("", *WRITTEN_BESIDE):
-        try:
-            with _beside(path, ending).open("rb") as stream:
-                found.append(stream.read(100))
-            now = _beside(path, ending).stat()
-            found.append((now.st_ino, now.st_size, now.st_mtime_ns))
-        except FileNotFoundError:
-            found.append(None)
+    found = []
+    for file in (_beside(path, ending) for ending in ("", *WRITTEN_BESIDE)):
+        with suppress(FileNotFoundError):
+            start, now = _starts(file, 100), file.stat()
+            found.append((file, start, now.st_ino, now.st_size, now.st_mtime_ns))
     return found
 
 

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,7 +43,7 @@ class GitSource(Source):
 
     def open(self) -> BinaryIO:
         """Return the file's bytes as a stream."""
-        return io.BytesIO(_objects(self.repository, os.getpid()).content(self.blob, self.name))
+        return io.BytesIO(_content(self.repository, self.blob, self.name))
 
 
 def git_sources(path: str) -> Iterator[Source]:
@@ -67,9 +67,12 @@ def git_sources(path: str) -> Iterator[Source]:
     if not entries:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
     longest: dict[str, tuple[int, str, str]] = {}
-    objects = _objects(repository.resolve(), os.getpid())
     for file, blob, size in entries:
-        key = blob if size > most_bytes() else _session(objects.content(blob, file)[:_START_BYTES]) or blob
+        key = blob
+        # What can't be read is refused by itself, when it is read.
+        with suppress(InputError):
+            if size <= most_bytes():
+                key = _session(_content(repository.resolve(), blob, file)[:_START_BYTES]) or blob
         if key not in longest or size > longest[key][0]:
             longest[key] = size, file, blob
     for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
@@ -136,37 +139,30 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
     return found
 
 
-class _Objects:
-    """One `git cat-file --batch` of a repository: asked for an object at a time."""
-
-    def __init__(self, repository: Path) -> None:
-        self.process = subprocess.Popen(
-            [*_git(repository), "cat-file", "--batch"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
-        )  # fmt: skip
-
-    def content(self, blob: str, name: str) -> bytes:
-        """Return an object's bytes. Raises InputError if it is missing, as in a shallow or partial clone."""
-        asked, answers = self.process.stdin, self.process.stdout
-        assert asked is not None
-        assert answers is not None
-        asked.write(f"{blob}\n".encode())
-        asked.flush()
-        head = answers.readline().split()
-        if len(head) != 3:
-            raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
-        size = int(head[2])
-        if size > most_bytes():
-            while size > 0:
-                size -= len(answers.read(min(size, 1 << 20)))
-            answers.read(1)
-            raise too_large(name)
-        data = answers.read(size)
-        answers.read(1)
-        return data
+_ASKED: dict[tuple[Path, int], subprocess.Popen[bytes]] = {}
+"""A `git cat-file --batch` by repository and process: a forked worker must not share its parent's pipe."""
 
 
-@cache
-def _objects(repository: Path, process: int) -> _Objects:
-    """By process too: a forked worker must not share its parent's pipe."""
-    return _Objects(repository)
+def _content(repository: Path, blob: str, name: str) -> bytes:
+    """An object's bytes. Raises InputError if it is missing, as in a shallow or partial clone, or damaged."""
+    key = repository, os.getpid()
+    if key not in _ASKED:
+        command = [*_git(repository), "cat-file", "--batch"]
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        _ASKED[key] = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_environment())
+    objects = _ASKED[key]
+    assert objects.stdin and objects.stdout
+    objects.stdin.write(f"{blob}\n".encode())
+    objects.stdin.flush()
+    head = objects.stdout.readline().split()
+    if len(head) != 3:
+        raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
+    size = int(head[2])
+    large = size > most_bytes()
+    data = b"" if large else objects.stdout.read(size)
+    if large or not objects.stdout.read(1):
+        # Git itself ends in the middle of a damaged object.
+        objects.kill()
+        with _ASKED.pop(key):
+            raise too_large(name) if large else InputError(name, "is a damaged object of the repository")
+    return data

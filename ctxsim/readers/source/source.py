@@ -2,11 +2,10 @@
 
 import gzip
 import io
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -23,7 +22,6 @@ PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
 
 DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
-
 
 SKIPPED = "skipped, not JSON"
 """Of lines: what is noted of a file that was cut, or damaged."""
@@ -49,6 +47,7 @@ class Source:
         member: str | None = None,
         refused: InputError | None = None,
         column: str = "",
+        reader: str = "",
     ) -> None:
         # A file name that isn't UTF-8, or not one line, is shown with ? and opened by its path.
         self.name = "?".join(name.encode("utf-8", "replace").decode("utf-8").splitlines())
@@ -58,7 +57,7 @@ class Source:
         """Whether the user named it; else it was found in a folder or an archive."""
         self.column = column
         """The column of a table that holds the conversations, where the user named one."""
-        self.reader = ""
+        self.reader = reader
         """The reader that the user named: a format, or a file of his own."""
         self._data = data
         self._checked = False
@@ -153,9 +152,15 @@ class Source:
         notes += [f"line {number} {SKIPPED}: {why}" for number, why in bad[:5]]
         notes += [f"{len(bad) - 5} more lines {SKIPPED}"] if len(bad) > 5 else []
 
-    def readable(self) -> AbstractContextManager[None]:
-        """Return a context in which what can't be read raises InputError."""
-        return _readable(self.name)
+    @contextmanager
+    def readable(self) -> Iterator[None]:
+        """Return a context in which what decompression and the file system can raise is an InputError."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (EOFError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise InputError(self.name, f"cannot be read: {error}") from error
 
 
 class _Decompressed(gzip.GzipFile):
@@ -163,19 +168,3 @@ class _Decompressed(gzip.GzipFile):
 
     def readinto(self, buffer: Any) -> int:
         return self.readinto1(buffer)
-
-
-@contextmanager
-def _readable(name: str) -> Iterator[None]:
-    """Turns what decompression and the file system can raise into one line for people."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except (EOFError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise InputError(name, f"cannot be read: {error}") from error
-
-
-def standard_input() -> Source:
-    """Return what is piped in, as one source."""
-    return Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
