@@ -37,8 +37,7 @@ def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
     found: list[str] = []
     known: list[str] = []
     for source in sources(*paths):
-        for line in _examined(reader, source):
-            found.append(f"{source.name}: {line}")
+        found += [f"{source.name}: {line}" for line in _examined(reader, source)]
         others = [name for name, one in registered_formats().items() if one is not reader and _matches(one, source)]
         if others:
             known.append(f"{source.name}: {', '.join(others)} would read it as well: reader:{file}:PATH says which")
@@ -98,10 +97,8 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
         # What isn't JSON at all holds no texts to look for.
         with suppress(InputError):
             values += (record.value for record in Source("", data=data).records([]))
-    texts = "\n".join(
-        text for one in transcripts for part in ([one.head.texts], (item.texts for item in one.items))
-        for several in part for text in several
-    )  # fmt: skip
+    held = [part for one in transcripts for part in (one.head.texts, *(item.texts for item in one.items))]
+    texts = "\n".join(text for part in held for text in part)
     lost = Frequencies[str]()
     for key, text in (pair for value in values for pair in _strings(value)):
         if key in SAID and len(text) >= SHORTEST and text not in texts:

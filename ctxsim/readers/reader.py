@@ -52,12 +52,9 @@ class FolderReader(Reader, Protocol):
 
 
 class _File(NamedTuple):
-    """A format that isn't imported yet: its module, its name, what its text says that it is told by, and whether it
-    reads whole folders.
-    """
+    """A format that isn't imported yet: its module, what its text says that it is told by, whether it reads folders."""
 
     module: str
-    name: str
     marks: tuple[str, ...]
     owns: bool
 
@@ -74,7 +71,7 @@ def _files() -> dict[str, _File]:
             module = ".".join((formats.__name__, *(part for part in parts if part != "__init__")))
             marks = re.search(r"^MARKS = (\(.*?\))$", text, re.MULTILINE | re.DOTALL)
             told = tuple(ast.literal_eval(marks[1])) if marks else ()
-            found[name[1]] = _File(module, name[1], told, "\ndef owns(" in text)
+            found[name[1]] = _File(module, told, "\ndef owns(" in text)
     special = sorted(name for name in found if name not in ORDER)
     return {name: found[name] for name in (*special, *ORDER)}
 
@@ -157,10 +154,10 @@ def detect(sample: Sample) -> Reader:
         return found
     if not sample.start.strip():
         raise NotATranscript(sample.source.name, "is empty")
-    marked = [file for file in _files().values() if file.name not in ORDER and not sample.marks.isdisjoint(file.marks)]
+    special = [file for name, file in _files().items() if name not in ORDER]
     general = [_files()[name] for name in ORDER]
-    rest = [file for file in _files().values() if file not in (*marked, *general)]
-    for reader in chain(_installed().values(), map(_opened, (*marked, *general, *rest))):
+    marked = [file for file in special if not sample.marks.isdisjoint(file.marks)]
+    for reader in chain(_installed().values(), map(_opened, dict.fromkeys((*marked, *general, *special)))):
         try:
             if reader.matches(sample):
                 return reader

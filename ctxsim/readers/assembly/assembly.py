@@ -126,19 +126,17 @@ class Assembly:
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """The result of a tool call of the last response."""
-        call = self._take(call_id, tool)
-        if call is None:
-            place = self._late.pop(call_id, None) if call_id else None
-            if place is not None:
-                self._items[place] = msgspec.structs.replace(self._items[place], text=text, media=media)
-                self._placeholders -= 1
-                self.notes.append(f"the result of call {call_id} was recorded after the next response")
-            else:
-                self._orphans += 1
-            return
-        self._answer(call, text, media)
-        if not self._unanswered:
-            self._flush()
+        if call := self._take(call_id, tool):
+            self._answer(call, text, media)
+            if not self._unanswered:
+                self._flush()
+        elif call_id in self._late:
+            place = self._late.pop(call_id)
+            self._items[place] = msgspec.structs.replace(self._items[place], text=text, media=media)
+            self._placeholders -= 1
+            self.notes.append(f"the result of call {call_id} was recorded after the next response")
+        else:
+            self._orphans += 1
 
     def give(self, part: Part) -> None:
         """What the model is given: the result of a tool call, or a user message of one part."""
@@ -165,8 +163,8 @@ class Assembly:
             self.user(*filter(None, summary))
             return
         self._close_exchange()
-        if not self._compactions or self._compactions[-1].call <= len(self._calls):
-            self._compactions.append(Compaction(len(self._calls) + 1, len(self._items)))
+        if not self.compacted_now:
+            self._compactions.append(Compaction(self.calls + 1, len(self._items)))
         last = self._compactions[-1]
         self._compactions[-1] = msgspec.structs.replace(
             last,
@@ -231,10 +229,8 @@ class Assembly:
 
     def _take(self, call_id: str, tool: str) -> Item | None:
         calls = self._unanswered
-        same = [call for call in calls if call_id and call.call_id == call_id]
-        if not same and not call_id:
-            same = [call for call in calls if tool and call.tool == tool] or calls
-        if not same and call_id and all(not call.call_id for call in calls):
+        same = [call for call in calls if (call.call_id == call_id if call_id else tool and call.tool == tool)]
+        if not same and not (call_id and any(call.call_id for call in calls)):
             same = calls
         if not same:
             return None
@@ -274,7 +270,7 @@ class Assembly:
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """Return one note that names what was left out and how often, most frequent first; none if nothing was."""
-    told = ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+    told = ", ".join(f"{count} x {kind}" for kind, count in Frequencies(counts).most_common())
     return [f"left out: {told}"] if told else []
 
 

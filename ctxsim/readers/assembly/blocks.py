@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media
 
 IMAGE_TOKENS: Mapping[str, int] = {
@@ -52,23 +52,15 @@ def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
 
     Forms that are no vendor's own (Inspect's `image`, pi's `data`) go by the vendor whose constant `unknown` is.
     """
-    source = block.get("source")
-    if isinstance(source, dict) and isinstance(source.get("data"), str):
-        return _counted("anthropic", source["data"], unknown)
+    own = next((vendor for vendor, tokens in IMAGE_TOKENS.items() if tokens == unknown), "")
     link = block.get("image_url")
     url = link.get("url") if isinstance(link, dict) else link
-    if isinstance(url, str) and url.startswith("data:"):
-        return _counted("openai", url.partition(",")[2], unknown)
-    own = next((vendor for vendor, tokens in IMAGE_TOKENS.items() if tokens == unknown), None)
-    for held in (block.get("image"), block.get("data")):
-        if own and isinstance(held, str) and "://" not in held[:32]:
-            return _counted(own, held.partition(",")[2] if held.startswith("data:") else held, unknown)
+    forms = {"anthropic": under(block, "source", "data"), "openai": url}
+    for vendor, held in (*forms.items(), (own, block.get("image")), (own, block.get("data"))):
+        if vendor and isinstance(held, str) and "://" not in held[:32]:
+            size = image_size(held.partition(",")[2] if held.startswith("data:") else held)
+            return image_tokens(vendor, *size) if size else unknown
     return unknown
-
-
-def _counted(vendor: str, data: str, unknown: int) -> int:
-    size = image_size(data)
-    return image_tokens(vendor, *size) if size else unknown
 
 
 def anthropic_image(width: int, height: int) -> int:

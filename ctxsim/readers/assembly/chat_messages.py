@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.source import compact_json, convert, time_s
+from ctxsim.readers.source import compact_json, convert_all
 from ctxsim.transcript import Usage
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -95,9 +95,8 @@ class Message(Reply, kw_only=True):
 
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
-    for number, value in enumerate(values):
-        message = convert(value, Message, f"{where} message {number}")
-        add_message(assembly, message, first=number == 0 or assembly.calls == 0)
+    for message in convert_all(values, Message, f"{where} message"):
+        add_message(assembly, message, first=assembly.calls == 0)
 
 
 def add_message(assembly: Assembly, message: Message, first: bool) -> None:
@@ -175,8 +174,3 @@ class ChatResponse(msgspec.Struct):
     def whole_usage(self) -> Usage | None:
         """Return the usage, or None."""
         return self.usage.whole() if self.usage else None
-
-
-def epoch_s(time: str | float | None) -> float | None:
-    """Return epoch seconds of a number of seconds or an ISO 8601 text; None if it is neither."""
-    return time_s(time) if isinstance(time, str) else time

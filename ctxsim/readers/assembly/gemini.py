@@ -11,15 +11,15 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.numbers import with_thoughts
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
 CAMEL = {
-    "function_call": "functionCall",
-    "function_response": "functionResponse",
-    "inline_data": "inlineData",
-    "file_data": "fileData",
-}
+    "function_call": "functionCall", "function_response": "functionResponse", "inline_data": "inlineData",
+    "file_data": "fileData", "system_instruction": "systemInstruction",
+    "function_declarations": "functionDeclarations",
+}  # fmt: skip
+"""Names as the Python library has them, and as the API."""
 
 
 class FunctionCall(msgspec.Struct):
@@ -75,9 +75,13 @@ def _api_part(value: Any, where: str) -> ApiPart:
         return ApiPart(text=value)
     if not isinstance(value, dict):
         raise InputError(where, f"a part is {compact_json(value)[:40]}, expected a text or an object")
-    part = convert({CAMEL.get(key, key): field for key, field in value.items()}, ApiPart, where)
+    part = convert(_camel(value), ApiPart, where)
     # What is none of the known, such as executed code, must not vanish.
     return part if part != ApiPart(thought=part.thought) else ApiPart(text=compact_json(value), thought=part.thought)
+
+
+def _camel(value: dict[str, Any]) -> dict[str, Any]:
+    return {CAMEL.get(key, key): field for key, field in value.items()}
 
 
 def response_parts(parts: list[ApiPart]) -> list[Part]:
@@ -156,19 +160,16 @@ class _Request(msgspec.Struct, rename="camel"):
 
 def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
     """Add the system instruction and the declared functions. Raises InputError if they don't fit."""
-    names = {"system_instruction": "systemInstruction"}
-    request = convert({names.get(key, key): field for key, field in value.items()}, _Request, where)
+    request = convert(_camel(value), _Request, where)
     # The Python library keeps both in its config.
     if isinstance(request.config, dict):
         add_head(assembly, request.config, where)
     system = request.system_instruction
     if system:
-        parts = api_parts(system["parts"] if isinstance(system, dict) and "parts" in system else system, where)
+        parts = api_parts(system["parts"] if has(system, parts=object) else system, where)
         assembly.system.append("\n".join(part.text for part in parts if part.text))
     for tool in request.tools or []:
-        declared = (
-            tool.get("functionDeclarations", tool.get("function_declarations")) if isinstance(tool, dict) else None
-        )
+        declared = _camel(tool).get("functionDeclarations") if isinstance(tool, dict) else None
         assembly.tools += map(compact_json, declared if isinstance(declared, list) else [tool])
 
 

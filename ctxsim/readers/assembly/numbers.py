@@ -42,8 +42,7 @@ def plausible(transcript: Transcript) -> Transcript:
     A usage whose prompt can't be is missing as a whole. Notes are one line each.
     """
     found: Counter[str] = Counter()
-    calls = tuple(_call(call, found) for call in transcript.calls)
-    beside = tuple(_call(call, found) for call in transcript.beside)
+    calls, beside = (tuple(_call(call, found) for call in some) for some in (transcript.calls, transcript.beside))
     items = tuple(_item(item, found) for item in transcript.items)
     compactions = tuple(_in_range(one, found) for one in transcript.compactions)
     head = transcript.head
@@ -53,8 +52,6 @@ def plausible(transcript: Transcript) -> Transcript:
     cost = _in_range(transcript, found).cost_usd
     notes = [one_line(note) for note in transcript.notes]
     notes += [f"{count} x {what} that can't be: taken as not recorded" for what, count in found.items()]
-    if not found and notes == list(transcript.notes):
-        return transcript
     return msgspec.structs.replace(
         transcript, calls=calls, items=items, compactions=compactions, head=head, cost_usd=cost, notes=tuple(notes),
         beside=beside,

@@ -110,8 +110,8 @@ class Exchanges:
     def close(self) -> None:
         """End the open response, if any, and let what stands after it follow."""
         if self.parts:
-            parts = self._sized_parts()
-            self.assembly.response(parts, self._usage, self._time_s, self._model, self._comparable)
+            self._size_reasoning()
+            self.assembly.response(self.parts, self._usage, self._time_s, self._model, self._comparable)
         waiting = [*self._hosted, *self._inputs]
         self._start_anew()
         for part in waiting:
@@ -194,19 +194,15 @@ class Exchanges:
             # The picture as base64: its tokens go by the image rule.
             self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
 
-    def _sized_parts(self) -> list[Part]:
+    def _size_reasoning(self) -> None:
         """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
         hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
-        parts = list(self.parts)
-        if not hidden:
-            return parts
         tokens = self._usage.reasoning_tokens if self._usage else None
-        if tokens is None:
+        if hidden and tokens is None:
             self._unsized += 1
-        else:
+        elif hidden and tokens is not None:
             media = (Media("encrypted_reasoning", tokens),)
-            parts[hidden[0]] = msgspec.structs.replace(parts[hidden[0]], media=media)
-        return parts
+            self.parts[hidden[0]] = msgspec.structs.replace(self.parts[hidden[0]], media=media)
 
 
 def is_known(kind: str) -> bool:

@@ -20,10 +20,10 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.chat_messages import epoch_s
 from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.source import Sample, Source, convert, decoded, has
+from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Transcript
 
 NAME = "request-log"

@@ -47,9 +47,7 @@ class Placed(Source):
     def here(self) -> Source:
         """The copy as a source of its own, under the name that its path gives it."""
         name = self.root + self.name.removeprefix(self.shown)
-        copy = Source(name, self.path, self._data, self.named, self.member, self.refused, self.column)
-        copy.reader = self.reader
-        return copy
+        return Source(name, self.path, self._data, self.named, self.member, self.refused, self.column, self.reader)
 
     def told(self, text: str) -> str:
         """Return a text in which the original stands where the copy stood."""
@@ -67,15 +65,6 @@ class Placed(Source):
                 )
         except CtxsimError as error:
             raise retold(error, self.root, self.shown) from error
-
-
-def placed(source: Source, root: str, shown: str, keeps: Copies | None = None) -> Source:
-    """Return a source found among the copies under `root`, under the original's name."""
-    refused = source.refused and retold(source.refused, root, shown)
-    told = {"path": source.path, "named": source.named, "member": source.member, "refused": refused}
-    made = Placed(source.name.replace(root, shown), root, shown, keeps, **told)
-    made.column, made.reader = source.column, source.reader
-    return made
 
 
 def retold(error: Any, root: str, shown: str) -> Any:

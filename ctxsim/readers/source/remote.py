@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ctxsim.errors import CtxsimError, InputError, how_to_install, one_line
 from ctxsim.readers.source.database import WRITTEN_BESIDE
-from ctxsim.readers.source.placed import Copies, Placed, placed, retold
+from ctxsim.readers.source.placed import Copies, Placed, retold
 from ctxsim.readers.source.source import Source
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec", "https": "aiohttp", "http": "aiohttp"}
@@ -48,7 +48,6 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
     copies = Copies()
     root = f"{copies.name}/"
     wanted: dict[Path, str] = {}
-    refused: dict[Path, InputError] = {}
     for below, at in sorted(objects.items()):
         try:
             path = _stand_in(Path(root), below)
@@ -58,14 +57,17 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
             continue
         if below == top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
             wanted[path] = at
-    for path, failed in _fetch(store, wanted):
-        refused[path] = _refusal(scheme + str(path).removeprefix(root), failed)
+    copied = _fetch(store, wanted)
+    refused: dict[Path | None, InputError] = {
+        path: _refusal(scheme + str(path).removeprefix(root), failed) for path, failed in copied
+    }
     try:
         for source in walk(root + top):
-            found = placed(source, root, scheme, copies)
-            if source.path in refused:
-                found = Placed(found.name, root, scheme, named=True, refused=refused[source.path], keeps=copies)
-            yield found
+            told: dict[str, Any] = {"named": True, "refused": refused.get(source.path)}
+            if not told["refused"]:
+                told = {"path": source.path, "named": source.named, "member": source.member}
+                told["refused"] = source.refused and retold(source.refused, root, scheme)
+            yield Placed(source.name.replace(root, scheme), root, scheme, copies, **told)
     except CtxsimError as error:
         raise retold(error, root, scheme) from None
 
@@ -111,7 +113,7 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
             found = {top: here} if store.exists(here) else {}
         else:
             found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}
-    # Whatever a store's library raises, of whichever version, is no mistake of ours.
+    # As above.
     except Exception as error:
         raise _refusal(shown, error) from error
     if not found:

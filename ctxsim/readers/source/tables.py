@@ -55,13 +55,10 @@ def _parquet(source: Source) -> Any:
     import pyarrow
     from pyarrow import parquet
 
-    where: Any = source.open() if source.path is None or source.member or source.path.suffix != ".parquet" else None
-    if where is not None and not where.seekable():
-        where = pyarrow.BufferReader(source.content())
+    packed = source.path is None or source.member or source.path.suffix in (".gz", ".zst")
+    where: Any = pyarrow.BufferReader(source.content()) if packed else source.path
     try:
-        file = parquet.ParquetFile(
-            where if where is not None else cast(Any, source.path), pre_buffer=False, buffer_size=BUFFER_BYTES
-        )
+        file = parquet.ParquetFile(where, pre_buffer=False, buffer_size=BUFFER_BYTES)
         groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
         check_expansion(sum(group.total_byte_size for group in groups), _size(source), source.name)
         return file

@@ -171,6 +171,11 @@ def time_s(value: Any) -> float | None:
         return math.inf
 
 
+def epoch_s(value: Any) -> float | None:
+    """Return an ISO 8601 time, or seconds since 1970, as epoch seconds; None if it is neither."""
+    return value if isinstance(value, int | float) else time_s(value)
+
+
 def compact_json(value: Any) -> str:
     """Return a JSON value as text without spaces, keys in their recorded order, non-ASCII as is."""
     if isinstance(value, str):

@@ -18,7 +18,7 @@ from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, 
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
 from ctxsim.readers.assembly.responses import ApiUsage, Document, Exchanges, add_request
-from ctxsim.readers.source import compact_json, convert, under
+from ctxsim.readers.source import compact_json, convert, convert_all, under
 from ctxsim.transcript import Usage
 
 Api = Literal["chat", "responses", "messages", "gemini"]
@@ -84,8 +84,8 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         if api == "messages":
             made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
             add_messages(made, sent.messages, where)
-        for number, value in enumerate(sent.messages if api == "chat" else []):
-            add_message(made, convert(value, Message, f"{where} message {number}"), first=not made.said)
+        for message in convert_all(sent.messages if api == "chat" else [], Message, f"{where} message"):
+            add_message(made, message, first=not made.said)
     return made
 
 

@@ -48,11 +48,11 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
             counts[SILENT] += 1
-    notes += [
-        f"{counts[what]} {what}" for what in (OTHER, INSIDE, SILENT, CUT, LOST, REDACTED, ORPHANS) if counts[what]
-    ]
-    counts[SHORT] = sum(_restored([logged for _, logged in _by_time(pool)]) for pool in pools.values())
-    notes += [f"{counts[SHORT]} {SHORT}"] if counts[SHORT] else []
+    for pool in pools.values():
+        pool.sort(key=lambda pair: pair[1].time_s or 0.0)
+        counts[SHORT] += _restored([logged for _, logged in pool])
+    told = (OTHER, INSIDE, SILENT, CUT, LOST, REDACTED, ORPHANS, SHORT)
+    notes += [f"{counts[what]} {what}" for what in told if counts[what]]
     notes += _cut_texts([logged for pool in pools.values() for _, logged in pool])
     yield from _of_pools(name, format, pools, notes)
 
@@ -63,7 +63,7 @@ def _of_pools(
     whose: dict[float, tuple[str, str]] = {}
     order = sorted(pools, key=lambda agent: (agent != "", agent))
     for number, agent in enumerate(order):
-        pool = _by_time(pools[agent])
+        pool = pools[agent]
         name = source if not agent else f"{source}#agent-{number}"
         traces = {span.trace for span, _ in pool}
         parent = next((named for trace, named in whose.values() if trace in traces), None) if agent else None
@@ -76,10 +76,6 @@ def _of_pools(
             yield _with_parent(transcript, parent)
     if not order:
         yield from transcripts([], source, format, notes)
-
-
-def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:
-    return sorted(pool, key=lambda pair: pair[1].time_s or 0.0)
 
 
 def _restored(logs: list[Logged]) -> int:

@@ -12,8 +12,9 @@ from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
 from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.span import Span, finite
-from ctxsim.readers.source import Sample, Source, has, time_s
+from ctxsim.readers.source import Sample, Source, has
 from ctxsim.readers.source import decoded as json_decoded
+from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Transcript
 
 MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
@@ -112,8 +113,7 @@ def span(
     attributes["llm.cost.total"] = dollars(finite(cost_usd))
     if session:
         attributes["session.id"] = str(session)
-    seconds = started if isinstance(started, int | float) else time_s(started)
-    return Span(trace, own, parent, seconds, attributes, [])
+    return Span(trace, own, parent, epoch_s(started), attributes, [])
 
 
 _COUNTED = {

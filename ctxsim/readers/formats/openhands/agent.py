@@ -11,8 +11,9 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import ChatResponse, epoch_s
+from ctxsim.readers.assembly.chat_messages import ChatResponse
 from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Media, Transcript
 
 QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
