@@ -97,11 +97,13 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
         # What isn't JSON at all holds no texts to look for.
         with suppress(InputError):
             values += (record.value for record in Source("", data=data).records([]))
-    held = [part for one in transcripts for part in (one.head.texts, *(item.texts for item in one.items))]
-    texts = "\n".join(text for part in held for text in part)
+    parts = [part for one in transcripts for part in (one.head.texts, *(item.texts for item in one.items))]
+    held = dict.fromkeys(text for part in parts for text in part)
+    # Most texts are whole ones: the search for the others is long.
+    texts = "\n".join(held)
     lost = Frequencies[str]()
     for key, text in (pair for value in values for pair in _strings(value)):
-        if key in SAID and len(text) >= SHORTEST and text not in texts:
+        if key in SAID and len(text) >= SHORTEST and text not in held and text not in texts:
             lost[key] += len(text)
     for key, characters in lost.most_common(5):
         yield f'{characters:,} characters under "{key}" are in no item and no head'

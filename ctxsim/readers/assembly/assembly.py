@@ -229,9 +229,10 @@ class Assembly:
 
     def _take(self, call_id: str, tool: str) -> Item | None:
         calls = self._unanswered
-        same = [call for call in calls if (call.call_id == call_id if call_id else tool and call.tool == tool)]
-        if not same and not (call_id and any(call.call_id for call in calls)):
-            same = calls
+        if call_id and any(call.call_id for call in calls):
+            same = [call for call in calls if call.call_id == call_id]
+        else:
+            same = [call for call in calls if not call_id and tool and call.tool == tool] or calls
         if not same:
             return None
         found = same[0]
