@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import msgspec
 import pytest
 from command_line import ctxsim
 from invented import write_logs
 from project import ROOT
 
 from ctxsim.errors import InputError, LabelError, UnknownName
-from ctxsim.readers import read, reader, registered_formats
+from ctxsim.readers import contract, read, reader, registered_formats
 from ctxsim.readers.contract import examined
+from ctxsim.transcript import Head, Item, Transcript
 
 LOG = [
     {"who": "user", "message": "Look for the tickets that are open."},
@@ -107,6 +110,15 @@ def test_ids_that_come_twice_and_a_conversation_without_a_call(log: Path) -> Non
     assert "2 tool calls have the id c1" in said(log, GOOD)
     log.write_text(json.dumps(LOG[0]) + "\n")
     assert "log.jsonl: gives no call" in said(log, GOOD)
+
+
+def test_what_many_long_texts_lose_is_found_in_no_time() -> None:
+    texts = [f"{number:08}" * 1_000 for number in range(2_000)]
+    made = Transcript("a", Head(), tuple(Item("user", place, place + 1, text) for place, text in enumerate(texts)), ())
+    data = b"\n".join(msgspec.json.encode({"text": text}) for text in [*texts, "no" * 20])
+    began = time.process_time()
+    assert list(contract._lost(data, [made])) == ['40 characters under "text" are in no item and no head']
+    assert time.process_time() - began < 2
 
 
 def test_what_another_format_would_read_too_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
