@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.readers.reader import detect
-from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source import Sample, Source, decoded
 
 _MODEL = re.compile(rb'"model":"([^"]{1,200})"')
-_PROJECT = re.compile(rb'"cwd":"((?:[^"\\\\]|\\\\.){1,4000})"')
+_PROJECT = re.compile(rb'"cwd":("(?:[^"\\]|\\.){1,4000}")')
 _PARTS = tuple(
     re.compile(rb'"%s":(\d{1,12})' % name)
     for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
@@ -48,18 +48,17 @@ def accepted(sources: Iterable[Source]) -> Accepted:
 
 def _of_session(source: Source) -> dict[str, int]:
     largest: dict[bytes, int] = {}
-    project = b""
+    project = ""
     for _, line in source.lines():
         if not project and (told := _PROJECT.search(line)):
-            project = told[1]
+            project = decoded(told[1].decode("utf-8", "replace")) or ""
         at = line.rfind(b'"usage":{')
         if at < 0 or b'"cache_read_input_tokens"' not in line or not (model := _MODEL.search(line)):
             continue
         parts = (part.search(line, at) for part in _PARTS)
         tokens = sum(int(part[1]) for part in parts if part)
         largest[model[1]] = max(tokens, largest.get(model[1], 0))
-    folder = project.decode("utf-8", "replace").replace("\\\\", "\\")
-    return {of_project(folder, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
+    return {of_project(project, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
 
 
 def formats_of(sources: Iterable[Source]) -> list[str]:

@@ -33,9 +33,10 @@ def test_the_largest_accepted_request_of_each_project_and_model_and_its_sessions
     assert of_project("/p", "m") == "m in /p"
 
 
-def test_a_project_of_another_system_keeps_its_name(tmp_path: Path) -> None:
-    put(tmp_path / "a.jsonl", said("m", 1, 2, 3, cwd="C:\\work"))
-    assert accepted(sources(str(tmp_path))) == {"m in C:\\work": (6, 1)}
+@pytest.mark.parametrize("cwd", ["C:\\work", "/home/josé", '/a "b"'])
+def test_a_project_keeps_its_name_however_json_writes_it(tmp_path: Path, cwd: str) -> None:
+    put(tmp_path / "a.jsonl", said("m", 1, 2, 3, cwd=cwd))
+    assert accepted(sources(str(tmp_path))) == {f"m in {cwd}": (6, 1)}
 
 
 def test_usage_that_stands_first_in_a_line_counts(tmp_path: Path) -> None:

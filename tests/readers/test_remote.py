@@ -24,6 +24,7 @@ from command_line import ctxsim, process
 
 from ctxsim.errors import InputError, how_to_install
 from ctxsim.readers import read, read_source, sources
+from ctxsim.readers.source.remote import _refusal
 
 POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")
 
@@ -196,6 +197,12 @@ def test_memory_is_a_store_too(kept: Path) -> None:
         assert one.name == "memory://kept/main.jsonl.gz"
     finally:
         memory.rm("/kept", recursive=True)
+
+
+def test_the_key_of_a_signed_address_is_in_no_line() -> None:
+    error = ValueError("403, message='Forbidden', url='https://a.org/x/?key=secret&a=b' (why?)")
+    said = "ValueError: 403, message='Forbidden', url='https://a.org/x/' (why?)"
+    assert str(_refusal("https://a.org/x/", error)) == f"https://a.org/x/: can't be read: {said}"
 
 
 def test_without_the_extra_the_line_names_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ctxsim.readers.assembly.requests import Logged
 from ctxsim.readers.assembly.spans.messages import exchange, usage
-from ctxsim.readers.assembly.spans.span import Span, finite, in_order
+from ctxsim.readers.assembly.spans.span import Span, finite, in_order, nested
 from ctxsim.transcript import Usage
 
 
@@ -28,6 +28,10 @@ def test_a_number_may_be_a_text_and_is_finite(value: Any, number: float | None) 
 ])  # fmt: skip
 def test_entries_of_an_object_with_numbers_for_names(value: Any, entries: list[str]) -> None:
     assert in_order(value) == entries
+
+
+def test_no_number_in_a_name_is_too_long() -> None:
+    assert nested({"a.2.x": 1, f"a.{'9' * 5_000}.x": 2, "a.0.y.z": 3}, "a") == [{"y": {"z": 3}}, {"x": 1}]
 
 
 TOOL = {"name": "read"}

@@ -113,6 +113,7 @@ def test_a_document_says_the_line_of_what_is_no_text() -> None:
 
 def test_json_inside_a_recording() -> None:
     assert [decoded(one) for one in ('{"a":1}', "no", None, 5, ["x"])] == [{"a": 1}, None, None, 5, ["x"]]
+    assert [decoded(one) for one in ('["\\ud83d"]', '["\\ud83d', "NaN")] == [["\ufffd"], None, None]
     assert [compact_json(one) for one in ("ß", {"b": [1, "ß"], "a": None}, 5)] == ["ß", '{"b":[1,"ß"],"a":null}', "5"]
     assert convert_all([{"role": "a"}], Line, "f") == [Line("a")]
     with pytest.raises(InputError, match=r"^f 1: Expected `str`"):

@@ -23,6 +23,8 @@ AT_ONCE = 256
 """Objects that are asked for together."""
 
 _URL = re.compile(rf"({'|'.join(STORES)})://")
+_KEY = re.compile(r"(?<=\S)\?[^\s'\"]+")
+"""What follows an address: a signed one has its key there."""
 
 
 def is_remote(path: str) -> bool:
@@ -41,7 +43,6 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
     scheme = f"{parts.scheme}://"
     if parts.username or parts.password:
         raise InputError(f"{scheme}...", "names credentials: they are taken from the environment alone")
-    # A signed address has its key behind the question mark.
     shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
     store = _store(parts.scheme, shown)
     top, objects = _listed(store, address, shown)
@@ -138,10 +139,9 @@ def _fetch(store: Any, wanted: Mapping[Path, str]) -> Iterator[tuple[Path, Excep
 
 
 def _refusal(where: str, error: BaseException) -> InputError:
+    said = one_line(_KEY.sub("", str(error)), 300)
     if isinstance(error, FileNotFoundError):
         return InputError(where, "does not exist")
     if isinstance(error, ImportError):
-        return InputError(
-            where, f"needs a package that is not installed ({one_line(str(error), 200)}): {how_to_install('remote')}"
-        )
-    return InputError(where, f"can't be read: {type(error).__name__}: {one_line(str(error), 300)}")
+        return InputError(where, f"needs a package that is not installed ({said}): {how_to_install('remote')}")
+    return InputError(where, f"can't be read: {type(error).__name__}: {said}")

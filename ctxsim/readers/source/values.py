@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from ctxsim.readers.source.limits import check_values, read_all
 T = TypeVar("T")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_WRITTEN_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 MOST_DIGITS = 4_000
 """Python reads no longer integers. The first so many are kept of one: still more than anything counts."""
@@ -87,6 +89,8 @@ def decoded(text: Any) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
+        with suppress(ValueError, RecursionError):
+            return _clean(_DECODER.decode(text)) if _WRITTEN_SURROGATE.search(text) else None
         return None
 
 

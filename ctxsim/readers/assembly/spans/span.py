@@ -49,7 +49,7 @@ def nested(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
     for name, value in attributes.items():
         if name.startswith(f"{prefix}."):
             number, _, rest = name[len(prefix) + 1 :].partition(".")
-            if number.isdecimal() and rest:
+            if number.isdecimal() and len(number) < 10 and rest:
                 _put(found.setdefault(int(number), {}), rest.split("."), value)
     return [found[number] for number in sorted(found)]
 
