@@ -23,7 +23,7 @@ AT_ONCE = 256
 """Objects that are asked for together."""
 
 _URL = re.compile(rf"({'|'.join(STORES)})://")
-_KEY = re.compile(r"(?<=\S)\?[^\s'\"]+")
+_KEY = re.compile(r"(?<=\S)\?[^\s'\")]+")
 """What follows an address: a signed one has its key there."""
 
 
