@@ -26,42 +26,42 @@ def png(width: int, height: int) -> str:
         ("anthropic", (750, 100), 100),
         # 3,136 x 1,568 fits into 1,568 x 784: 1,639, of which at most 1,600 count.
         ("anthropic", (3_136, 1_568), 1_600),
-        ("openai", (34, 30), 85 + 170),
-        # 1,024 x 1,024 to 768 x 768: 2 x 2 tiles.
-        ("openai", (1_024, 1_024), 85 + 4 * 170),
-        # 1,000 x 2,000 to 768 x 1,536: 2 x 3 tiles, filled to the last pixel.
-        ("openai", (1_000, 2_000), 85 + 6 * 170),
+        # At least a token; 1,568 pixels stay, 1,569 become 1,568: 1,568 x 750 / 1,569 x 1,568 / 750 = 1,567.
+        ("anthropic", (5, 5), 1), ("anthropic", (1_568, 750), 1_568), ("anthropic", (1_569, 750), 1_567),
+        # 1,024 x 1,024 to 768 x 768: 2 x 2 tiles; 1,000 x 2,000 to 768 x 1,536: 2 x 3, filled to the last pixel.
+        ("openai", (34, 30), 85 + 170), ("openai", (1_024, 1_024), 85 + 4 * 170), ("openai", (1_000, 2_000), 1_105),
         # One pixel more than a tile begins another.
-        ("openai", (513, 512), 85 + 2 * 170),
-        ("openai", (512, 513), 85 + 2 * 170),
-        ("gemini", (384, 384), 258),
-        ("gemini", (769, 768), 2 * 258),
-        ("gemini", (768, 769), 2 * 258),
+        ("openai", (513, 512), 85 + 2 * 170), ("openai", (512, 513), 85 + 2 * 170),
+        # 2,304 x 768 fits into 2,048 x 683: 4 x 2 tiles.
+        ("openai", (768, 768), 85 + 4 * 170), ("openai", (2_304, 768), 85 + 8 * 170),
+        ("openai", (2_048, 512), 85 + 4 * 170), ("openai", (4_096, 1_024), 85 + 4 * 170),
+        ("gemini", (384, 384), 258), ("gemini", (385, 100), 258), ("gemini", (385, 769), 2 * 258),
+        ("gemini", (769, 768), 2 * 258), ("gemini", (768, 769), 2 * 258), ("gemini", (1_536, 1_537), 6 * 258),
     ],
-)
+)  # fmt: skip
 def test_formulas_by_hand(vendor: str, size: tuple[int, int], tokens: int) -> None:
     assert image_tokens(vendor, *size) == tokens
     assert image_size(png(*size)) == size
 
 
 @pytest.mark.parametrize(
-    ("block", "vendor"),
+    ("block", "vendor", "tokens"),
     [
-        ({"type": "image", "image": f"data:image/png;base64,{png(34, 30)}"}, "openai"),
-        ({"type": "image", "data": png(750, 100), "mimeType": "image/png"}, "anthropic"),
+        # Inspect's and pi's own forms go by the model's vendor.
+        ({"type": "image", "image": f"data:image/png;base64,{png(34, 30)}"}, "openai", 255),
+        ({"type": "image", "data": png(750, 100), "mimeType": "image/png"}, "anthropic", 100),
+        # Others by the vendor whose form they have: 600 * 134 / 750 = 107, or 2 x 1 tiles.
+        ({"type": "image", "source": {"type": "base64", "data": png(600, 134)}}, "openai", 107),
+        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(600, 134)}"}}, "gemini", 425),
+        # What isn't there, or is none, costs the constant.
+        ({"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}, "openai", 765),
+        *(({"type": "image", "image": image}, "openai", 765)
+          for image in ("tc://734b3dc396aa9924b5f2a48de42561d2", "https://example.org/a.png", "bm90IGFuIGltYWdl")),
     ],
-)
-def test_inspects_and_pis_own_forms_go_by_the_models_vendor(block: dict[str, str], vendor: str) -> None:
+)  # fmt: skip
+def test_an_image_counts_by_the_rule_of_its_form(block: dict[str, object], vendor: str, tokens: int) -> None:
     _, (media,) = text_and_media([block], IMAGE_TOKENS[vendor])
-    assert media.tokens == {"openai": 255, "anthropic": 100}[vendor]
-
-
-@pytest.mark.parametrize(
-    "image", ["tc://734b3dc396aa9924b5f2a48de42561d2", "https://example.org/a.png", "bm90IGFuIGltYWdl"]
-)
-def test_an_image_that_is_not_there_costs_the_constant(image: str) -> None:
-    _, (media,) = text_and_media([{"type": "image", "image": image}], IMAGE_TOKENS["openai"])
-    assert media.tokens == IMAGE_TOKENS["openai"]
+    assert media.tokens == tokens
 
 
 @corpus.here
@@ -72,33 +72,6 @@ def test_a_recorded_request_with_an_image_has_its_recorded_size() -> None:
         for transcript in read_source(source):
             found += compare(transcript)
     assert found and all(abs(call.counted - call.recorded) <= 2 for call in found)
-
-
-def test_images_count_by_the_rule_of_the_form_they_come_in() -> None:
-    # 600 x 134 pixels: Anthropic 600 * 134 / 750 = 107; OpenAI 2 x 1 tiles: 85 + 2 * 170 = 425.
-    stream = BytesIO()
-    Image.new("1", (600, 134)).save(stream, "PNG")
-    png = b64encode(stream.getvalue()).decode()
-    anthropic = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}
-    openai = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}}
-    unknown = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
-    assert [media.tokens for media in text_and_media([anthropic, openai, unknown], 765)[1]] == [107, 425, 765]
-
-
-@pytest.mark.parametrize(
-    ("vendor", "size", "tokens"),
-    [
-        # At least a token; 1,568 pixels stay, 1,569 become 1,568: 1,568 x 750 / 1,569 x 1,568 / 750 = 1,567.
-        ("anthropic", (5, 5), 1), ("anthropic", (1_568, 750), 1_568), ("anthropic", (1_569, 750), 1_567),
-        ("openai", (2_048, 512), 85 + 4 * 170), ("openai", (4_096, 1_024), 85 + 4 * 170),
-        # 2,304 x 768 fits into 2,048 x 683: 4 x 2 tiles.
-        ("openai", (768, 768), 85 + 4 * 170), ("openai", (2_304, 768), 85 + 8 * 170),
-        ("gemini", (385, 100), 258), ("gemini", (385, 769), 2 * 258), ("gemini", (1_536, 1_537), 6 * 258),
-        ("gemini", (384, 384), 258),
-    ],
-)  # fmt: skip
-def test_pixels_at_the_bounds_of_each_rule(vendor: str, size: tuple[int, int], tokens: int) -> None:
-    assert image_tokens(vendor, *size) == tokens
 
 
 @pytest.mark.parametrize(

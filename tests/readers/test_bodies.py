@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.chat_messages import ChatUsage, Details, Reply, ThinkingBlock
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.transcript import Usage
 
@@ -61,26 +59,3 @@ def test_what_a_request_looks_like() -> None:
     assert looks_like_request({"messages": []}) and looks_like_request({"contents": []})
     assert looks_like_request({"input": "Go.", "model": "m"})
     assert not looks_like_request({"input": "Go."}) and not looks_like_request({"messages": "Go.", "model": "m"})
-
-
-def test_thinking_stands_first_and_never_twice() -> None:
-    said, thought = Part("assistant", "Yes."), Part("reasoning", "Hm.")
-    blocks = [ThinkingBlock("Hm."), ThinkingBlock(data="gAA")]
-    assert Reply(content="Yes.", thinking_blocks=blocks).parts() == [thought, Part("reasoning", "gAA"), said]
-    assert Reply(content="Yes.", thinking_blocks=blocks, reasoning_content="Hm.").parts() == [thought, said]
-    assert Reply(content="Yes.").parts() == [said]
-
-
-@pytest.mark.parametrize(
-    ("fields", "read"),
-    [
-        ({"cache_read_input_tokens": 5, "prompt_tokens_details": Details(4)}, 5),
-        ({"prompt_tokens_details": Details(4), "prompt_cache_hit_tokens": 3}, 4),
-        ({"prompt_cache_hit_tokens": 3}, 3),
-        ({}, None),
-    ],
-)
-def test_what_was_read_has_three_names(fields: dict[str, Any], read: int | None) -> None:
-    usage = ChatUsage(prompt_tokens=9, completion_tokens=2, **fields).whole()
-    assert usage == Usage(9, 2, read)
-    assert ChatUsage(completion_tokens=2).whole() is None

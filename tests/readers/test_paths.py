@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from ctxsim.errors import InputError, LabelError, NotATranscript
-from ctxsim.readers import paths
+from ctxsim.readers import paths, read_source
 from ctxsim.readers.paths import bare, sources
 from ctxsim.readers.reader import detect, documentation, load_reader_module
 from ctxsim.readers.source import Sample, Source
@@ -80,19 +81,12 @@ def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
 
 
 def test_results_of_a_run_are_no_recordings(tmp_path: Path) -> None:
-    (
-        put(tmp_path / "run" / "run.json", "{}"),
-        put(tmp_path / "run" / "summary.parquet"),
-    )
+    put(tmp_path / "run" / "run.json", "{}"), put(tmp_path / "run" / "summary.parquet")
     put(tmp_path / "run" / "x.json")
     put(tmp_path / "run" / "parts" / "y.parquet"), put(tmp_path / "run" / "a" / "b" / "z.parquet")
     put(tmp_path / "other" / "run.json", "{}"), put(tmp_path / "other" / "v.parquet")
-    assert [name for name, _ in told(tmp_path)] == [
-        "other/run.json",
-        "other/v.parquet",
-        "run/a/b/z.parquet",
-        "run/x.json",
-    ]
+    recordings = ["other/run.json", "other/v.parquet", "run/a/b/z.parquet", "run/x.json"]
+    assert [name for name, _ in told(tmp_path)] == recordings
     (tmp_path / "run" / "x.json").unlink(), (tmp_path / "run" / "a" / "b" / "z.parquet").unlink()
     with pytest.raises(InputError, match="is a finished run, which ctxsim report shows"):
         told(tmp_path / "run")
@@ -192,3 +186,29 @@ def test_a_pattern_matches_files_whatever_their_names_mean(tmp_path: Path, monke
         Path(name).mkdir()
         Path(name, "a.jsonl").write_text(name)
     assert sorted(source.content().decode() for source in sources("*")) == names
+
+
+def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:
+    everything = [source.name for source in sources(str(logs))]
+    assert [source.name for source in sources(f"{logs}/log*.jsonl")] == everything
+    (tmp_path / "list.txt").write_text(f"{logs}/log03.jsonl\n\n{logs}/log01.jsonl\n")
+    listed = [source.name for source in sources(f"@{tmp_path}/list.txt")]
+    assert listed == [f"{logs}/log03.jsonl", f"{logs}/log01.jsonl"]
+    # A file that somebody names must be a transcript; what lies in a folder need not.
+    named = {one: [source.named for source in sources(one)] for one in (f"{logs}/log03.jsonl", str(logs))}
+    assert named == {f"{logs}/log03.jsonl": [True], str(logs): [False] * len(everything)}
+    with pytest.raises(InputError, match="matches nothing"):
+        list(sources(f"{logs}/none*.json"))
+    with pytest.raises(InputError, match="no list of paths"):
+        list(sources("@nothing-here"))
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_text(json.dumps(chat)))
+    writer.start()
+    found = [transcript for source in sources(str(fifo)) for transcript in read_source(source)]
+    writer.join()
+    assert len(found) == 1

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.chat_messages import add_messages
 from ctxsim.readers.source import convert
 from ctxsim.readers.source.values import compact_json, convert_all, decoded, has, json_document, json_values, time_s
 
@@ -47,15 +45,6 @@ def test_what_does_not_fit_is_named_by_its_path(value: Any, error: str) -> None:
     with pytest.raises(InputError) as caught:
         convert(value, Line, "s.jsonl:4")
     assert str(caught.value) == f"s.jsonl:4: {error}"
-
-
-@pytest.mark.parametrize(("before", "recorded"), [([], False), ([{"role": "system", "content": "Be brief."}], True)])
-def test_a_head_is_recorded_if_it_has_a_system_prompt(before: list[Any], recorded: bool) -> None:
-    """One in mid-conversation is none: it is kept as user text."""
-    assembly = Assembly("s.json")
-    said = [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "Two."}]
-    add_messages(assembly, [*before, *said, {"role": "system", "content": "Be quick."}], "s.json")
-    assert assembly.transcript().head.recorded is recorded
 
 
 @pytest.mark.parametrize(
