@@ -167,19 +167,13 @@ def test_a_path_can_say_who_reads_it(log: Path) -> None:
     [
         ("reader:codx:log.jsonl", UnknownName, "unknown format 'codx'; did you mean"),
         ("reader:no.py:log.jsonl", LabelError, "no reader file no.py"),
-        ("reader:bad.py:log.jsonl", LabelError, r"bad\.py is no reader: it has no function read\(\.\.\.\)"),
-        (
-            "reader:one.py:log.jsonl",
-            LabelError,
-            r"one\.py is no reader: its read must take \(source, sample\); docs/form",
-        ),
+        ("reader:one.py:log.jsonl", LabelError, r"one\.py is no reader: its read must take"),
         ("reader:mine.py", InputError, "reader:mine.py: is not reader:NAME:PATH"),
         ("reader:mine.py:no.jsonl", InputError, "no.jsonl: does not exist"),
     ],
 )
 def test_a_reader_that_is_none_is_told(path: str, error: type[Exception], told: str, log: Path) -> None:
     (log.parent / "mine.py").write_text(GOOD)
-    (log.parent / "bad.py").write_text("def matches(sample): return True\n")
     (log.parent / "one.py").write_text("def matches(sample): return True\ndef read(source): return []\n")
     with pytest.raises(error, match=told):
         list(read(path))
