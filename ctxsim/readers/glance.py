@@ -58,7 +58,9 @@ def _of_session(source: Source) -> dict[str, int]:
         parts = (part.search(line, at) for part in _PARTS)
         tokens = sum(int(part[1]) for part in parts if part)
         largest[model[1]] = max(tokens, largest.get(model[1], 0))
-    return {of_project(project, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
+    return {
+        of_project(project, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens
+    }
 
 
 def formats_of(sources: Iterable[Source]) -> list[str]:

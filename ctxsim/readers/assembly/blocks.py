@@ -63,33 +63,21 @@ def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
     return unknown
 
 
-def anthropic_image(width: int, height: int) -> int:
-    """width * height / 750 after fitting into 1,568 pixels, at most 1,600 (Anthropic documentation, Vision)."""
-    scale = min(1.0, 1_568 / max(width, height))
-    return min(1_600, max(1, round(width * scale * height * scale / 750)))
-
-
-def openai_image(width: int, height: int) -> int:
-    """85 + 170 per tile of 512 pixels, fitted into 2,048 and then to 768 on the short side (OpenAI, Images).
-
-    That is high detail of GPT-4o and GPT-4.1; later generations count patches of 32 pixels.
-    """
-    scale = min(1.0, 2_048 / max(width, height))
-    scale *= min(1.0, 768 / (min(width, height) * scale))
-    tiles = math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
-    return 85 + 170 * tiles
-
-
-def gemini_image(width: int, height: int) -> int:
-    """258 up to 384 pixels on both sides, else 258 per tile of 768 (Gemini API documentation, Image understanding)."""
-    if max(width, height) <= 384:
-        return 258
-    return 258 * math.ceil(width / 768) * math.ceil(height / 768)
-
-
 def image_tokens(vendor: str, width: int, height: int) -> int:
     """Return the tokens of an image of so many pixels; `vendor` is one of anthropic, openai, gemini."""
-    return {"anthropic": anthropic_image, "openai": openai_image, "gemini": gemini_image}[vendor](width, height)
+    long, short = max(width, height), min(width, height)
+    if vendor == "anthropic":
+        # Vision: width * height / 750 after fitting into 1,568 pixels, at most 1,600.
+        scale = min(1.0, 1_568 / long)
+        return min(1_600, max(1, round(width * scale * height * scale / 750)))
+    if vendor == "openai":
+        # Images: 85 + 170 per tile of 512 pixels, fitted into 2,048 and then to 768 on the short side. That is high
+        # detail of GPT-4o and GPT-4.1; later generations count patches of 32 pixels.
+        scale = min(1.0, 2_048 / long)
+        scale *= min(1.0, 768 / (short * scale))
+        return 85 + 170 * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+    # Image understanding: 258 up to 384 pixels on both sides, else 258 per tile of 768.
+    return 258 if long <= 384 else 258 * math.ceil(width / 768) * math.ceil(height / 768)
 
 
 def image_size(data: str) -> tuple[int, int] | None:

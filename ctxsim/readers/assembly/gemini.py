@@ -3,7 +3,6 @@
 Documentation: https://ai.google.dev/api/caching#Content, https://ai.google.dev/api/caching#Part
 """
 
-from collections import Counter as Frequencies
 from typing import Any, Literal
 
 import msgspec
@@ -133,15 +132,12 @@ def result(answer: FunctionResponse, where: str) -> tuple[str, tuple[Media, ...]
 
 def with_compaction_notes(transcript: Transcript) -> Transcript:
     """Return a transcript with what its texts tell of compaction by Gemini CLI before: the earlier texts are gone."""
-    told = Frequencies(
-        "result(s) had been masked by the agent"
-        if item.kind == "tool_result"
-        else "summary(s) by the agent stand for earlier history, as user text"
-        for item in transcript.items
-        if (item.kind == "tool_result" and "<tool_output_masked>" in item.text)
-        or (item.kind == "user" and item.text.lstrip().startswith("<state_snapshot>"))
-    )
-    notes = [f"{count} {what}" for what, count in sorted(told.items())]
+    items = transcript.items
+    masked = sum(item.kind == "tool_result" and "<tool_output_masked>" in item.text for item in items)
+    summaries = sum(item.kind == "user" and item.text.lstrip().startswith("<state_snapshot>") for item in items)
+    notes = [f"{masked} result(s) had been masked by the agent"] if masked else []
+    if summaries:
+        notes.append(f"{summaries} summary(s) by the agent stand for earlier history, as user text")
     return msgspec.structs.replace(transcript, notes=(*transcript.notes, *notes))
 
 

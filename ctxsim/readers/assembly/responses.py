@@ -18,7 +18,7 @@ IMAGE = IMAGE_TOKENS["openai"]
 
 
 class ApiItem(msgspec.Struct):
-    """The fields of all item types that models write or read; a message of an input list may have no type."""
+    """What items have in common; a message of an input list may have no type."""
 
     type: str = "message"
     role: str = ""
@@ -27,18 +27,12 @@ class ApiItem(msgspec.Struct):
     call_id: str | None = None
     name: str | None = None
     namespace: str | None = None
-    arguments: Any = None
-    input: Any = None
-    action: Any = None
-    operation: Any = None
-    code: Any = None
-    queries: Any = None
-    revised_prompt: Any = None
-    output: Any = None
-    outputs: Any = None
-    results: Any = None
-    result: Any = None
     tools: list[Any] | None = None
+
+
+_GIVEN = ("arguments", "input", "action", "operation", "code", "queries", "revised_prompt")
+_HOSTED = ("output", "outputs", "results")
+"""Where items have what a tool was given, and what one that the provider runs answered."""
 
 
 class Exchanges:
@@ -103,9 +97,9 @@ class Exchanges:
         elif kind == "additional_tools":
             self.assembly.tools += map(compact_json, item.tools or [])
         elif kind.endswith("_output"):
-            self.give(_output(item))
+            self.give(_output(item, value.get("output")))
         else:
-            self._call(item, kind, time_s)
+            self._call(item, value, time_s)
 
     def close(self) -> None:
         """End the open response, if any, and let what stands after it follow."""
@@ -180,17 +174,16 @@ class Exchanges:
             self.left_out["encrypted block of agent_message"] += len(content) - len(readable)
         self.give(Part("user", text_and_media(readable, IMAGE)[0]))
 
-    def _call(self, item: ApiItem, kind: str, time_s: float | None) -> None:
-        name = f"{item.namespace or ''}{item.name or kind.removesuffix('_call')}"
-        given = (item.arguments, item.input, item.action, item.operation, item.code, item.queries, item.revised_prompt)
-        text = compact_json(next((value for value in given if value is not None), ""))
+    def _call(self, item: ApiItem, value: dict[str, Any], time_s: float | None) -> None:
+        name = f"{item.namespace or ''}{item.name or item.type.removesuffix('_call')}"
+        given = next((value[name] for name in _GIVEN if value.get(name) is not None), "")
         # Without any id, a result of another call could be taken for this one's.
-        call_id = item.call_id or item.id or kind
-        self.made(Part("tool_call", text, name, call_id), time_s)
-        hosted = next((value for value in (item.output, item.outputs, item.results) if value is not None), None)
+        call_id = item.call_id or item.id or item.type
+        self.made(Part("tool_call", compact_json(given), name, call_id), time_s)
+        hosted = next((value[name] for name in _HOSTED if value.get(name) is not None), None)
         if hosted is not None:
             self._hosted.append(_result(hosted, call_id))
-        elif kind == "image_generation_call" and item.result:
+        elif item.type == "image_generation_call" and value.get("result"):
             # The picture as base64: its tokens go by the image rule.
             self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
 
@@ -210,11 +203,11 @@ def is_known(kind: str) -> bool:
     return kind in ("message", "agent_message", "reasoning", "additional_tools") or kind.endswith(("_call", "_output"))
 
 
-def _output(item: ApiItem) -> Part:
+def _output(item: ApiItem, output: Any) -> Part:
     # The output of a local shell call names its call by `id`, all others by `call_id`.
     call_id = item.call_id or (item.id if item.type == "local_shell_call_output" else None)
     # A tool search gives definitions.
-    return _result(item.output if item.tools is None else compact_json(item.tools), call_id or "")
+    return _result(output if item.tools is None else compact_json(item.tools), call_id or "")
 
 
 def _result(output: Any, call_id: str) -> Part:

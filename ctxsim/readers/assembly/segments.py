@@ -5,6 +5,7 @@ A reader delivers the whole history. Nobody sent that after a compaction: `segme
 """
 
 from collections.abc import Collection, Hashable, Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -25,9 +26,7 @@ def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Tra
     cuts = sorted((*transcript.compactions, *_clearings(transcript)), key=lambda cut: cut.call)
     if not cuts:
         return [transcript]
-    starts: list[Compaction | None] = [None, *cuts]
-    ends: list[Compaction | None] = [*cuts, None]
-    made = [_Segment(transcript, begin, end, unlogged) for begin, end in zip(starts, ends, strict=True)]
+    made = [_Segment(transcript, begin, end, unlogged) for begin, end in pairwise((None, *cuts, None))]
     made = [segment for segment in made if segment.calls]
     return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
 

@@ -139,12 +139,9 @@ class Sample:
         if self.columns or self.database:
             return False
         lines = self.source.lines()
-        first = next(lines, None)
-        if first is None:
-            return False
         try:
-            values = json_values(first[1])
-        except ValueError:
+            values = json_values(next(lines)[1])
+        except (StopIteration, ValueError):
             return False
         return len(values) > 1 or next(lines, None) is not None
 
@@ -154,10 +151,7 @@ class Sample:
         if self.members or self.columns or self.database or self.jsonl:
             return None
         data = self.source.content().removeprefix(b"\xef\xbb\xbf")
-        start = data.lstrip()[:1]
-        if start not in (b"{", b"["):
-            return None
-        return json_document(data, self.source.name)
+        return json_document(data, self.source.name) if data.lstrip()[:1] in (b"{", b"[") else None
 
     @property
     def first(self) -> Any:

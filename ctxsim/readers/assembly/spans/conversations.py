@@ -60,19 +60,19 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
 def _of_pools(
     source: str, format: str, pools: Mapping[str, list[tuple[Span, Logged]]], notes: list[str]
 ) -> Iterator[Transcript]:
-    whose: dict[float, tuple[str, str]] = {}
+    whose: dict[str, str] = {}
     order = sorted(pools, key=lambda agent: (agent != "", agent))
     for number, agent in enumerate(order):
         pool = pools[agent]
         name = source if not agent else f"{source}#agent-{number}"
         traces = {span.trace for span, _ in pool}
-        parent = next((named for trace, named in whose.values() if trace in traces), None) if agent else None
+        parent = next((named for trace, named in whose.items() if trace in traces), None) if agent else None
         found = list(transcripts([logged for _, logged in pool], name, format, notes if not number else ()))
         times = {logged.time_s: span.trace for span, logged in pool}
         for transcript in found:
             for call in transcript.calls if not agent else ():
                 if call.time_s in times:
-                    whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
+                    whose.setdefault(times[call.time_s], transcript.name)
             yield _with_parent(transcript, parent)
     if not order:
         yield from transcripts([], source, format, notes)

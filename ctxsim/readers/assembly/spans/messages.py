@@ -97,8 +97,8 @@ def _bodies(attributes: Attributes) -> tuple[Api, dict[str, Any], dict[str, Any]
 def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
     sent, answered = (decoded(attributes.get(f"gen_ai.{side}.messages")) for side in ("input", "output"))
     if isinstance(answered, list):
-        first = decoded(attributes.get("gen_ai.system_instructions"))
-        system = [_of_parts({"role": "system", "parts": first})] if isinstance(first, list) else []
+        told = decoded(attributes.get("gen_ai.system_instructions"))
+        system = [_of_parts({"role": "system", "parts": told})] if isinstance(told, list) else []
         of_openai = _text(attributes, "gen_ai.provider.name", "gen_ai.system") in ("openai", "azure.ai.openai")
         message = _calls_last if of_openai else _of_parts
         return [*system, *map(message, _objects(sent))], [message(one) for one in _objects(answered)[:1]]
@@ -108,9 +108,9 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
         return _joined(map(_of_inference, inputs)), [_of_inference(one) for one in found]
     if found := nested(attributes, "gen_ai.completion"):
         return [_of_prompt(one) for one in nested(attributes, "gen_ai.prompt")], [_of_prompt(found[0])]
-    told = [(_OLD[event.name], _of_event(event)) for event in events if event.name in _OLD]
-    choices = [message for kind, message in told if kind == "choice"]
-    return [message for kind, message in told if kind != "choice"], choices[:1]
+    each = [_of_event(event) for event in events if event.name in _OLD]
+    choices = [message for message in each if message.role == "choice"]
+    return [message for message in each if message.role != "choice"], choices[:1]
 
 
 def _calls_last(value: Mapping[str, Any]) -> Message:
@@ -164,7 +164,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
             case "tool_call":
                 parts.append(call_part(part.get("name"), part.get("arguments"), part.get("id")))
             case "tool_call_response":
-                said = next((part[name] for name in ("response", "result") if part.get(name) is not None), None)
+                said = part.get("result") if part.get("response") is None else part["response"]
                 text, media = text_and_media(said, _IMAGE)
                 results += _result(role, part.get("id"), text, media).results
             case "blob" | "uri" | "file":
