@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -96,6 +97,14 @@ def test_which_call_a_result_answers(
         zip([text for text, _, _ in results], answers, strict=True)
     )
     assert {message for _, message, _, _ in found} == {3}
+
+
+def test_ten_thousand_calls_of_one_response_are_answered_in_no_time() -> None:
+    made = begun(*(call(f"{number}") for number in range(10_000)))
+    began = time.process_time()
+    for number in range(10_000):
+        made.result("r", f"{number}")
+    assert made.transcript().items[-1].answers == 10_000 and time.process_time() - began < 1
 
 
 def test_what_users_say_waits_for_the_results() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Hashable, Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.readers.assembly.requests import Request, Step, Thread, threads
 
 
-def snap(keys: str, reply: str, context: str = "", after_compaction: bool = False, head: str = "") -> Request:
+def snap(
+    keys: Sequence[Hashable], reply: Hashable, context: str = "", after_compaction: bool = False, head: str = ""
+) -> Request:
     places = {key: place for place, key in enumerate(keys)}
     return Request(list(keys), reply, places, [reply], context, head, after_compaction)
 
@@ -84,6 +89,13 @@ def test_two_contexts_that_begin_to_the_letter_alike_go_on_in_themselves() -> No
     # As two traces do whose first request and reply are the same: each second request goes on from its own first one.
     requests = [snap("a", "b", "t1"), snap("a", "b", "t2"), snap("abc", "d", "t1"), snap("abe", "f", "t2")]
     assert [[step.number for step in thread.steps] for thread in threads(requests)] == [[0, 2], [1, 3]]
+
+
+def test_thousands_of_contexts_that_begin_alike_take_no_time() -> None:
+    begun = [snap("a", f"{number}", f"{number}") for number in range(4_000)]
+    began = time.process_time()
+    found = threads([*begun, *(snap(["a", one.reply, "b"], "c", one.context) for one in begun)])
+    assert len(found) == 4_000 and time.process_time() - began < 2
 
 
 def test_a_sub_agent_that_takes_over_the_history_and_gives_it_back() -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter as Frequencies
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -230,13 +231,12 @@ class Assembly:
     def _take(self, call_id: str, tool: str) -> Item | None:
         calls = self._unanswered
         if call_id and any(call.call_id for call in calls):
-            same = [call for call in calls if call.call_id == call_id]
+            found = next((call for call in calls if call.call_id == call_id), None)
         else:
-            same = [call for call in calls if not call_id and tool and call.tool == tool] or calls
-        if not same:
-            return None
-        found = same[0]
-        calls.remove(found)
+            same = (call for call in calls if not call_id and tool and call.tool == tool)
+            found = next(chain(same, calls), None)
+        if found:
+            calls.remove(found)
         return found
 
     def _answer(self, call: Item, text: str, media: tuple[Media, ...] = ()) -> int:

@@ -10,7 +10,7 @@ while the thread did is a thread of its own, and so is what another context took
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import msgspec
 
@@ -124,7 +124,7 @@ class _Links:
         self.roots: list[int] = []
         self._loosely = loosely
         self._requests: list[Request] = []
-        self._wholes: dict[int, list[int]] = {}
+        self._wholes: dict[tuple[str | None, int], list[int]] = {}
         self._latest: dict[tuple[int, str], int] = {}
         self._replies: dict[tuple[str, Hashable], int] = {}
         self._marked: dict[tuple[str, Hashable], int] = {}
@@ -142,7 +142,8 @@ class _Links:
             root = number if link is None else self.roots[link.number]
         self.steps.append(link)
         self.roots.append(root)
-        self._wholes.setdefault(prefixes[-1], []).append(number)
+        for context in (None, request.context):
+            self._wholes.setdefault((context, prefixes[-1]), []).append(number)
         self._latest[root, request.context] = number
         self._replies[request.context, request.reply] = number
         self._marked.update(((request.context, mark), number) for mark in request.marks)
@@ -151,13 +152,14 @@ class _Links:
     def _longest(self, request: Request, prefixes: Sequence[int]) -> tuple[Step | None, int | None]:
         """Return what a request goes on from by the rule, or else the request that it makes again, or neither."""
         for length in range(len(request.keys), -1, -1):
-            earlier = self._wholes.get(prefixes[length], [])[::-1]
+            every = self._wholes.get((None, prefixes[length]), [])
+            own = self._wholes.get((request.context, prefixes[length]), [])
             # Of requests that are the same to the letter that of its own context is meant, the latest.
-            earlier.sort(key=lambda candidate: self._requests[candidate].context != request.context)
-            for candidate in earlier:
-                if length < len(request.keys) and self._is_answer(candidate, request, length):
+            others = (one for one in reversed(every) if self._requests[one].context != request.context)
+            for candidate in chain(reversed(own), others) if length < len(request.keys) else ():
+                if self._is_answer(candidate, request, length):
                     return Step(candidate, length + 1, True), None
-            for candidate in earlier:
+            for candidate in reversed(own):
                 if self._is_made_again(candidate, request):
                     return None, candidate
         return None, None
@@ -172,8 +174,7 @@ class _Links:
 
     def _is_made_again(self, candidate: int, request: Request) -> bool:
         """Whether nothing came between two requests; a compaction may bring the same one about without a retry."""
-        earlier = self._requests[candidate]
-        alike = (earlier.context, earlier.head) == (request.context, request.head) and not request.after_compaction
+        alike = self._requests[candidate].head == request.head and not request.after_compaction
         return alike and self._latest[self.roots[candidate], request.context] == candidate
 
     def _shortened(self, request: Request, link: Step | None) -> Step | None:
