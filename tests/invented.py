@@ -29,6 +29,18 @@ def write_logs(folder: Path, count: int = 2) -> Path:
     return folder
 
 
+def claude_session(name: str, *asked: str, agent: str = "") -> str:
+    """The lines of a Claude Code session, or of its sub-agent's, in which each question gets its answer."""
+    lines: list[str] = []
+    for turn in asked:
+        answer = {"role": "assistant", "id": f"m{turn}", "content": [{"type": "text", "text": f"did {turn}"}]}
+        for kind, message in (("user", {"role": "user", "content": turn}), ("assistant", answer)):
+            line: Json = {"type": kind, "uuid": str(len(lines)), "sessionId": name, "isSidechain": bool(agent)}
+            line |= {"parentUuid": str(len(lines) - 1) if lines else None, "message": message}
+            lines.append(json.dumps(line | ({"agentId": agent} if agent else {})))
+    return "\n".join(lines) + "\n"
+
+
 def _write(path: Path, lines: Iterable[Json]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from invented import claude_session
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
@@ -24,14 +25,7 @@ def git(repository: Path, *arguments: str) -> str:
 
 
 def session(name: str, turns: int, agent: str = "") -> str:
-    lines: list[str] = []
-    for number in range(turns):
-        inner = {"role": "assistant", "id": f"m{number}", "content": [{"type": "text", "text": f"{name} {number}"}]}
-        for kind, message in (("user", {"role": "user", "content": "Go."}), ("assistant", inner)):
-            line = {"type": kind, "uuid": str(len(lines)), "sessionId": name, "isSidechain": False}
-            line |= {"parentUuid": str(len(lines) - 1) if lines else None, "message": message}
-            lines.append(json.dumps(line | ({"agentId": agent} if agent else {})))
-    return "\n".join(lines) + "\n"
+    return claude_session(name, *(f"{name} {number}" for number in range(turns)), agent=agent)
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from command_line import ctxsim
+from invented import claude_session
 
 from ctxsim.errors import InputError
 from ctxsim.readers import registered_formats, sources
@@ -66,11 +66,7 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
 
 
 def test_found_sessions_are_benched(home: Path) -> None:
-    line = {"type": "user", "uuid": "u", "sessionId": "s", "parentUuid": None, "isSidechain": False,
-            "message": {"role": "user", "content": "Go."}}  # fmt: skip
-    said = {"type": "assistant", "uuid": "a", "parentUuid": "u", "sessionId": "s", "isSidechain": False,
-            "message": {"role": "assistant", "id": "m", "content": [{"type": "text", "text": "Done."}]}}  # fmt: skip
-    put(home / ".claude/projects/p/s.jsonl", f"{json.dumps(line)}\n{json.dumps(said)}\n")
+    put(home / ".claude/projects/p/s.jsonl", claude_session("s", "Go."))
     done = ctxsim("bench", "@found", "--policy", "keep-all", "--out", "out", cwd=home)
     assert done.returncode == 0, done.stderr
 

@@ -169,11 +169,8 @@ def test_what_was_skipped_at_the_end_is_noted_by_the_last_conversation(tmp_path:
 def test_jsonl_with_glued_objects_and_strange_separators(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     tail = [{"role": "user", "content": "line\u2028separator\u0085and\x0cfeed"}, {"role": "assistant", "content": "ok"}]
-    lines = [
-        json.dumps(OPENAI[0]),
-        json.dumps(OPENAI[1]) + json.dumps(OPENAI[5]),
-        *(json.dumps(m, ensure_ascii=False) for m in tail),
-    ]
+    glued = json.dumps(OPENAI[1]) + json.dumps(OPENAI[5])
+    lines = [json.dumps(OPENAI[0]), glued, *(json.dumps(m, ensure_ascii=False) for m in tail)]
     path.write_bytes(b"\xef\xbb\xbf" + "\n\n".join(lines).encode())
     transcript = only(path)
     assert kinds(transcript) == ["user", "assistant", "user", "assistant"]
@@ -241,12 +238,8 @@ def test_anthropics_system_prompt_stands_beside_the_messages(tmp_path: Path) -> 
     block = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
     bare = [{"role": "user", "content": [block]}, {"role": "assistant", "content": "Done."}]
     systems = []
-    for value in (
-        {"messages": bare, "system": "Be brief."},
-        {"messages": bare, "system": ""},
-        {"messages": bare},
-        bare,
-    ):
+    beside: list[Any] = [{"messages": bare, "system": "Be brief."}, {"messages": bare, "system": ""}]
+    for value in (*beside, {"messages": bare}, bare):
         (tmp_path / "m.json").write_text(json.dumps(value))
         systems.append(only(tmp_path / "m.json").head.system)
     assert systems == ["Be brief.", "", "", ""]

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ctxsim, process
+from invented import claude_session
 
 from ctxsim.errors import InputError, how_to_install
 from ctxsim.readers import read, read_source, sources
@@ -29,25 +30,13 @@ from ctxsim.readers.source.remote import _refusal
 POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")
 
 
-def claude(session: str, *turns: str, agent: str = "") -> str:
-    """A Claude Code session, or a sub-agent's."""
-    lines: list[str] = []
-    for turn in turns:
-        inner = {"role": "assistant", "id": f"m{turn}", "content": [{"type": "text", "text": f"did {turn}"}]}
-        for kind, message in (("user", {"role": "user", "content": turn}), ("assistant", inner)):
-            line = {"type": kind, "uuid": str(len(lines)), "sessionId": session, "isSidechain": bool(agent)}
-            line |= {"parentUuid": str(len(lines) - 1) if lines else None, "message": message}
-            lines.append(json.dumps(line | ({"agentId": agent} if agent else {})))
-    return "\n".join(lines) + "\n"
-
-
 @pytest.fixture(scope="module")
 def kept(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sessions with a sub-agent, files packed and in an archive, one that is none, and neighbours of other kinds."""
     folder = tmp_path_factory.mktemp("remote") / "bucket" / "team" / "kept"
     (folder / "main" / "subagents").mkdir(parents=True)
-    (folder / "main.jsonl.gz").write_bytes(gzip.compress(claude("main", "a", "b").encode(), mtime=0))
-    (folder / "main" / "subagents" / "agent-x.jsonl").write_text(claude("main", "c", agent="x"))
+    (folder / "main.jsonl.gz").write_bytes(gzip.compress(claude_session("main", "a", "b").encode(), mtime=0))
+    (folder / "main" / "subagents" / "agent-x.jsonl").write_text(claude_session("main", "c", agent="x"))
     (folder / "broken.json").write_text('{"what": "is this"')
     (folder / "README.txt").write_text("no transcript")
     for number in range(4):

@@ -46,7 +46,6 @@ class Exchanges:
         self.assembly = assembly
         self.model = ""
         self.comparable = True
-        self.left_out = assembly.left_out
         self._next_usage: Usage | None = None
         self._unsized = 0
         self._compacted_at: int | None = None
@@ -85,7 +84,7 @@ class Exchanges:
             self.compacted()
             return
         if not isinstance(kind, str) or not is_known(kind):
-            self.left_out[kind if isinstance(kind, str) else "value that is no item"] += 1
+            self.assembly.left_out[kind if isinstance(kind, str) else "value that is no item"] += 1
             return
         item = convert(value, ApiItem, where)
         if kind == "message":
@@ -171,7 +170,7 @@ class Exchanges:
         content = item.content if isinstance(item.content, list) else [item.content or ""]
         readable = [block for block in content if not (isinstance(block, dict) and "encrypted_content" in block)]
         if len(readable) < len(content):
-            self.left_out["encrypted block of agent_message"] += len(content) - len(readable)
+            self.assembly.left_out["encrypted block of agent_message"] += len(content) - len(readable)
         self.give(Part("user", text_and_media(readable, IMAGE)[0]))
 
     def _call(self, item: ApiItem, value: dict[str, Any], time_s: float | None) -> None:

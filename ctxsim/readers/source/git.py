@@ -105,23 +105,21 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "
 """Over what a repository's own configuration says: it may be anybody's, and git runs what is named there."""
 
 
-def _git(repository: Path) -> list[str]:
-    """The command for a repository: one without a work tree is meant only where the path itself names it."""
+def _git(repository: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Git in a repository: one without a work tree is meant only where the path itself names it.
+
+    No protocol at all: a missing object is never fetched, by whatever helper the repository names.
+    """
     bare = not (repository / ".git").exists() and (repository / "HEAD").is_file() and (repository / "objects").is_dir()
-    return ["git", *_SAFE, *([f"--git-dir={repository}"] if bare else ["-C", str(repository)])]
-
-
-def _environment() -> dict[str, str]:
-    """No protocol at all: a missing object is never fetched, by whatever helper the repository names."""
-    return {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    command = ["git", *_SAFE, *([f"--git-dir={repository}"] if bare else ["-C", str(repository)]), *arguments]
+    offline = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=os.environ | offline, process_group=0)
 
 
 def _run(repository: Path, path: str, *arguments: str) -> bytes:
     try:
-        process = subprocess.Popen(
-            [*_git(repository), *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(), process_group=0,
-        )  # fmt: skip
+        process = _git(repository, *arguments)
     except OSError as error:
         raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
     # A pipe in the repository would be waited for.
@@ -147,9 +145,7 @@ def _content(repository: Path, blob: str, name: str) -> bytes:
     """An object's bytes. Raises InputError if it is missing, as in a shallow or partial clone, or damaged."""
     key = repository, os.getpid()
     if key not in _ASKED:
-        command = [*_git(repository), "cat-file", "--batch"]
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        _ASKED[key] = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_environment())
+        _ASKED[key] = _git(repository, "cat-file", "--batch")
     objects = _ASKED[key]
     assert objects.stdin and objects.stdout
     objects.stdin.write(f"{blob}\n".encode())
