@@ -167,15 +167,12 @@ def _sources(path: str) -> Iterator[Source]:
         if is_remote(path):
             yield from remote_sources(path, SUFFIXES, _sources)
             return
-    if path == FOUND and not Path(path).exists():
-        yield from _found()
-        return
     if path == "-":
         yield Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
         return
     root = Path(path)
     if path.startswith("@") and not root.exists():
-        yield from _listed(path[1:])
+        yield from _found() if path == FOUND else _listed(path[1:])
         return
     if set(path) & set("*?[") and not root.exists():
         # A pattern may begin anywhere, so there is no folder to ask.

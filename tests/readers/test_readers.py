@@ -25,43 +25,26 @@ from ctxsim.transcript import Transcript, problems
 
 OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
-    {
-        "role": "user",
-        "content": [{"type": "text", "text": "Any mail?"}, {"type": "image_url", "image_url": {"url": "x"}}],
-    },
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}},
-            {"id": "c2", "type": "function", "function": {"name": "clock", "arguments": "not json"}},
-        ],
-    },
+    {"role": "user", "content": [{"type": "text", "text": "Any mail?"},
+                                 {"type": "image_url", "image_url": {"url": "x"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}},
+        {"id": "c2", "type": "function", "function": {"name": "clock", "arguments": "not json"}}]},
     {"role": "tool", "tool_call_id": "c2", "content": "noon"},
     {"role": "tool", "tool_call_id": "c1", "content": "2 messages"},
     {"role": "assistant", "content": "Two."},
-]
-
+]  # fmt: skip
 
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": "Any mail?"},
-    {
-        "role": "assistant",
-        "content": [
-            {"type": "thinking", "thinking": "Look.", "signature": "s"},
-            {"type": "text", "text": "I look."},
-            {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}},
-        ],
-    },
-    {
-        "role": "user",
-        "content": [
-            {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "2 messages"}]},
-            {"type": "text", "text": "Be quick."},
-        ],
-    },
+    {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "Look.", "signature": "s"}, {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "2 messages"}]},
+        {"type": "text", "text": "Be quick."}]},
     {"role": "assistant", "content": "Two."},
-]
+]  # fmt: skip
 
 
 def only(path: Path) -> Transcript:
