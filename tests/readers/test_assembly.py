@@ -10,6 +10,7 @@ import pytest
 from ctxsim.readers.assembly import Assembly, Part, left_out
 from ctxsim.readers.assembly.assembly import call_part, started_by
 from ctxsim.readers.assembly.chat_messages import add_messages, written_arguments
+from ctxsim.readers.assembly.text_calls import fenced_command
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Media, Transcript, Usage, problems
 
 
@@ -208,6 +209,16 @@ def test_a_call_is_made_of_whatever_a_log_holds(given: tuple[Any, Any, Any], mad
 ])  # fmt: skip
 def test_arguments_as_the_model_wrote_them(calls: Any, arguments: dict[str, str]) -> None:
     assert written_arguments(calls) == arguments
+
+
+@pytest.mark.parametrize(("text", "word"), [
+    ("```bash\nls -l\n```\n", "ls"), ("```\nls\n```\nAnd\n```py\n  cat x\n```\nend", "cat"), ("```ls```", ""),
+    # A fence that closes a block begins none, though another one follows.
+    ("```bash\nls -l\n```\nThen I will see\n```", "ls"), ("```bash\nls", ""), ("```bash\n\nls\n```", ""),
+])  # fmt: skip
+def test_a_command_is_in_the_last_fenced_block(text: str, word: str) -> None:
+    start, end = fenced_command(text) or (0, 0)
+    assert text[start:end] == word
 
 
 def test_chat_messages_of_all_roles() -> None:

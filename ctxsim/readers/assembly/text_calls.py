@@ -14,7 +14,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Media, Usage
 
 _TAGGED = re.compile(r"<function=([^>\s]+)|<tool_call>\s*\{\s*\"name\"\s*:\s*\"([^\"]+)\"")
-_FENCED = re.compile(r"^```[\w+-]*[ \t]*\n(?=[ \t]*\S)(?=.*?^```)", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^```[\w+-]*[ \t]*\n[ \t]*(\S++).*?\n```", re.DOTALL | re.MULTILINE)
 
 
 def call_in_text(text: str, name: tuple[int, int] | None) -> list[Part]:
@@ -43,14 +43,8 @@ def tagged_call(text: str) -> tuple[int, int] | None:
 
 def fenced_command(text: str) -> tuple[int, int] | None:
     """Return the places of the first word in the last fenced block: what SWE-agent and its kin run."""
-    blocks = [block.end() for block in _FENCED.finditer(text)]
-    # A closing fence begins no block: of each pair the first one counts.
-    opening, closed = None, -1
-    for end in blocks:
-        if end > closed:
-            opening, closed = end, text.find("\n```", end) + 4
-    word = None if opening is None else re.compile(r"\s*(\S+)").match(text, opening)
-    return word.span(1) if word else None
+    *_, last = None, *_FENCED.finditer(text)
+    return last.span(1) if last else None
 
 
 class Described(msgspec.Struct):
