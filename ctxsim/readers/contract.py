@@ -36,13 +36,14 @@ def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
     reader = load_reader(file)
     found: list[str] = []
     known: list[str] = []
-    for source in sources(*paths):
+    given = list(sources(*paths))
+    if not given:
+        raise InputError(file, "name a recording to check it on, as in: ctxsim check reader mine.py session.jsonl")
+    for source in given:
         found += [f"{source.name}: {line}" for line in _examined(reader, source)]
         others = [name for name, one in registered_formats().items() if one is not reader and _matches(one, source)]
         if others:
             known.append(f"{source.name}: {', '.join(others)} would read it as well: reader:{file}:PATH says which")
-    if not found and not known and not any(True for _ in sources(*paths)):
-        raise InputError(file, "name a recording to check it on, as in: ctxsim check reader mine.py session.jsonl")
     return found, known
 
 
@@ -126,10 +127,8 @@ def _strings(value: Any) -> Iterator[tuple[str, str]]:
 
 def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
     """Files that are cut, or hold something else, are refused in a line or give less; they never raise."""
-    for what, hurt in (
-        ("a file cut in its middle", data[: len(data) // 2]),
-        ("other JSON", b'{"a": [1, {"b": null}]}\n'),
-    ):
+    other = b'{"a": [1, {"b": null}]}\n'
+    for what, hurt in (("a file cut in its middle", data[: len(data) // 2]), ("other JSON", other)):
         broken = Source(source.name, Path(source.name), data=hurt)
         try:
             sample = Sample(broken)
