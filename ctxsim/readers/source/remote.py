@@ -24,7 +24,7 @@ AT_ONCE = 256
 
 _URL = re.compile(rf"({'|'.join(STORES)})://")
 _KEY = re.compile(r"(?<=\S)\?[^\s'\")]+")
-"""What follows an address: a signed one has its key there."""
+"""What follows an address in an error."""
 
 
 def is_remote(path: str) -> bool:
@@ -43,6 +43,7 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
     scheme = f"{parts.scheme}://"
     if parts.username or parts.password:
         raise InputError(f"{scheme}...", "names credentials: they are taken from the environment alone")
+    # A signed address has its key behind the question mark.
     shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
     store = _store(parts.scheme, shown)
     top, objects = _listed(store, address, shown)
@@ -53,22 +54,22 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
         try:
             path = _stand_in(Path(root), below)
         except (OSError, ValueError) as error:
-            why = InputError(scheme + below, f"can't be copied: {error}")
-            yield Placed(scheme + below, root, scheme, named=True, refused=why, keeps=copies)
+            unplaced = InputError(scheme + below, f"can't be copied: {error}")
+            yield Placed(scheme + below, root, scheme, named=True, refused=unplaced, keeps=copies)
             continue
         if below == top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
             wanted[path] = at
-    copied = _fetch(store, wanted)
-    refused: dict[Path | None, InputError] = {
-        path: _refusal(scheme + str(path).removeprefix(root), failed) for path, failed in copied
-    }
+    refused: dict[Path | None, InputError] = {}
+    for path, why in _fetch(store, wanted):
+        refused[path] = _refusal(scheme + str(path).removeprefix(root), why)
     try:
         for source in walk(root + top):
-            told: dict[str, Any] = {"named": True, "refused": refused.get(source.path)}
-            if not told["refused"]:
-                told = {"path": source.path, "named": source.named, "member": source.member}
-                told["refused"] = source.refused and retold(source.refused, root, scheme)
-            yield Placed(source.name.replace(root, scheme), root, scheme, copies, **told)
+            failed = refused.get(source.path)
+            yield Placed(
+                source.name.replace(root, scheme), root, scheme, copies,
+                path=None if failed else source.path, named=source.named or failed is not None, member=source.member,
+                refused=failed or (source.refused and retold(source.refused, root, scheme)),
+            )  # fmt: skip
     except CtxsimError as error:
         raise retold(error, root, scheme) from None
 
