@@ -48,10 +48,9 @@ def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _matches(reader: Reader, source: Source) -> bool:
-    try:
+    with suppress(CtxsimError):
         return reader.matches(Sample(source))
-    except CtxsimError:
-        return False
+    return False
 
 
 def _examined(reader: Reader, source: Source) -> Iterator[str]:

@@ -5,6 +5,7 @@ A project's sessions show together which window they had, so all of them are loo
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.readers.reader import detect
@@ -37,12 +38,10 @@ def accepted(sources: Iterable[Source]) -> Accepted:
     for source in sources:
         if source.path is None or ".jsonl" not in source.path.suffixes or source.member is not None:
             continue
-        try:
+        with suppress(InputError):
             for key, tokens in _of_session(source).items():
                 most, sessions = found.get(key, (0, 0))
                 found[key] = max(most, tokens), sessions + 1
-        except InputError:
-            continue
     return found
 
 
@@ -69,10 +68,7 @@ def formats_of(sources: Iterable[Source]) -> list[str]:
     step = max(1, -(-len(all_of_them) // LOOKED_AT))
     found: dict[str, None] = {}
     for source in all_of_them[::step]:
-        if source.path is None:
-            continue
-        try:
-            found[detect(Sample(source)).NAME] = None
-        except (CtxsimError, OSError):
-            continue
+        with suppress(CtxsimError, OSError):
+            if source.path is not None:
+                found[detect(Sample(source)).NAME] = None
     return list(found)

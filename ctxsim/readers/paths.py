@@ -216,13 +216,11 @@ def _archived(path: Path) -> Iterator[Source]:
     from ctxsim.readers.source.archive import members
 
     try:
-        names = members(path)
+        yield from (Source(f"{path}!{name}", path, member=name) for name in members(path))
     except InputError as refused:
         yield Source(str(path), path, named=True, refused=refused)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         yield Source(str(path), path, named=True)
-    else:
-        yield from (Source(f"{path}!{name}", path, member=name) for name in names)
 
 
 def _found() -> Iterator[Source]:

@@ -56,6 +56,7 @@ def test_of_many_records_the_first_forty_are_looked_at_and_a_megabyte_of_them() 
     assert sample(lines(*range(50))).records == list(range(40))
     # 600,000 characters each: of the third nothing is needed.
     assert [one[0] for one in sample(lines(*(f"{n}" * 600_000 for n in range(5)))).records] == ["0", "1"]
+    assert sample(lines(1) + f"{'no ' * 400_000}\n" * 2 + lines(2)).records == [1], "a megabyte of anything"
     exactly = [" " * ((1 << 19) - 2)] * 3
     assert sample(lines(*exactly)).records == exactly, "up to the last byte of a megabyte"
 

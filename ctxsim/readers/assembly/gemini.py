@@ -3,6 +3,7 @@
 Documentation: https://ai.google.dev/api/caching#Content, https://ai.google.dev/api/caching#Part
 """
 
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
@@ -171,18 +172,15 @@ def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
 
 def add_contents(assembly: Assembly, contents: list[Any], where: str) -> None:
     """Add the turns; those of the model that follow each other are one response. Raises InputError for a bad one."""
-    made: list[Part] | None = None
+    turns: list[tuple[bool, list[ApiPart], str]] = []
     for number, entry in enumerate(contents):
         place = f"{where} content {number}"
         content = convert(entry, Content, place)
-        parts = api_parts(content.parts, place)
-        if content.role == "model":
+        turns.append((content.role == "model", api_parts(content.parts, place), place))
+    for by_model, some in groupby(turns, key=lambda turn: turn[0]):
+        if by_model:
             # Streamed pieces of one response can be turns of their own.
-            made = [*(made or []), *response_parts(parts)]
-            continue
-        if made is not None:
-            assembly.response(made)
-            made = None
-        add_user_parts(assembly, parts, place)
-    if made is not None:
-        assembly.response(made)
+            assembly.response([made for _, parts, _ in some for made in response_parts(parts)])
+        else:
+            for _, parts, place in some:
+                add_user_parts(assembly, parts, place)

@@ -4,6 +4,7 @@ import csv
 import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -180,10 +181,8 @@ class Sample:
         size = 0
         for _, line in self.source.lines():
             size += len(line)
-            try:
+            with suppress(ValueError):
                 values += json_values(line)
-            except ValueError:
-                continue
             if len(values) >= SAMPLE_RECORDS or size > SAMPLE_BYTES:
                 break
         return values
