@@ -175,11 +175,11 @@ class Exchanges:
 
     def _call(self, item: ApiItem, value: dict[str, Any], time_s: float | None) -> None:
         name = f"{item.namespace or ''}{item.name or item.type.removesuffix('_call')}"
-        given = next((value[name] for name in _GIVEN if value.get(name) is not None), "")
+        given = next((value[key] for key in _GIVEN if value.get(key) is not None), "")
         # Without any id, a result of another call could be taken for this one's.
         call_id = item.call_id or item.id or item.type
         self.made(Part("tool_call", compact_json(given), name, call_id), time_s)
-        hosted = next((value[name] for name in _HOSTED if value.get(name) is not None), None)
+        hosted = next((value[key] for key in _HOSTED if value.get(key) is not None), None)
         if hosted is not None:
             self._hosted.append(_result(hosted, call_id))
         elif item.type == "image_generation_call" and value.get("result"):

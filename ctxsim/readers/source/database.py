@@ -62,6 +62,9 @@ class Database:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
         if self._copy is not None:
             self._copy.cleanup()
         self._copy = None
@@ -116,7 +119,7 @@ class Database:
     def _of_both(self, before: object) -> Path | None:
         """A copy of a database and its log; None if they changed meanwhile."""
         if self._copy is None or self._copied != before:
-            self.__exit__()
+            self._forget()
             self._copy = tempfile.TemporaryDirectory(prefix="ctxsim-")
             self._copied = before
             with suppress(FileNotFoundError):
