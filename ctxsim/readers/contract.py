@@ -111,17 +111,15 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
         yield "the file holds usage, and no call has any"
 
 
-def _strings(value: Any) -> Iterator[tuple[str, str]]:
-    """The texts in a JSON value with their keys; it may be nested deeper than calls may be."""
-    waiting = [("", value)]
-    while waiting:
-        key, held = waiting.pop()
-        if isinstance(held, str):
-            yield key, held
-        elif isinstance(held, dict):
-            waiting += reversed(held.items())
-        elif isinstance(held, list):
-            waiting += [(key, one) for one in reversed(held)]
+def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from _strings(one, name)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one, key)
 
 
 def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
