@@ -2,13 +2,11 @@
 
 import sys
 import time
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
-from click.core import ParameterSource
 
 from ctxsim.answers.advice.predicted import keep, not_scored
 from ctxsim.answers.advice.search_result import AgentAdvice
@@ -56,11 +54,11 @@ def command(
     restores it byte for byte.
     """
     if back:
-        _alone("--undo")
+        options.alone("--undo")
         say(f"restored: {undo().path}")
         return
     if scoring:
-        _alone("--score", ("paths", "form", "out"))
+        options.alone("--score", ("paths", "form", "out"))
         if form not in ("table", "json"):
             raise click.UsageError("--score prints lines, or --format json")
         for line in not_scored(paths):
@@ -82,7 +80,7 @@ def command(
         raise click.UsageError("--verify and --apply print no rows")
     given = options.fields(said)
     if framework is not None:
-        _not_together("--for", ("settings", "verify", "write", "out"))
+        options.not_together("--for", ("settings", "verify", "write", "out"))
         given = {name: value for name, value in given.items() if name not in ("settings", "project")}
         with progress("advise") as course:
             framed = construct(framework, paths, watch=Watch(course.finished, course.within), **given)
@@ -108,20 +106,6 @@ def command(
             _apply(agent, said["project"])
     if tell_what_was_left_out(found.run.info, stored=False) or not verified:
         sys.exit(1)
-
-
-def _alone(option: str, beside: Sequence[str] = ()) -> None:
-    """Raise click.UsageError where an option is given with another one than those it takes note of."""
-    params = click.get_current_context().command.params
-    _not_together(option, [one.name or "" for one in params if option not in one.opts and one.name not in beside])
-
-
-def _not_together(option: str, ignored: Collection[str]) -> None:
-    """Raise click.UsageError where an option is given with one that it would ignore."""
-    context = click.get_current_context()
-    for one in context.command.params:
-        if one.name in ignored and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
 
 
 def _verify(one: AgentAdvice) -> bool:

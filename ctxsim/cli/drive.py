@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MOST_LINES = 12
 """Of items that differ in one call."""
 
+DIAGNOSED = ("install", "faults", "limit_s", "window")
+"""Options that go with --doctor."""
+
 
 @click.command("drive")
 @click.argument("agents", nargs=-1, metavar="AGENT...")
@@ -66,9 +69,10 @@ def command(
 
     given = options.fields(said)
     if doctor:
-        if not agents or policies or said["command"]:
+        options.alone("--doctor", ("agents", "played", *DIAGNOSED))
+        if not agents:
             raise click.UsageError("--doctor is of agents alone: ctxsim drive AGENT... --doctor [--play defects/NAME]")
-        meant = {name: given[name] for name in ("install", "faults", "limit_s", "window") if name in given}
+        meant = {name: given[name] for name in DIAGNOSED if name in given}
         show_diagnoses("drive", diagnose_driven(agents, defects_of(played), told=_tell_diagnosis, **meant), "table", {})
         return
     if len(played) != 1:

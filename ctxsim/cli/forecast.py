@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError, agreed, many
+from ctxsim.report.advised import day
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
 
@@ -94,7 +94,7 @@ def _lines(found: Forecasts) -> list[str]:
     lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
     refused = today.amounts["refused"].ranges["90"][1]
-    lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
+    lines.append(f"{'; '.join(others)}; {'no request refused' if refused <= 0.5 else f'up to {refused:,.0f} refused'}.")
     if main == "usd" and today.priced < today.known:
         lines.append(
             f"Prices are known for {today.priced:,} of {today.known:,} sessions: what the others cost is missing."
@@ -110,10 +110,9 @@ def _lines(found: Forecasts) -> list[str]:
                 "(--backtest shows them)" if held else ""  # fmt: skip
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None and today.since is not None:
-        day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
-        lines.append(f"Since {day} {what}: the forecast goes by the {today.seen:,} sessions from then on.")
+        lines.append(f"Since {day(today.since)} {what}: the forecast goes by the {today.seen:,} sessions from then on.")
         if gone := _agents_before(found, today.change.at):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")
     return lines

@@ -1,11 +1,12 @@
 """Options that several commands have: written once, so that they mean the same everywhere."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.cli import completion
@@ -20,9 +21,6 @@ paths = click.argument("paths", nargs=-1)
 """Transcripts: files, folders, - for standard input; none is fine."""
 
 some_paths = click.argument("paths", nargs=-1, required=True)
-
-run_folder = click.argument("run", type=PATH, metavar="RUN", shell_complete=completion.runs)
-"""A folder that bench wrote."""
 
 number = click.option(
     "--number",
@@ -285,9 +283,21 @@ def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command
     return give
 
 
+def alone(option: str, beside: Collection[str] = ()) -> None:
+    """Raise click.UsageError where an option is given with another one than those it takes note of."""
+    params = click.get_current_context().command.params
+    not_together(option, [one.name or "" for one in params if option not in one.opts and one.name not in beside])
+
+
+def not_together(option: str, ignored: Collection[str]) -> None:
+    """Raise click.UsageError where an option is given with one that it would ignore."""
+    context = click.get_current_context()
+    for one in context.command.params:
+        if one.name in ignored and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} and {one.opts[0]} can't go together")
+
+
 def fields(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a command was given as arguments of its public function; `rules` are fields of the provider. What
-    isn't said stays out, but for `jobs`: as many as are worth it.
-    """
+    """Return what was typed as arguments of a command's public function. What isn't said stays out, but for `jobs`."""
     given = {name: value for name, value in said.items() if name != "rules" and (value is not None or name == "jobs")}
     return given | dict(said.get("rules", ()))

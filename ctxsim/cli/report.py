@@ -16,7 +16,7 @@ BY = ("age", "depth", "kind", "tool", "form")
 
 
 @click.command("report")
-@options.run_folder
+@click.argument("run", type=options.PATH, metavar="RUN", shell_complete=completion.runs)
 @click.option(
     "--only",
     type=click.Choice(("page", "pictures", "paper", "losses")),
@@ -54,7 +54,7 @@ def command(
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),
-        ("--format", form != "table", ("losses",)),
+        ("--format", form != "table", ("losses",)), ("--out", out, ("page", "pictures", "paper")),
     ):  # fmt: skip
         if given and only not in fitting:
             raise click.UsageError(f"{option} goes with --only {' or '.join(fitting)}")

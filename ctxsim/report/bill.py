@@ -1,5 +1,6 @@
 """The bill for people and programs: lines and tables. The first screen fits 80 columns."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
@@ -148,10 +149,10 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
     if by not in ("project", "session"):
         return {name: name for name in names}
     parts = {name: PurePath(name.replace("\\", "/")).parts or (name,) for name in names}
+    ends = Counter(own[-n:] for own in set(parts.values()) for n in range(2, len(own) + 1))
     found = {}
     for name, own in parts.items():
-        size = next((n for n in range(2, len(own)) if all(other == own or other[-n:] != own[-n:]
-                                                          for other in parts.values())), len(own))  # fmt: skip
+        size = next((n for n in range(2, len(own)) if ends[own[-n:]] == 1), len(own))
         found[name] = middle_cut("/".join(own[-size:]), LONGEST)
     return found
 
@@ -160,11 +161,11 @@ def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
     """Return the rows of a grouping: for people with shares, `whole` with all figures and names."""
     rows = list(found.items())
     shown = rows if whole else _worth(by, rows)
-    rest = [one for one in rows if one not in shown]
+    rest = [] if whole else [one for name, one in rows if name not in dict(shown)]
     names = {name: name for name in found} if whole else names_of(by, list(found))
     named = [(names[name], one) for name, one in shown]
     if rest:
-        named.append((f"{len(rest):,} more", _added([one for _, one in rest])))
+        named.append((f"{len(rest):,} more", _added(rest)))
     columns = (*COLUMNS, *(PROGRAM if whole else ()))
     lines = [(name, *(column.cell(one) for column in columns)) for name, one in named]
     return sheet("bill", "", [Column(by, by, left=True), *columns], lines)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from math import dist, inf
+from math import inf
 from typing import Any
 from zlib import crc32
 
@@ -84,14 +84,16 @@ Label = tuple[str, float, float, str]
 
 def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
     """Return the names that there is room for, and a word on the others: the grey ones nearest to another go."""
-    kept = list(labels)
-    while len(kept) > most:
-        grey = [one for one in kept if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
-        if not grey:
-            break
-        kept.remove(min(grey, key=lambda one: min(dist(one[1:3], two[1:3]) for two in kept if two is not one)))
-    left = len(labels) - len(kept)
-    return kept, f"; lines without a name: {left}, see the table" if left else ""
+    grey = {n for n, (name, *_, color) in enumerate(labels) if color == OTHER_COLOR and not name.endswith(BOUND)}
+    order = sorted(range(len(labels)), key=lambda n: labels[n][2])
+    while len(order) > most and grey:
+        heights = [-inf, *(labels[n][2] for n in order), inf]
+        gaps = {n: min(heights[at + 1] - heights[at], heights[at + 2] - heights[at + 1]) for at, n in enumerate(order)}
+        gone = min(grey, key=lambda n: (gaps[n], n))
+        order.remove(gone)
+        grey.remove(gone)
+    left = len(labels) - len(order)
+    return [labels[n] for n in sorted(order)], f"; lines without a name: {left}, see the table" if left else ""
 
 
 def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:
@@ -166,9 +168,7 @@ def at_axis(tokens: float, _: object = None) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a long label over lines, only after a comma, colon, plus, slash or space; within what has no room after an
-    equals sign too.
-    """
+    """Break a label over lines after a comma, colon, plus, slash, space or, where it must be, an equals sign."""
     lines = [""]
     pieces = re.findall(r"[^,:+/ ]*[,:+/ ]?", label)
     for piece in (part for one in pieces for part in ([one] if len(one) < width - 1 else re.split("(?<==)", one))):

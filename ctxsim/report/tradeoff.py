@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.pooled import Pooled
@@ -36,18 +37,18 @@ def points(pooled: Pooled, dollars: bool) -> list[Point]:
 
 
 def dominated(found: Sequence[Point]) -> set[str]:
-    """Return the policies that another one, or doing nothing, beats: no worse in amount, survival and refusals, and
-    better in one.
-    """
+    """Return the policies that another one, or doing nothing, beats in amount, survival or refusals, worse in none."""
 
     def rank(point: Point) -> tuple[float, float, float]:
         return point.amount.value, -point.kept.value if point.kept else 0.0, point.rejected
 
-    def beats(a: Point, b: Point) -> bool:
-        return all(x <= y for x, y in zip(rank(a), rank(b), strict=True)) and rank(a) != rank(b)
+    rivals = np.array([rank(point) for point in found if not point.bound or is_nothing(point.policy)]).reshape(-1, 3)
 
-    rivals = [point for point in found if not point.bound or is_nothing(point.policy)]
-    return {point.policy for point in found if not point.bound and any(beats(other, point) for other in rivals)}
+    def beaten(point: Point) -> bool:
+        mine = rank(point)
+        return bool(((rivals <= mine).all(axis=1) & (rivals < mine).any(axis=1)).any())
+
+    return {point.policy for point in found if not point.bound and beaten(point)}
 
 
 def joined(found: Sequence[Point]) -> list[list[Point]]:
@@ -113,15 +114,11 @@ class Frontier(msgspec.Struct, frozen=True):
 
 def frontiers(run: Run, dollars: bool) -> list[Frontier]:
     """Return a chart's frontiers: by removing whole results, for dollars also with what edits cost; by any means."""
+
+    def of(family: str, column: str, dash: Literal["solid", "dash", "dot"], name: str) -> Frontier:
+        x, y = ([100 * value for value in values] for values in frontier_line(run, family, column))
+        return Frontier(x, y, dash, name)
+
     column = "cost_usd" if dollars else "tokens"
-    results, anything = frontier_line(run, "results", column), frontier_line(run, "any", column)
-    found = [_in_percent(results, "solid", "whole results"), _in_percent(anything, "dot", "any means")]
-    if dollars:
-        paid = frontier_line(run, "results", "scheduled_usd")
-        found.insert(1, _in_percent(paid, "dash", "the same, sent once, edits paid"))
-    return found
-
-
-def _in_percent(line: tuple[list[float], list[float]], dash: Literal["solid", "dash", "dot"], name: str) -> Frontier:
-    x, y = ([100 * value for value in values] for values in line)
-    return Frontier(x, y, dash, name)
+    paid = [of("results", "scheduled_usd", "dash", "the same, sent once, edits paid")] if dollars else []
+    return [of("results", column, "solid", "whole results"), *paid, of("any", column, "dot", "any means")]

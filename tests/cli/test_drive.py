@@ -152,8 +152,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.mark.parametrize(("line", "said"), [
-    ("--doctor", "--doctor is of agents alone"), ("codex --doctor --policy mask", "--doctor is of agents alone"),
-    ("--doctor --command run", "--doctor is of agents alone"), ("codex", "say which conversation to play"),
+    ("--doctor", "--doctor is of agents alone"),
+    ("codex --doctor --policy mask", "--doctor and --policy can't go together"),
+    ("--doctor --command run", "--doctor and --command can't go together"),
+    ("codex --doctor --out x", "--doctor and --out can't go together"), ("codex", "say which conversation to play"),
     ("codex --play a --play b", "say which conversation to play"),
 ])  # fmt: skip
 def test_what_is_played_and_diagnosed_must_be_said(line: str, said: str, asked: list[Any], tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_without_prices_tokens_are_the_answer() -> None:
     bare = {name: of for name, of in USD.items() if name != "usd"} | {"refused": amount(0, 0, 0.5)}
     found = _lines(forecasts(one(amounts=bare, priced=0, seen=1)))
     assert found == [
-        "Next 20 sessions: 99,999 to 0.3 M tokens (90 %).", "1 to 1,200 calls; 0 to 3 compactions; up to 0 refused.",
+        "Next 20 sessions: 99,999 to 0.3 M tokens (90 %).", "1 to 1,200 calls; 0 to 3 compactions; no request refused.",
         "From 1 session.",
     ]  # fmt: skip
     assert _lines(forecasts(one(amounts=bare | {"refused": amount(1, 0, 1_234)})))[1].endswith("; up to 1,234 refused.")

@@ -239,6 +239,7 @@ SLIPS = {
     "bench broken.toml": "broken.toml: is no TOML: ",
     "bench --scenario future.toml": "future.toml",
     "report old": "old/run.json: ",
+    "report run --only losses --out x": "--out goes with --only page or pictures or paper",
     "report run --by age": "--by goes with --only losses; see: ctxsim report --help",
     "report run --policy mask": "--policy goes with --only pictures or paper",
     "report run --only pictures --out note.md": "note.md: File exists; name a folder",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -95,6 +96,9 @@ def test_a_path_is_named_by_the_end_that_tells_it_apart() -> None:
     assert names_of("session", ["one", "d\\e\\f"]) == {"one": "one", "d\\e\\f": "e/f"}
     assert names_of("model", ["a/b/c"]) == {"a/b/c": "a/b/c"}
     assert len(names_of("project", ["/" + "x" * 40])["/" + "x" * 40]) == 24
+    began = process_time()
+    assert names_of("session", [f"/a/{n % 7}/{n}.jsonl" for n in range(3_000)])["/a/3/10.jsonl"] == "3/10.jsonl"
+    assert process_time() - began < 1
 
 
 def test_a_row_says_whose_share_of_the_dollars_it_is() -> None:

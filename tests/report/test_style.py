@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from time import process_time
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_numbers_are_white_on_dark_cells_and_black_on_light_ones() -> None:
 
 def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
     own, near, middle, far = (
-        (name, at, 0.0, color)
+        (name, 5.0, at, color)
         for name, at, color in (("own", 0.0, COLORS[0]), ("near", 1.0, OTHER_COLOR), ("middle", 3.0, OTHER_COLOR),
                                 ("far", 9.0, OTHER_COLOR))
     )  # fmt: skip
@@ -65,6 +66,9 @@ def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
     assert thinned(every, 3) == ([own, middle, far], "; lines without a name: 1, see the table")
     assert thinned(every[::-1], 3)[0] == [far, middle, own]
     assert thinned(every, 2)[0] == [own, far] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
+    began = process_time()
+    assert len(thinned([(f"{n}", 5.0, n * n % 997, OTHER_COLOR) for n in range(400)], 16)[0]) == 16
+    assert process_time() - began < 1
 
 
 def test_a_name_keeps_its_colour_and_seven_have_one() -> None:

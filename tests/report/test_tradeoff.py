@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,10 @@ def test_a_policy_is_beaten_by_one_that_is_no_worse_in_all_and_better_in_one() -
     worse.append(point("x", 0.5, None))
     apart = [point("equal", 0.5, 0.9), point("cheaper", 0.4, 0.1), point("keeps", 0.9, 1.0)]
     found = [best, *worse, *apart, point("bound", 0.1, 1.0, bound=True)]
-    assert dominated(found) == {"dearer", "loses", "refused", "x"}
+    assert dominated(found) == {"dearer", "loses", "refused", "x"} and dominated([]) == set()
+    began = process_time()
+    assert dominated([point(f"{n}", n / 1_500, n / 1_500) for n in range(1_500)]) == set()
+    assert process_time() - began < 1
 
 
 def test_lines_join_settings_that_differ_in_one_parameter() -> None:
