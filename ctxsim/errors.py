@@ -26,9 +26,7 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 
 
 def agreed(text: str) -> str:
-    """Return a text in which each `(s)` agrees with the number before it: `1 note(s)` is 1 note, `2 policy(s)` are 2
-    policies.
-    """
+    """Return a text in which each `(s)` agrees with the number before it: `2 policy(s)` are 2 policies."""
     text = re.sub(r"\b((?!1 )\d[\d,]*)( [^()\d]*[^aeiou()\d])y\(s\)", r"\1\2ies", text)
     return re.sub(r"\b(\d[\d,]*)( [^()\d]*)\(s\)", lambda one: one[1] + one[2] + "s" * (one[1] != "1"), text)
 

@@ -56,9 +56,9 @@ def completions(kind: str) -> list[str]:
 
         return list(scenario_names())
     if kind == "columns":
-        from ctxsim.report.cells import every_column
+        from ctxsim.report.cells import EVERY
 
-        return ["all", *(one.name for one in every_column())]
+        return ["all", *(one.name for one in EVERY)]
     if kind == "models":
         from ctxsim.simulator.provider.models import model_ids
 
@@ -249,10 +249,10 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.report.cells import every_column
+    from ctxsim.report.cells import EVERY
     from ctxsim.results.columns_page import column_rows
 
-    printed = [("table", one.name, "", one.kind, "", one.about) for one in every_column()]
+    printed = [("table", one.name, "", one.kind, "", one.about) for one in EVERY]
     every = [*column_rows(), *printed]
     rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 

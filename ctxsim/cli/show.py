@@ -69,9 +69,7 @@ def show_run(
     form: str = "table",
     columns: tuple[str, ...] | None = None,
 ) -> None:
-    """Print the verdict of a run, then what `table` makes of it; as CSV the table alone. Programs get all columns
-    unless told.
-    """
+    """Print the verdict of a run, then what `table` makes of it; for programs with all columns, as CSV by itself."""
     from ctxsim.report.tables import needle_sheets
 
     advice = advise(run, goal)

@@ -1,7 +1,6 @@
 """What a table can show of a policy: every column with its meaning, in order of worth."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from ctxsim.answers.advice.figures import Figures, Share
@@ -12,7 +11,6 @@ from ctxsim.errors import unknown
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet_of
 from ctxsim.report.style import compact
 from ctxsim.results import Run
-from ctxsim.results.run_info import shown_columns
 
 FAILURES = {
     "overflow": "window", "rate_limited": "rate limit", "invalid_pairs": "invalid pairs",
@@ -107,6 +105,11 @@ def _tokens_ratio(row: Row) -> float | None:
     return _round((row.part.tokens_sum / row.part.tokens_full_sum.where(row.part.tokens_full_sum > 0)).mean())
 
 
+def _recorded(row: Row) -> int | None:
+    known = row.part[row.part.calls_recorded > 0]
+    return int(known.tokens_recorded_sum.sum()) if len(known) else None
+
+
 def _rank(row: Row) -> Cell:
     low, high = row.ranks.get(row.figures.policy, (0, 0))
     text = "-" if not low else str(low) if low == high else f"{low}-{high}"
@@ -178,37 +181,24 @@ EVERY: tuple[Column, ...] = (
            form=PERCENT, of=_mean("cost_vs_keep_all")),
     Column("tokens_ratio", "tokens, mean", "a transcript's tokens over keep-all's, mean over transcripts",
            kind="counted", form=PERCENT, of=_tokens_ratio),
+    Column("tokens_recorded", "recorded", "sum of the column of this name over all calls", kind="total", form=compact,
+           of=_recorded),
 )  # fmt: skip
-"""Every column but those of calls that are marked to be shown in total."""
+"""Every column that a policy's row can have."""
 
 BY_DOLLARS = ("policy", "usd", "usd_share", "kept", "tokens_share", "refused")
 BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
 """What a table shows unless told otherwise: with prices, and without."""
 
 
-def every_column() -> tuple[Column, ...]:
-    """Return all columns that a policy's row can have: EVERY, and totals of the columns of calls that say so."""
-    totals = tuple(
-        Column(name, heading, "sum of the column of this name over all calls", kind="total", form=compact,
-               of=partial(_total, name=name))
-        for name, heading in shown_columns().items()
-    )  # fmt: skip
-    return EVERY + totals
-
-
-def _total(row: Row, name: str) -> int | None:
-    value = row.run.totals[name].get(row.figures.policy)
-    return None if value is None or value != value else int(value)
-
-
 def glossary() -> str:
     """Return all columns as a Markdown list."""
-    return "".join(f"- `{one.name}` ({one.heading}; {one.kind}): {one.about}\n" for one in every_column())
+    return "".join(f"- `{one.name}` ({one.heading}; {one.kind}): {one.about}\n" for one in EVERY)
 
 
 def chosen_columns(names: str) -> tuple[str, ...]:
     """Return the names in `a,b`. Raises UnknownName for one that is no column."""
-    known = [one.name for one in every_column()]
+    known = [one.name for one in EVERY]
     found = tuple(name.strip() for name in names.split(",") if name.strip())
     if not found:
         raise unknown("column", names, known)
@@ -224,7 +214,7 @@ def policy_sheet(
     """Return one row per policy: the columns asked for, by default those that matter most; all for `*`."""
     if names is None:
         names = BY_DOLLARS if pooled.by_dollars else BY_TOKENS
-    every = {one.name: one for one in every_column()}
+    every = {one.name: one for one in EVERY}
     shown = every if "*" in names else dict.fromkeys(["policy", *names])
     columns = [every[name] for name in shown]
     ranks = {}

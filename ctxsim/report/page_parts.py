@@ -31,8 +31,7 @@ TEXT_BUDGET = 24_000_000
 
 
 def chosen_transcripts(run: Run, word: str = "") -> list[str]:
-    """Return the transcripts that a page can open, those with the most tokens first: all whose name holds the word, or
-    as many as there is room for.
+    """Return the transcripts whose name holds the word, those with the most tokens first, as far as there is room.
 
     Raises InputError if no name holds it.
     """

@@ -210,9 +210,7 @@ def _sample(run: Run, most: int) -> Any:
 
 
 def counted_by(info: RunInfo) -> str:
-    """Return what counted, in few words, as an axis has no room for many names, and how sizes were matched with
-    recorded ones.
-    """
+    """Return what counted, in the few words an axis has room for, and how sizes were matched with recorded ones."""
     names = list(info.tokenizers)
     sizes = {str(provider.get("size", "counted")) for provider in info.providers}
     matched = f", sizes {' and '.join(sorted(sizes))}" if sizes - {"counted"} else ""
@@ -220,12 +218,11 @@ def counted_by(info: RunInfo) -> str:
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """How far the policies' estimates are from the count, for every request of the run, against its size. Bounds decide
-    by none.
-    """
+    """How far the policies' estimates are from the count, for every request of the run, against its size."""
     run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
+    # Bounds decide by no estimate.
     calls = calls[~calls.policy.isin(run.info.bounds)]
     ratio = (calls.tokens_estimated / calls.tokens_sent).astype(float)
     clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)

@@ -42,14 +42,11 @@ def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
 
 
 def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return which share of each kind every policy had kept after the last round, and, where any, how many of all were
-    stale: only what they had replaced was left.
-    """
+    """Return which share of each kind every policy kept after the last round, and, where any, how many are stale."""
     last = needles[needles["round"] == needles["round"].max()]
-    rows, stale = (
-        kept_rows(run, run.info.policies, dict(iter(last.groupby("kind")))),
-        last.groupby("policy").stale.sum(),
-    )
+    rows = kept_rows(run, run.info.policies, dict(iter(last.groupby("kind"))))
+    # Of a stale one only what it had replaced is left.
+    stale = last.groupby("policy").stale.sum()
     for row, label in zip(rows, run.info.policies, strict=True):
         row |= {"stale": f"{stale[label]:,}"} if stale.any() else {}
     return rows

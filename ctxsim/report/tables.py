@@ -1,6 +1,4 @@
-"""What `bench` and `sweep` print of a run, and any table on a terminal of any width: what doesn't fit leaves, or stands
-below; labels stay whole.
-"""
+"""What `bench` and `sweep` print of a run, and any table on a terminal: what doesn't fit leaves, or stands below."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
@@ -155,9 +153,7 @@ def _widths(one: Sheet) -> list[int]:
 
 
 def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
-    """Yield what a terminal of this width shows of a sheet: a table, and, where rows are heads, these as texts between
-    tables of the rows below them.
-    """
+    """Yield what a terminal of this width shows of a sheet: tables, and rows that are heads as texts between them."""
     from rich.padding import Padding
     from rich.text import Text
 

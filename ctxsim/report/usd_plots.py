@@ -1,6 +1,4 @@
-"""Pictures of dollars: a bill, the days so far with the fan of those to come, how often ranges held, and what came of
-predictions.
-"""
+"""Pictures of dollars: a bill, the days so far and the fan of those to come, and what came of what was predicted."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -106,9 +104,7 @@ WIDE = 20
 
 
 def plot_came(found: Sequence[Came], path: Path) -> Path:
-    """Draw a row for each prediction into a PNG or SVG file, and return its path: a bar from the least to the most that
-    was predicted as advised, above it a thin one as it was set, and what came as a dot, or as a cross where it missed.
-    """
+    """Draw what was predicted and what came, a row for each prediction, into a PNG or SVG file, and return its path."""
     figure, axes = new_figure(10.5, 1.9 + 0.62 * max(2, len(found)))
     from matplotlib.ticker import LogLocator
 

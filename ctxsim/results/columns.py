@@ -15,12 +15,6 @@ def column(kind: str, unit: str) -> msgspec.Meta:
     return msgspec.Meta(extra_json_schema={"kind": kind, "unit": unit})
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """Marks a column of calls whose total stands in a run's table too, under this heading, where any call has it."""
-
-    heading: str
-
-
 Fact = column("fact", "")
 Number = column("fact", "count")
 Recorded = column("recorded", "tokens")
@@ -70,9 +64,7 @@ class CallRow(OfPolicy, frozen=True):
     tokens_full: Annotated[int, Counted, "input of the request if the policy had never edited"]
     tokens_sent: Annotated[int, Counted, "input of the request that the policy sent, also if it was refused"]
     tokens_estimated: Annotated[int, Estimated, "the policy's estimate of tokens_sent"]
-    tokens_recorded: Annotated[
-        int | None, Recorded, "input of the recorded request, if it is comparable", Shown("recorded")
-    ]
+    tokens_recorded: Annotated[int | None, Recorded, "input of the recorded request, if it is comparable"]
     trigger: Annotated[
         str, Fact, "false-safe or false-alarm, if estimate and count lie on two sides of the policy's limit"
     ]

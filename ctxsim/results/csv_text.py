@@ -3,7 +3,6 @@
 A table that belongs to no run is written as CSV, or as CSV and as Parquet.
 """
 
-import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,9 +63,7 @@ def _cells(column: Any) -> Any:
 
 
 def _as_python(numbers: Any, cells: Any) -> Any:
-    """Return cells of floats in Python's form. Both write the least digits that tell a number from all others, but
-    whole, large and tiny numbers in other forms.
-    """
+    """Return cells of floats in Python's form, which differs from Arrow's for whole, large and tiny numbers."""
     from pyarrow import compute
 
     size = compute.abs(numbers)
@@ -82,20 +79,20 @@ def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequen
     import pyarrow.parquet
 
     folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{name}.csv", folder / f"{name}.parquet"]
+    parquet = folder / f"{name}.parquet"
     batch = arrow_batch(row, rows)
-    with replacing(written[0]) as temporary, temporary.open("wb") as stream:
-        stream.write(csv_header(row))
-        stream.write(csv_text(batch))
-    with replacing(written[1]) as temporary:
+    with replacing(parquet) as temporary:
         pyarrow.parquet.write_table(pyarrow.Table.from_batches([batch]), temporary, compression="zstd")
-    return written
+    return [_written(folder / f"{name}.csv", row, batch), parquet]
 
 
 def write_csv(path: Path, rows: Sequence[msgspec.Struct]) -> Path:
-    """Write rows, of which there is at least one, as CSV, and return the path. Raises OSError."""
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(rows[0].__struct_fields__)
-        writer.writerows(msgspec.structs.astuple(row) for row in rows)
+    """Write rows of one type, of which there is at least one, as CSV, and return the path. Raises OSError."""
+    return _written(path, type(rows[0]), arrow_batch(type(rows[0]), rows))
+
+
+def _written(path: Path, row: type[msgspec.Struct], batch: Any) -> Path:
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        stream.write(csv_header(row))
+        stream.write(csv_text(batch))
     return path

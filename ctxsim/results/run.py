@@ -26,7 +26,6 @@ from ctxsim.results.run_info import (
     RunInfo,
     is_as_set,
     is_nothing,
-    shown_columns,
 )
 
 if TYPE_CHECKING:
@@ -50,9 +49,7 @@ class Run:
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
     def table(self, name: str, *columns: str, **values: Sequence[str]) -> pandas.DataFrame:
-        """Return a table's rows whose columns have one of the given values, `transcript=["a", "b"]`, and of these all
-        columns or those that are named.
-        """
+        """Return a table's rows with one of the given values, as `transcript=["a", "b"]`; of columns all, or these."""
         import pyarrow.dataset
 
         if name not in self._written:
@@ -78,13 +75,6 @@ class Run:
             with self._readable(name), pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
                 for batch in parquet.iter_batches(columns=there):
                     yield self._completed(batch.to_pandas(), columns)
-
-    @cached_property
-    def totals(self) -> pandas.DataFrame:
-        """By policy, sums over all calls of the columns that tables show in total; missing where no call has one."""
-        names = list(shown_columns())
-        sums = [batch.groupby("policy")[names].sum(min_count=1) for batch in self.batches("calls", ["policy", *names])]
-        return reduce(lambda a, b: a.add(b, fill_value=0), sums)
 
     def rows(self, name: str) -> int:
         """Return how many rows a table has."""
@@ -201,9 +191,7 @@ class Run:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What its figures leave out, a line each: what a stopped run hasn't come to, policies that failed, agents that
-        ended early.
-        """
+        """What its figures leave out, a line each."""
         stopped = (
             f"Stopped: figures are of the {len(self.info.inputs):,} sources that were done; bench --resume goes on."
         )
@@ -235,9 +223,7 @@ class Run:
         )
 
     def label(self, policy: str) -> str:
-        """Return a policy that figures can be told of. Raises UnknownName for one that the run hasn't, and CtxsimError
-        for one that failed on some transcripts.
-        """
+        """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
             raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")

@@ -1,19 +1,9 @@
 """A run's folder: what is in it, and what its description says.
 
-    run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
-    calls           one row per call and policy
-    events          one row per edit: the audit trail
-    items           one row per recorded item, with the beginning of its text
-    needs           one row per reference that a call needed
-    losses          one row per need and policy that had lost it
-    frontier        the least tokens and dollars at each survival, per transcript
-    needles         one row per use of a planted fact and policy, if any were planted
-    draws           one row per transcript, policy and draw; only where draws were asked for
-    summary         one row per transcript and policy
-
-Every table is a Parquet file, or, beyond a million rows, a folder of that name with one file per million. Those that
-people open in a spreadsheet are CSV too. `run.json` holds no time, host, path of this machine or job count, so that
-equal inputs give equal bytes.
+`run.json` says what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes. It holds no
+time, host, path of this machine or job count, so that equal inputs give equal bytes. Every one of TABLES is a Parquet
+file, or, beyond a million rows, a folder of that name with one file per million. Those that people open in a
+spreadsheet are CSV too.
 """
 
 import typing
@@ -31,7 +21,6 @@ from ctxsim.results.columns import (
     LossRow,
     NeedleRow,
     NeedRow,
-    Shown,
     SummaryRow,
 )
 
@@ -205,10 +194,3 @@ def columns(row: type[msgspec.Struct]) -> dict[str, str]:
         meta = annotation.__metadata__[0].extra_json_schema
         described[name] = ", ".join(filter(None, (meta["kind"], meta["unit"])))
     return described
-
-
-def shown_columns() -> dict[str, str]:
-    """Return the columns of calls that tables show in total, with their headings."""
-    hints = typing.get_type_hints(CallRow, include_extras=True)
-    marks = ((name, mark) for name, hint in hints.items() for mark in hint.__metadata__)
-    return {name: mark.heading for name, mark in marks if isinstance(mark, Shown)}

@@ -116,12 +116,16 @@ def test_other_transcripts_are_told_by_three_paths_or_by_number(
 
 
 def test_a_tracker_knows_what_is_left() -> None:
+    large = TokenTracker(1_000_000)
+    assert large.report() == "         0   0.0%        +0        +0      -       0"
+    # 5K, then 20K more per call: 955K left are 47 calls.
+    for used in (5_000, 25_000, 45_000):
+        large.record(used, 850)
+    assert large.report() == "    45,000   4.5%   +20,000   +20,000     47     850"
     tracker = TokenTracker(1_000)
-    assert (tracker.available, tracker.percent_used) == (1_000, 0)
     for used, left in ((400, None), (500, 5), (700, 2), (1_000, None), (1_200, None)):
         tracker.record(used, 7)
         assert tracker.calls_left == left, used
-    assert tracker.available == 0 and tracker.average == 200 and tracker.used == 1_200
     assert tracker.report() == "     1,200 120.0%      +200      +200      -       7"
     shrinking = TokenTracker(1_000)
     for used, average in ((500, 0), (700, 200), (400, 0), (430, 30), (480, 40)):

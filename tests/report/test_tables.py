@@ -19,7 +19,7 @@ from rich.console import Console
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.cli.show import show_run
-from ctxsim.report.cells import EVERY, every_column, glossary
+from ctxsim.report.cells import EVERY, glossary
 from ctxsim.report.sheet import Sheet, text_rows
 from ctxsim.report.tables import bench_sheet, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
@@ -72,7 +72,7 @@ def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool, docu
     assert max(map(len, printed.splitlines())) <= width
     assert "…" not in printed and "rate limit" in printed
     if wide:
-        assert all(one.heading in printed for one in every_column())
+        assert all(one.heading in printed for one in EVERY)
 
 
 def test_columns_leave_in_their_order(documented: Any) -> None:
@@ -83,13 +83,13 @@ def test_columns_leave_in_their_order(documented: Any) -> None:
 
 
 def test_columns_have_names_and_meanings() -> None:
-    names = [one.name for one in every_column()]
-    assert len(set(names)) == len(names) and all(one.about for one in every_column())
+    names = [one.name for one in EVERY]
+    assert len(set(names)) == len(names) and all(one.about for one in EVERY)
 
 
 def test_the_page_of_columns_is_the_tables(documented: Any) -> None:
     assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
-    for one in every_column():
+    for one in EVERY:
         assert f"- `{one.name}` ({one.heading}; {one.kind}): " in glossary()
     gone = fitting(documented[2].only([one.name for one in EVERY]), 30)[1]
     assert [one.name for one in gone] == ["tokens", "tokens_share", "peak", "usd", "usd_share"]

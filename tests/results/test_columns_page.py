@@ -9,7 +9,7 @@ import pytest
 
 from ctxsim.results import columns_page, run_info
 from ctxsim.results.columns import Calls, Counted, Dollars, Fact, Number, OfPolicy, OfTranscript, Seconds, column
-from ctxsim.results.run_info import RunInfo, columns, is_as_set, is_nothing, shown_columns
+from ctxsim.results.run_info import RunInfo, columns, is_as_set, is_nothing
 
 
 class One(OfPolicy, frozen=True):
@@ -98,7 +98,6 @@ def test_every_column_is_a_row_with_its_type(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_run_says_of_each_column_what_kind_of_number_it_is() -> None:
     assert columns(Two) == {"transcript": "fact", "call": "fact, count", "age": "fact, calls",
                             "tokens_sent": "counted, tokens"}  # fmt: skip
-    assert shown_columns() == {"tokens_recorded": "recorded"}
 
 
 @pytest.mark.parametrize(
