@@ -111,8 +111,21 @@ def test_what_came_again_of_one_session_has_no_interval() -> None:
     found = list(again_lines([row("s", **counts)] * 10))
     assert found[0] == "Identifiers used after 10 compactions: 4,000 lost, 0 kept."
     assert found[3].split() == ["same", "call", "or", "file", "fetched", "again", "-", "-", "-"] and len(found) == 5
-    assert list(again_lines([])) == [
-        "In other recordings, 20% to 85% of what was lost and used later had come again by then. Your own 0 "
+
+
+def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as_a_prior() -> None:
+    counts = {"lost_used": 4, "lost_fetched": 1, "lost_shown": 4, "kept_used": 2, "kept_fetched": 1, "kept_shown": 0}
+    rows = [row(f"s{n}", **counts) for n in range(10)]
+    # Every session shows the same: no spread. Around all or none ten sessions leave 1 - .05^(1/10), 26 %.
+    assert list(again_lines([*rows, row("unreadable", lost_used=None)])) == [
+        "Identifiers used after 10 compactions: 40 lost, 20 kept.",
+        "Share of these that had come again before they were used (90 % intervals, by session):",
+        "                                          lost  kept: control            excess",
+        "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
+        "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
+    ]
+    assert list(again_lines(rows[:9])) == [
+        "In other recordings, 20% to 85% of what was lost and used later had come again by then. Your own 9 "
         "compactions can't tell: it takes 10."
     ]
 

@@ -6,16 +6,12 @@ import pandas
 import pytest
 from samples import ASK, TASK, chat
 
-from ctxsim import bench
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.report import losses
 from ctxsim.report.cells import policy_sheet
-from ctxsim.report.losses import breakdown, needle_rows
-from ctxsim.report.sheet import text_rows, value_rows
-from ctxsim.report.tables import needle_sheets
+from ctxsim.report.sheet import text_rows
 from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -55,30 +51,6 @@ def test_ranks_say_what_cannot_be_told_apart(ranked: Run) -> None:
     rows = {row["policy"]: row for row in text_rows(table)}
     assert [rows[label]["rank"] for label in (cut, late, masked)] == ["1-2", "1-2", "3"]
     assert rows["keep-all (bound)"]["rank"] == "-"
-
-
-def test_breakdowns_add_up(ranked: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_form = {row["policy"]: row for row in text_rows(breakdown(ranked, "form"))}
-    cut, _, masked = ranked.info.policies[1:]
-    assert by_form[cut] == {"policy": cut, "truncated": "6", "dropped": "0", "summarised": "0"}
-    assert by_form[masked] == {"policy": masked, "truncated": "0", "dropped": "12", "summarised": "0"}
-    by_depth = {row["policy"]: row for row in text_rows(breakdown(ranked, "depth"))}
-    assert by_depth[cut] == {"policy": cut, "head (n=6)": "100%", "middle (n=6)": "0%"}
-    assert {len(breakdown(ranked, by).rows) for by in ("age", "kind", "tool")} == {4}
-    # Of 12 needs one cut lost 6: whatever has no column of its own is in the last one.
-    monkeypatch.setattr(losses, "TOOLS_SHOWN", 0)
-    by_tool = {row["policy"]: row for row in text_rows(breakdown(ranked, "tool"))}
-    assert by_tool[cut] == {"policy": cut, "others (n=12)": "50%"}
-    assert [row["others"] for row in value_rows(breakdown(ranked, "tool"))] == [1.0, 0.5, 0.5, 0.0]
-    assert needle_rows(ranked) == []
-
-
-def test_planted_facts_are_told_by_place_and_age() -> None:
-    (sheet,) = needle_sheets(bench("needles", ["drop-all"]))
-    everything, nothing = text_rows(sheet)
-    ages = [f"age {n}" for n in (1, 5, 15, 40)]
-    assert list(everything) == ["policy", "rules", "facts", "head", "middle", "tail", *ages]
-    assert {*everything.values()} == {"keep-all (bound)", "100%"} and {*list(nothing.values())[2:]} == {"0%"}
 
 
 def test_chance_is_the_share_that_the_transcript_before_would_have_held(ranked: Run) -> None:

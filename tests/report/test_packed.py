@@ -49,6 +49,7 @@ EDITS = [
 def test_texts_are_as_long_as_the_budget_allows() -> None:
     lengths = np.array([10, 30, 40])
     # 10 + 20 + 20 are 50, one more of both 52.
+    assert longest(lengths[:0], 5) == 0
     assert [longest(lengths, budget) for budget in (49, 50, 51, 52, 79, 80, 99, 0)] == [19, 20, 20, 21, 39, 40, 40, 0]
 
 

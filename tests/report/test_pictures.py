@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas
 import pytest
 from invented import write_logs
 from matplotlib import pyplot
@@ -18,15 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from project import ROOT
 
-from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.errors import InputError
 from ctxsim.report import charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
-from ctxsim.report.tradeoff import Frontier, frontiers
-from ctxsim.report.tradeoff_plots import least_amount
 from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -90,23 +85,6 @@ def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_pat
     assert first == second
 
 
-def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
-    for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
-        found = frontiers(run, dollars)
-        assert [one.dash for one in found] == names
-        shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
-        assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
-    # Whoever may keep pieces of results never needs more than who keeps them whole.
-    whole, _, anything = frontiers(run, dollars=True)
-    assert whole.x and anything.x and max(anything.x) <= max(whole.x) + 1e-6
-
-
-def test_marks_at_the_last_call_are_whole(run: Run) -> None:
-    (axes,) = plots.growth_of(picture(run)).axes
-    marked = [line for line in axes.lines if line.get_marker() not in (None, "None", "")]
-    assert len(marked) >= 4 and not any(line.get_clip_on() for line in marked)
-
-
 def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
     run: Run, every: tuple[list[Path], dict[str, str]]
 ) -> None:
@@ -149,21 +127,6 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
             # A pixel for rounding.
             reach = axes.xaxis.label.get_window_extent()
             assert reach.x0 >= -1 and reach.x1 <= one.bbox.x1 + 1, axes.get_xlabel()
-
-
-def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, drawn: list[Figure]) -> None:
-    with figure.for_paper():
-        tradeoff_plots.tradeoff(picture(run), Path("unused.pdf"), dollars=False)
-    kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
-    assert kept and not any(line.get_clip_on() for line in kept)
-    below = " ".join(drawn[0].texts[0].get_text().split())
-    assert "left bar: what keeping as much costs at least" in below and "▶: named first in the title" in below
-
-
-def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
-    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any")
-    assert [least_amount(line, Share(kept)) for kept in (0.0, 0.4, 0.5, 1.0)] == [10.0, 10.0, 20.0, 40.0]
-    assert least_amount(line, None) is None
 
 
 def test_an_axis_has_room_for_two_names() -> None:
@@ -217,53 +180,3 @@ def test_report_modules_import_in_one_direction() -> None:
         for name in ready:
             del imports[name]
     assert not imports, "a circle"
-
-
-def test_a_line_of_growth_is_pale_from_its_first_failure_on_and_the_advised_one_lies_above() -> None:
-    failing = ["ok", "overflow", "overflow"]
-    calls = pandas.DataFrame(
-        {"policy": label, "call": n, "tokens_sent": 10 * n, "status": failing[n - 1] if label == "b" else "ok"}
-        for label in "abc" for n in (1, 2, 3)
-    )  # fmt: skip
-    names = {label: label for label in "abc"}
-    (axes,) = plots.growth_figure(calls, list("abc"), (), names, "t", (), "a").axes
-    drawn = [(list(line.get_xdata()), line.get_color()) for line in axes.lines]
-    # Red up to the call that fails, pale from there, and a cross on it.
-    red, grey, blue = LIMIT_COLOR, OTHER_COLOR, COLORS[0]
-    assert drawn == [([1, 2, 3], grey), ([1, 2], red), ([2, 3], red), ([2], red), ([1, 2, 3], blue)]
-    assert [list(axes.get_xticks()), axes.lines[-1].get_marker()] == [[1, 2, 3], "o"]
-    many = pandas.DataFrame({"policy": "a", "call": range(1, 22), "tokens_sent": 1, "status": "ok"})
-    (axes,) = plots.growth_figure(many, ["a"], (), names, "t", ()).axes
-    assert axes.lines[-1].get_marker() in (None, "None"), "21 marks would hide the line"
-
-
-@pytest.mark.parametrize(
-    ("limits", "texts"),
-    [
-        ([(50, "rate limit per minute"), (50, "budget")], {"rate limit per minute: 50; budget: 50"}),
-        ([(50, "budget"), (49, "budget"), (48, "at")], {"budget: 49 to 50; at: 48"}),
-        ([(40, "budget"), (50, "window")], {"budget: 40", "window: 50"}),
-    ],
-)
-def test_names_of_limits_that_are_near_to_each_other_are_one_text(
-    limits: list[tuple[int, str]], texts: set[str]
-) -> None:
-    calls = pandas.DataFrame({"policy": "a", "call": [1, 2], "tokens_sent": [10, 60], "status": "ok"})
-    (axes,) = plots.growth_figure(calls, ["a"], (), {}, "t", limits).axes
-    assert {text.get_text() for text in axes.texts if ": " in text.get_text()} == texts
-    dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
-    assert sorted(line.get_ydata()[0] for line in dotted) == sorted(limit for limit, _ in limits)
-
-
-def test_an_interval_that_goes_on_beyond_the_axis_says_so() -> None:
-    _, axes = figure.new_figure()
-    shares = (
-        Share(1.99, 1.2, 2.01),
-        Share(1.5, 1.2, 1.99),
-        Share(2.5, 2.2, 2.9),
-        Share(1.5, 1.2, 2.0),
-        Share(2.0, 1, 3),
-    )
-    for place, share in enumerate(shares):
-        tradeoff_plots._mark(axes, place, share, "black", "o", worse=False)
-    assert [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"] == [[0]]

@@ -53,6 +53,8 @@ def test_lines_of_growth_have_looks_by_what_they_are() -> None:
         (LIMIT_COLOR, "-", 2.2, 1.0, 3), (LIMIT_COLOR, "-", 1, 0.3, 3), (LIMIT_COLOR, "None", 1.5, None, 5),
         (COLORS[0], "-", 3.0, 1.0, 3),
     ]  # fmt: skip
+    # Up to the call that fails, from there on, and a cross on it.
+    assert [list(line.get_xdata()) for line in axes.lines[3:6]] == [[1, 2], [2], [2]]
     assert not any(line.get_clip_on() for line in axes.lines)
     # 20 tokens and 8 % more.
     assert axes.get_ylim() == pytest.approx((0, 21.6)) and axes.get_xlim() == pytest.approx((0.96, 2))

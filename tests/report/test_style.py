@@ -8,7 +8,7 @@ from time import process_time
 import numpy as np
 import pytest
 
-from ctxsim.report.figure import heat_map, new_figure
+from ctxsim.report.figure import new_figure
 from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, direct_labels, middle_cut, short, thinned
 
 # Machado, Oliveira and Fernandes (2009): what red-blind and green-blind eyes see of linear RGB.
@@ -48,11 +48,6 @@ def test_colours_are_told_apart_and_read(colors: tuple[str, ...], ground: str) -
     for eyes, seen in EYES.items():
         for one, other in combinations(colors, 2):
             assert np.linalg.norm(lab(seen @ linear(one)) - lab(seen @ linear(other))) > 17, (eyes, one, other)
-
-
-def test_numbers_are_white_on_dark_cells_and_black_on_light_ones() -> None:
-    _, axes = new_figure(1, 1)
-    assert heat_map(axes, [[0, 100], [100, 0]], "Blues", (0, 100)) == [["black", "white"], ["white", "black"]]
 
 
 def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_runs import SOURCES
 from command_line import ctxsim
 from made_runs import made_run
 from project import ROOT
@@ -18,38 +15,10 @@ from rich.console import Console
 
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
-from ctxsim.cli.show import show_run
 from ctxsim.report.cells import EVERY, glossary
 from ctxsim.report.sheet import Sheet, text_rows
 from ctxsim.report.tables import bench_sheet, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
-
-
-def test_forms_say_the_same(undisturbed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def written(run: Run, form: str) -> str:
-        show_run("bench", run, bench_sheet, "dollars", form, ("*",))
-        return capsys.readouterr().out
-
-    run = read_run(undisturbed)
-    told = json.loads(written(run, "json"))
-    assert (told["schema"], told["command"], told["goal"]) == (1, "bench", "dollars")
-    rows = told["tables"][0]["rows"]
-    assert [row["policy"] for row in rows] == list(run.info.policies)
-    table = list(csv.DictReader(io.StringIO(written(run, "csv"))))
-    assert [int(row["tokens"]) for row in table] == [row["tokens"] for row in rows]
-    assert [int(row["tokens"]) for row in table] == [int(run.of(label).tokens_sum.sum()) for label in run.labels]
-    # No price is known of invented logs, and 24 sources are too few to say nothing of intervals.
-    assert rows[0]["usd"] is None and rows[2]["tokens_share"] < 1
-    assert told["verdict"]["take"]["transcripts"] == SOURCES
-    assert written(run, "md").count("\n| ") == len(rows) + 1
-
-
-def test_refused_calls_in_the_totals_are_told(tmp_path: Path) -> None:
-    for overflows in (0, 1):
-        rows = {"keep-all": [{"cost_usd": 2.0, "overflows": overflows}], "a": [{"cost_usd": 1.0}]}
-        run = made_run(tmp_path / str(overflows), rows)
-        notes = bench_sheet(run, Pooled(run), advise(run)).notes
-        assert any("as if they had been answered" in note for note in notes) == bool(overflows)
 
 
 @pytest.fixture(scope="module")

@@ -172,6 +172,7 @@ def test_what_is_proven_least_is_a_frontier_s_next_level_below() -> None:
     line = Frontier([10.0, 20.0], [50.0, 100.0], "dot", "any")
     kept = (0.49, 0.4999999, 0.5, 0.99, 1.0)
     assert [least_amount(line, Share(one)) for one in kept] == [None, None, 10.0, 10.0, 20.0]
+    assert least_amount(line, None) is None
     # Within a millionth of a level it is reached.
     assert least_amount(line, Share(0.5 - 0.9e-8)) == 10.0 and least_amount(line, Share(0.5 - 1.2e-8)) is None
 
