@@ -45,9 +45,11 @@ class Checked(msgspec.Struct, frozen=True):
 def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -> Checked:
     """Return how a policy breaks the contract on some scenarios, without any on all of them.
 
-    Raises CtxsimError for a label that can't be opened.
+    Raises CtxsimError for a label or a scenario that can't be opened.
     """
     open_policy(label)
+    for name in scenarios:
+        load_scenario(name)
     until = time.monotonic() + whole_s
     with tempfile.TemporaryDirectory() as folder:
         answers = [Path(folder) / f"{seed}.json" for seed in ("1", "2")]

@@ -48,18 +48,6 @@ def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, 
     assert max(map(len, tables)) <= 100
 
 
-def test_csv_and_parquet_hold_the_same_rows(default_bench: tuple[Path, str]) -> None:
-    folder = default_bench[0] / "documented-53k"
-    csv, parquet = pandas.read_csv(folder / "calls.csv"), pandas.read_parquet(folder / "calls.parquet")
-    assert list(csv.columns) == list(parquet.columns)
-    pandas.testing.assert_frame_equal(csv.tokens_sent.to_frame(), parquet.tokens_sent.to_frame())
-    events = pandas.read_parquet(folder / "events.parquet")
-    removed = (events.tokens_before - events.tokens_after).groupby(events.policy).sum()
-    assert removed.to_dict() == {
-        k: v for k, v in csv.groupby("policy").tokens_removed.sum().to_dict().items() if k in removed
-    }
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_committed_run_is_what_a_fresh_run_gives(
@@ -195,16 +183,6 @@ def test_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_long_name_ends_in_a_digest_of_what_was_asked(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(CHAT))
-    for last in ("5", "6"):
-        labels = [f"token-budget:budget={n}000" for n in (1, 2, 3, 4, last)]
-        asked = [part for label in labels for part in ("--policy", label)]
-        assert ctxsim("bench", "a.json", *asked, cwd=tmp_path).returncode == 0
-    names = [folder.name for folder in (tmp_path / "results").iterdir()]
-    assert len(names) == 2 and all(len(name) <= 62 and name.startswith("a.token-budget-") for name in names)
-
-
 def test_another_run_is_not_overwritten_but_the_same_question_may_be_asked_again(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(CHAT))
 
@@ -261,10 +239,3 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
     assert conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
     assert read_run(tmp_path / "out").transcripts == 1
-
-
-def test_an_unknown_column_is_told_before_anything_runs(tmp_path: Path) -> None:
-    for command in (("bench",), ("sweep", "--policy", "mask:keep=1..2@2")):
-        done = ctxsim(*command, "--scenario", "documented-53k", "--columns", "usd,nosuch", cwd=tmp_path)
-        assert done.returncode == 1 and "unknown column 'nosuch'" in done.stderr and done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir())

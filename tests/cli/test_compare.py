@@ -5,22 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import Done, ctxsim
+from command_line import ctxsim
 
 from ctxsim.results import Run
-
-
-def test_compare_exits_for_ci(undisturbed: Path, pair: tuple[Run, Run]) -> None:
-    def run(*arguments: str) -> Done:
-        return ctxsim("compare", *arguments, cwd=undisturbed)
-
-    other = str(pair[1].folder)
-    assert run(str(undisturbed), str(undisturbed), "--fail-if", "tokens_sum > 0%").returncode == 0
-    failed = run(str(undisturbed), other, "--fail-if", "tokens_sum > +1%")
-    assert failed.returncode == 1 and "keep-all (bound): tokens_sum +" in failed.stderr and "FAILS" in failed.stdout
-    assert run(str(undisturbed), other, "--fail-if", "tokens_sum > +1000%").returncode == 0
-    nonsense = run(str(undisturbed), other, "--fail-if", "nonsense")
-    assert nonsense.returncode == 1 and nonsense.stderr.count("\n") == 1
 
 
 def test_two_policies_of_one_run(undisturbed: Path) -> None:
@@ -43,20 +30,6 @@ def test_runs_of_one_policy_each_and_of_other_estimators(few_logs: Path, tmp_pat
     assert '"policy": "mask:keep=1,batch=1 -> fifo:budget=300"' in apart.stdout
     estimators = ctxsim("compare", "fifo", "words", "--format", "json", cwd=tmp_path)
     assert "fifo:budget=300 -> fifo:budget=300,estimator=words" in estimators.stdout
-
-
-def test_what_has_no_pair_is_told_and_nothing_to_judge_is_no_pass(few_logs: Path, tmp_path: Path) -> None:
-    for name, keep, budget in (("a", 1, 300), ("b", 2, 200)):
-        two = ("--policy", f"mask:keep={keep}", "--policy", f"fifo:budget={budget}")
-        assert ctxsim("bench", str(few_logs), *two, "--out", name, cwd=tmp_path).returncode == 0
-    plain = ctxsim("compare", "a", "b", cwd=tmp_path)
-    assert plain.returncode == 0 and "not compared: only in A: mask:keep=1" in plain.stderr
-    assert "not compared: only in B: mask:keep=2,batch=1, fifo:budget=200" in plain.stderr
-    judged = ctxsim("compare", "a", "b", "--fail-if", "survival < -1%", cwd=tmp_path)
-    assert judged.returncode == 1 and "nothing for --fail-if to judge" in judged.stderr
-    assert ctxsim("compare", "a", "a", "--fail-if", "survival < -1%", cwd=tmp_path).stderr == ""
-    # Only what the command has is offered.
-    assert "--wide" not in plain.stdout and "--columns" not in plain.stdout
 
 
 def test_forms_for_papers(undisturbed: Path) -> None:

@@ -62,6 +62,8 @@ def test_what_has_no_partner_and_no_checksums_is_told(runs: Path) -> None:
     assert done.returncode == 0 and done.stderr == (
         "ctxsim: not compared: only in A: mask\nctxsim: not compared: only in B: fifo, pi\n"
     )
+    judged = ctxsim("compare", "a", "c", "--fail-if", "survival < -1%", cwd=runs)
+    assert judged.returncode == 1 and "nothing for --fail-if to judge" in judged.stderr
 
 
 def test_recordings_are_compared_by_their_sessions(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

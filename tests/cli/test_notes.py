@@ -179,6 +179,18 @@ def test_files_and_results_are_told_where_people_read(capsys: pytest.CaptureFixt
     )  # fmt: skip
 
 
+def test_how_a_transcript_was_fitted_is_told_with_v(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["-v"]):
+        with click.Context(click.Command("bench")) as context:
+            taken(context, arguments)
+            output.tell_fit("a", "fitted", 1_200, 1.0)
+            output.tell_fit("b", "prior", 0, 1.25)
+    assert said(capsys)[1][:2] == [
+        "a: fitted, 1,200 tokens that the log doesn't hold",
+        "b: prior, 0 tokens that the log doesn't hold, 1.25 tokens for each counted one",
+    ]
+
+
 def test_tables_are_as_wide_as_is_said_or_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "77")
     assert output.console().width == 77

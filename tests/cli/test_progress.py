@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from not_drawn import not_drawn
 
 from ctxsim.cli import cli, progress
-from ctxsim.results import InputInfo
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measured
@@ -65,12 +64,3 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
     assert re.fullmatch(last, lines[-1])
     assert len(set(lines)) == len(lines), "no line comes twice"
     assert "sources" not in quiet.stderr
-
-
-def test_the_farthest_of_those_under_way_is_named() -> None:
-    course = progress._Course("logs")
-    course.within("a/one.jsonl", 10, 100)
-    course.within("a/two.jsonl", 30, 100)
-    assert str(course) == "first source, two.jsonl 30%"
-    course.finished(InputInfo("a/two.jsonl", "", 1, 50, ()), 2)
-    assert str(course).startswith("1 of 2 sources, 50 calls, ") and str(course).endswith("one.jsonl 10%")

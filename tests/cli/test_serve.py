@@ -11,7 +11,6 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from command_line import ctxsim
 
 from ctxsim import drive, serve
 from ctxsim.api.defects import diagnose_driven
@@ -52,19 +51,6 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
     written = (tmp_path / "log.jsonl").read_text()
     assert json.loads(written)["response"]["choices"]
     assert SECRET not in written and "DB_PASSWORD=[redacted: password]" in written
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["documented-53k", "--fault", "fire"], "is none of"),
-        (["documented-53k", "--host", "192.0.2.1"], "can't listen on 192.0.2.1"),
-    ],
-)
-def test_mistakes_are_told_in_a_line(arguments: list[str], told: str, tmp_path: Path) -> None:
-    done = ctxsim("serve", *arguments, cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and told in done.stderr
 
 
 @pytest.mark.parametrize("fault", ["429@8", "stream-error@8"])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import in_browser, opened
-
-from ctxsim.report.style import COLORS, DARK_COLORS
 
 # A width changes what stands where, a scheme colours alone. Of what is drawn rules of colours say nothing.
 CONTRAST = "color-contrast"
@@ -53,49 +49,3 @@ def test_a_printed_page_has_no_part_over_another(default: Path, tab: Any) -> Non
         [one.getBoundingClientRect().bottom, one.lastElementChild.getBoundingClientRect().bottom,
          one.lastElementChild.scrollHeight - one.lastElementChild.clientHeight])""")
     assert ends and all(inner <= outer + 1 and hidden <= 1 for outer, inner, hidden in ends), ends
-
-
-def luminance(color: str) -> float:
-    """Relative luminance: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
-    shares = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
-    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio."""
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_contrast_worked_by_hand() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)  # (1 + 0.05) / (0 + 0.05)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
-
-
-TEXT = ("text", "quiet", "accent", "lost")
-DRAWN = (
-    "kept", "edited", "summarised", "dropped", "needed", "other", "edge", "read", "write", "uncached", "output",
-    "summary",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("scheme", "lines"), [("light", COLORS), ("dark", DARK_COLORS)])
-def test_texts_and_lines_stand_out_from_their_ground(scheme: str, lines: tuple[str, ...]) -> None:
-    style = files("ctxsim.report").joinpath("html/page.css").read_text("utf-8")
-    light, dark = (
-        dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{.*?\}", style, re.DOTALL)
-    )
-    colours = light if scheme == "light" else dark
-    grounds = [colours["ground"], colours["raised"]]
-    weak = {
-        (name, ground): round(found, 2)
-        for least, names in ((4.5, TEXT), (3, DRAWN))
-        for name in names
-        for ground in grounds
-        if (found := contrast(colours[name], ground)) < least
-    }
-    assert weak == {}
-    assert min(contrast(color, colours["ground"]) for color in lines) >= 3
-    # Marked words of a text, on their own grounds.
-    assert min(contrast(colours["text"], colours[name]) for name in ("gone", "new")) >= 4.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from itertools import combinations
 from time import process_time
 
@@ -43,11 +45,30 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize(("colors", "ground"), [(COLORS, "#ffffff"), (DARK_COLORS, "#15181c")])
 def test_colours_are_told_apart_and_read(colors: tuple[str, ...], ground: str) -> None:
-    assert len(colors) == 7
+    assert len(colors) == 7 and contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
     assert min(contrast(color, ground) for color in (*colors, *([OTHER_COLOR] if ground == "#ffffff" else []))) >= 4.5
     for eyes, seen in EYES.items():
         for one, other in combinations(colors, 2):
             assert np.linalg.norm(lab(seen @ linear(one)) - lab(seen @ linear(other))) > 17, (eyes, one, other)
+
+
+TEXT = ("text", "quiet", "accent", "lost")
+DRAWN = (
+    "kept", "edited", "summarised", "dropped", "needed", "other", "edge", "read", "write", "uncached", "output",
+    "summary",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_texts_and_lines_of_the_page_stand_out_from_their_ground(scheme: int) -> None:
+    style = files("ctxsim.report").joinpath("html/page.css").read_text("utf-8")
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", re.findall(r":root \{.*?\}", style, re.DOTALL)[scheme]))
+    assert colours["ground"] == ("#ffffff", "#15181c")[scheme]
+    for least, names in ((4.5, TEXT), (3, DRAWN)):
+        for ground in ("ground", "raised"):
+            assert not [name for name in names if contrast(colours[name], colours[ground]) < least], ground
+    # Marked words of a text, on their own grounds.
+    assert min(contrast(colours["text"], colours[name]) for name in ("gone", "new")) >= 4.5
 
 
 def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:

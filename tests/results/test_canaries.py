@@ -11,6 +11,7 @@ from typing import Any
 import corpus
 import pandas
 import pytest
+from invented import write_logs
 from mutants import Seed, seeds, write
 from not_drawn import plot
 from pages import words_of
@@ -104,6 +105,16 @@ def test_no_canary_of_any_recorded_format_sings(tmp_path: Path) -> None:
     transcripts, said = hunted([seed for seed in seeds(corpus.FOLDER, 1) if not seed.archive], tmp_path, False)
     assert transcripts > 30
     assert not sung_in(said)
+
+
+def test_figures_are_the_same_without_text(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 1)
+    for text in (True, False):
+        conduct(Setting("t", "t", POLICIES, text=text), tmp_path / f"{text}", paths=[str(tmp_path / "logs")])
+    # Names are numbers there, and chance isn't told without the words of others.
+    named = ["chance_rate", "transcript", "root", "project", "version"]
+    before, after = (read_run(tmp_path / f"{text}").summary.drop(columns=named) for text in (True, False))
+    pandas.testing.assert_frame_equal(before, after)
 
 
 def test_the_reader_of_a_quiet_run_is_told_that_there_was_more(tmp_path: Path) -> None:

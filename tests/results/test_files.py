@@ -28,12 +28,6 @@ def test_a_failure_leaves_what_was_there(error: BaseException, tmp_path: Path) -
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_a_failure_before_anything_is_written_is_itself(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "no" / "a.json") as temporary:
-        temporary.write_text("x")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("told", "stays"), [(ProcessLookupError(), False), (PermissionError(), True), (None, True)]
 )  # fmt: skip

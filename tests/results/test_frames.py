@@ -113,7 +113,9 @@ def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:
     assert csv_header(Row) == b"name,number,share,kept\n" and csv_text(arrow_batch(Row, [])) == b""
     lines = "a,1,0.5,False\né,,1.0,True\na,3,2.0,True\n"
     assert bytes(csv_text(arrow_batch(Row, ROWS))).decode() == lines
-    assert [harmless(cell) for cell in ("\tx", "\rx", "x=", "-1", "'=")] == ["'\tx", "'\rx", "x=", "'-1", "'="]
+    assert [harmless(cell) for cell in ("\tx", "\rx", "x=", "-1", "'=", "+", "@a", "")] == [
+        "'\tx", "'\rx", "x=", "'-1", "'=", "'+", "'@a", ""
+    ]  # fmt: skip
     folder = tmp_path / "a" / "b"
     for _ in range(2):
         assert write_table(folder, "t", Row, ROWS) == [folder / "t.csv", folder / "t.parquet"]

@@ -15,7 +15,6 @@ from command_line import ctxsim
 
 import ctxsim as api
 from ctxsim.answers.advice.pooled import figures_of
-from ctxsim.errors import InputError
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import TABLES, read_run
@@ -105,10 +104,3 @@ def test_a_column_that_nobody_knows_is_ignored(undisturbed: Path, tmp_path: Path
     assert not any(newer.lacking.values())
     for name in TABLES.keys() - WHERE_ASKED:
         pandas.testing.assert_frame_equal(newer.table(name), now.table(name))
-
-
-def test_another_table_under_the_name_of_one_is_no_older_one(undisturbed: Path, tmp_path: Path) -> None:
-    changed(undisturbed, tmp_path / "run", lambda name, table: table)
-    shutil.copyfile(undisturbed / "needs.parquet", tmp_path / "run" / "losses.parquet")
-    with pytest.raises(InputError, match=r"losses\.parquet: has other columns than that table; run bench again"):
-        read_run(tmp_path / "run")

@@ -115,6 +115,10 @@ def test_a_policy_is_named_by_its_label(made: Run) -> None:
         made.label("mask:keep=2")
     with pytest.raises(UnknownName, match=r"has no policy 'zzz'; it has keep-all \(bound\), mask$"):
         made.label("zzz")
+    failed = InputInfo("a", "", 1, 1, failed=("a: mine.py:Mine: before_call raised KeyError", "b: more"))
+    some = Run(made.folder, msgspec.structs.replace(made.info, inputs=(failed,)))
+    with pytest.raises(UnknownName, match=r", mask; failed: a: mine\.py:Mine: before_call raised KeyError$"):
+        some.label("zzz")
     # From 60 characters of parameters on the name alone is told.
     with pytest.raises(UnknownName, match="has no policy 'zzz:" + "x" * 59 + "'"):
         made.label("zzz:" + "x" * 59)
