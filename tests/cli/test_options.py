@@ -1,49 +1,137 @@
-"""What options make of what is typed."""
+"""Options (`ctxsim.cli.options`) at their bounds, and what they stand for where they aren't typed."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from ctxsim.cli import options
+from ctxsim.api.bill import DAYS
+from ctxsim.cli import cli, options
+from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider import RateLimit
+from ctxsim.simulator.provider.wire import Format
+
+USUAL: dict[str, dict[str, Any]] = {
+    "bench": {"goal": "dollars", "form": "table", "columns": None, "head": "fitted", "across": False,
+              "overwrite": False, "resume": False, "text": "redacted", "jobs": None, "rules": (), "scenarios": (),
+              "policies": (), "out": None},
+    "bill": {"by": "project", "days": 30, "alone": False, "project": None, "index": "kept", "out": None,
+             "form": "table"},
+    "calibrate": {"against": None, "by": "tool", "risk": None, "form": "table", "tokenizer": None},
+    "serve": {"port": 8_484, "host": "127.0.0.1", "log": None, "files": None, "faults": (), "number": None},
+    "drive": {"limit_s": 300.0, "install": False, "doctor": False, "command": None, "played": (), "policies": ()},
+    "report": {"only": "page", "word": "", "by": (), "goal": "dollars", "form": "table", "policies": ()},
+    "forecast": {"next": "20", "tried": False, "form": "table", "policies": ()},
+    "validate": {"judged": False, "labels": (), "threshold": None, "form": "table"},
+    "replay": {"losses": False, "request_call": None, "wire": None, "across": False, "head": "fitted", "number": None},
+    "advise": {"verify": False, "write": False, "back": False, "scoring": False, "framework": None, "goal": "dollars"},
+}  # fmt: skip
 
 
-def typed(*arguments: str) -> Any:
-    """What a command with the provider's option gets."""
-    found: list[Any] = []
+TYPED = {
+    "calibrate": ["logs"],
+    "serve": ["x"],
+    "report": ["run"],
+    "validate": ["logs"],
+    "replay": ["x", "--policy", "y"],
+}
+"""What must be."""
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_what_is_not_typed_is_usual(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    found = command.make_context(name, TYPED.get(name, [])).params
+    assert {key: found[key] for key in USUAL[name]} == USUAL[name] and DAYS == 30
+
+
+def typed(option: Any, *arguments: str) -> Any:
+    """What a command with this option gets of it, and beside it; an error's text otherwise."""
+    found: dict[str, Any] = {}
 
     @click.command()
-    @options.provider
-    def command(rules: Any) -> None:
-        found.append(rules)
+    @option
+    def command(**said: Any) -> None:
+        found.update(said)
 
     done = CliRunner().invoke(command, arguments)
-    return found[0] if found else done.output
-
-
-def test_rules_of_the_provider_have_their_fields_types() -> None:
-    given = ("--provider", "window=5000", "--provider", "usage_factor=0.5", "--provider", "long_cache=true")
-    assert typed(*given) == (("window", 5000), ("usage_factor", 0.5), ("long_cache", True))
-    assert typed("--provider", "vendor=anthropic") == (("vendor", "anthropic"),)
-    limit = typed("--provider", 'rate_limit={"tokens_per_minute": 9}')
-    assert limit == (("rate_limit", RateLimit(9)),)
+    return found or done.output
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("window", "is not FIELD=VALUE"),
-        ("windows=5", "'windows' is no field; fields: tokenizer, "),
-        ("window=many", "window=many: "),
-    ],
-)
-def test_others_are_refused(text: str, message: str) -> None:
-    assert message in typed("--provider", text)
+    ("option", "name", "least", "most"),
+    [(options.number, "--number", 1, None), (options.window, "--window", 1, 10**12),
+     (options.jobs(""), "--jobs", 1, None),
+     (options.sample(""), "--sample", 1, None)],
+)  # fmt: skip
+def test_numbers_have_bounds(option: Any, name: str, least: int, most: int | None) -> None:
+    key = name[2:]
+    assert typed(option, name, str(least))[key] == least
+    assert "is not in the range" in typed(option, name, str(least - 1))
+    if most is not None:
+        assert typed(option, name, str(most))[key] == most and "is not in the range" in typed(
+            option, name, str(most + 1)
+        )
+
+
+def test_a_head_is_up_to_a_million_million() -> None:
+    assert [typed(options.head, "--head", text)["head"] for text in ("fitted", "none", "0", str(10**12))] == [
+        "fitted", "none", 0, 10**12
+    ]  # fmt: skip
+    for text in (str(10**12 + 1), "-1", "1.5", "all"):
+        assert "is none of: fitted, none, a number of tokens up to 10^12" in typed(options.head, "--head", text)
+
+
+def test_a_seed_is_no_less_than_nothing_and_draws_are_one_at_least() -> None:
+    assert typed(options.sample(""), "--sample", "3:seed=0") == {"sample": 3, "seed": 0}
+    assert "-1 is not in the range" in typed(options.sample(""), "--sample", "3:seed=-1")
+    assert "may end in :seed=N, and in nothing else" in typed(options.sample(""), "--sample", "3:draws=1")
+    assert "may end in :seed=N" in typed(options.sample(""), "--sample", "3:")
+    (refetch,) = [one for one in options.RUN_OPTIONS if "--refetch" in str(typed(one, "--help"))]
+    assert typed(refetch, "--refetch", "0") == {"refetch": 0.0} and typed(refetch, "--refetch", "1:draws=1") == {
+        "refetch": 1.0, "draws": 1
+    }  # fmt: skip
+    assert "is not in the range" in typed(refetch, "--refetch", "1.01")
+    assert "0 is not in the range" in typed(refetch, "--refetch", "0.5:draws=0")
+
+
+def test_columns_are_named_or_all() -> None:
+    assert typed(options.columns)["columns"] is None and typed(options.columns, "--columns", "all")["columns"] == ("*",)
+    assert typed(options.columns, "--columns", "usd,kept")["columns"] == ("usd", "kept")
+
+
+def test_a_rule_has_the_type_of_its_field() -> None:
+    def rules(*texts: str) -> Any:
+        return typed(options.provider, *(part for text in texts for part in ("--provider", text)))
+
+    assert rules("window=9", "window=8")["rules"] == (("window", 8),)
+    assert "is not FIELD=VALUE" in rules("window")
+    assert "'windows' is no field; fields: tokenizer, " in rules("windows=5")
+    assert rules("usage_factor=0.5", "long_cache=true")["rules"] == (("usage_factor", 0.5), ("long_cache", True))
+    assert rules('rate_limit={"tokens_per_minute": 9}')["rules"] == (("rate_limit", RateLimit(9)),)
+    assert rules("cache=none")["rules"] == (("cache", "none"),) and rules("cache=")["rules"] == (("cache", ""),)
+    assert "thinking=x: expected none, drop, refuse" in rules("thinking=x").replace("\n", " ")
+
+
+def test_arguments_leave_out_what_is_not_said() -> None:
+    assert options.fields({"a": None, "jobs": None, "b": 0, "c": False, "rules": (("window", 9),)}) == {
+        "jobs": None, "b": 0, "c": False, "window": 9
+    }  # fmt: skip
+    assert options.fields({}) == {}
+
+
+def test_names_of_models_and_their_file() -> None:
+    cases = {
+        "mine.toml": ("mine.toml", ""), "llama3:8b": ("", "llama3:8b"), ".toml": (".toml", ""), "": ("", ""),
+        "a.toml:": ("a.toml", ""), "a.toml:b.toml:c": ("a.toml:b.toml", "c"),
+    }  # fmt: skip
+    assert {text: options.own_models(text) for text in cases} == cases
+    assert FORMS == ("table", "json", "csv", "md") and get_args(Format) == ("anthropic", "openai")
 
 
 def given(*arguments: str, usual: Any = None) -> dict[str, Any]:
@@ -60,9 +148,6 @@ def given(*arguments: str, usual: Any = None) -> dict[str, Any]:
 
 
 def test_a_file_of_models_stands_before_the_model() -> None:
-    assert options.own_models("mine.toml") == ("mine.toml", "")
-    assert options.own_models("at/mine.toml:llama3:8b") == ("at/mine.toml", "llama3:8b")
-    assert options.own_models("llama3:8b") == ("", "llama3:8b")
     own = given("--model", "at/mine.toml:llama3:8b")
     assert (own["models"], own["model"]) == (Path("at/mine.toml"), "llama3:8b")
     # The project's file holds beside a model that is typed.
@@ -95,11 +180,6 @@ def test_a_folder_of_settings_is_a_project(tmp_path: Path) -> None:
     assert [given("--settings", str(tmp_path))[name] for name in ("settings", "project")] == [None, tmp_path]
     file = tmp_path / "settings.json"
     assert [given("--settings", str(file))[name] for name in ("settings", "project")] == [file, None]
-
-
-def test_a_head_is_no_less_than_nothing() -> None:
-    assert given(usual={"head": 300})["head"] == 300
-    assert "'-3' is none of: fitted, none" in given(usual={"head": -3})["error"]
 
 
 def test_flags_are_off_unless_typed() -> None:

@@ -198,7 +198,8 @@ def payback_calls(of: Columns, provider: Provider) -> float | None:
     """Return the median, over a replay's compactions, of one-time cost / saving per later call.
 
     One-time: the summary, and what the next request writes again instead of reading it. Saving: the removed tokens at
-    the price of reading them, or of input where nothing is cached. None without prices or without such a compaction.
+    the price of reading them, or of input where nothing is cached. None without prices, without such a compaction, or
+    where reading is free.
     """
     prices = provider.prices
     if prices is None:
@@ -209,6 +210,8 @@ def payback_calls(of: Columns, provider: Provider) -> float | None:
         if not compactions or removed <= 0:
             continue
         read, write = provider.read_and_write_usd(of["tokens_sent"][at])
+        if not read:
+            continue
         rewritten = rewritten_at[at] or rewritten_at[at + 1]
         once = (of["cost_summary_usd"][at] or 0.0) + rewritten * (write - read)
         found.append(once / (removed * read))

@@ -72,6 +72,8 @@ def test_an_edit_has_paid_for_itself_once_its_reads_are_saved() -> None:
     }  # fmt: skip
     assert payback_calls(of, PAID) == pytest.approx((690 / 300 + 945 / 150) / 2, abs=5e-4)
     assert payback_calls({name: values[3:] for name, values in of.items()}, PAID) is None
+    free = msgspec.structs.replace(PAID, prices=Prices(0.0, 0.0))
+    assert payback_calls(of, free) is None, "where nothing costs anything nothing is saved"
     assert payback_calls(of, Provider(cache="anthropic")) is None
     last = {"compactions": [1], "tokens_removed": [100], "tokens_sent": [10], "tokens_rewritten": [0],
             "cost_summary_usd": [0.00006]}  # fmt: skip
