@@ -170,19 +170,6 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
 
 
-def test_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    for name in ("claude-4.5-a", "claude-4.5-b", "documented-53k"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(CHAT))
-        assert ctxsim("bench", f"{name}.json", "--policy", "mask:keep=2", cwd=tmp_path).returncode == 0
-    arguments = ("--scenario", "documented-53k", "--policy", "keep-all", "--window", "9000")
-    assert ctxsim("bench", "documented-53k.json", *arguments, cwd=tmp_path).returncode == 0
-    found = {folder.name for folder in (tmp_path / "results").iterdir()}
-    assert found == {
-        "claude-4.5-a.mask-keep=2", "claude-4.5-b.mask-keep=2", "documented-53k.mask-keep=2",
-        "documented-53k.keep-all.window=9000", "documented-53k-recorded.keep-all.window=9000",
-    }  # fmt: skip
-
-
 def test_another_run_is_not_overwritten_but_the_same_question_may_be_asked_again(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(CHAT))
 

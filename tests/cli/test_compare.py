@@ -22,16 +22,6 @@ def test_two_policies_of_one_run(undisturbed: Path) -> None:
     assert ctxsim("compare", str(undisturbed), cwd=undisturbed).returncode == 1
 
 
-def test_runs_of_one_policy_each_and_of_other_estimators(few_logs: Path, tmp_path: Path) -> None:
-    asked = {"mask": "mask:keep=1", "fifo": "fifo:budget=300", "words": "fifo:budget=300,estimator=words"}
-    for name, label in asked.items():
-        assert ctxsim("bench", str(few_logs), "--policy", label, "--out", name, cwd=tmp_path).returncode == 0
-    apart = ctxsim("compare", "mask", "fifo", "--format", "json", cwd=tmp_path)
-    assert '"policy": "mask:keep=1,batch=1 -> fifo:budget=300"' in apart.stdout
-    estimators = ctxsim("compare", "fifo", "words", "--format", "json", cwd=tmp_path)
-    assert "fifo:budget=300 -> fifo:budget=300,estimator=words" in estimators.stdout
-
-
 def test_forms_for_papers(undisturbed: Path) -> None:
     two = ("token-budget:budget=300,retain=20", "mask:keep=1,batch=1")
     asked = ("compare", "out", "--policy", *two, "--format")

@@ -14,7 +14,7 @@ from ctxsim.answers.bill.sums import Sum
 from ctxsim.answers.forecast.drift import Change
 from ctxsim.answers.forecast.forecast import Amount, Forecast
 from ctxsim.answers.forecast.sessions import Next
-from ctxsim.report.bill import bill_sheet, closing, names_of, older, opening, pace, part_sheet, smaller_sheet, usd
+from ctxsim.report.bill import bill_sheet, closing, names_of, older, opening, pace, part_sheet, smaller_sheet
 from ctxsim.report.sheet import text_rows, value_rows
 
 
@@ -62,7 +62,6 @@ def test_names_are_for_people() -> None:
     assert names_of("day", ["2026/01/02"]) == {"2026/01/02": "2026/01/02"}
     # A path of one part, an empty one, and two of which one is the end of the other.
     assert names_of("project", ["a", "", "/c/d", "/b/c/d"]) == {"a": "a", "": "", "/c/d": "//c/d", "/b/c/d": "b/c/d"}
-    assert usd(1_000) == "1,000" and usd(999.999) == "1,000.00"
 
 
 def columns(sheet: Any) -> list[tuple[str, str, int, bool]]:

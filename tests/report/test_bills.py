@@ -30,7 +30,13 @@ from ctxsim.report.sheet import text_rows, value_rows
 
 
 def test_amounts_for_people() -> None:
-    assert [usd(one) for one in (0, 999.994, 1_000, 1_234.5)] == ["0.00", "999.99", "1,000", "1,234"]
+    assert [usd(one) for one in (0, 999.994, 999.999, 1_000, 1_234.5)] == [
+        "0.00",
+        "999.99",
+        "1,000.00",
+        "1,000",
+        "1,234",
+    ]
     assert [tokens(one) for one in (999, 1_000, 999_400, 1e6, 2_340_000)] == ["999", "1K", "999K", "1.0 M", "2.3 M"]
 
 

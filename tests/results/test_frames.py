@@ -23,7 +23,6 @@ from ctxsim.results.frames import (
     arrow_schema,
     columns_of,
     frame_of,
-    joined,
     packed,
     refused,
     tables_of,
@@ -95,11 +94,6 @@ def test_one_transcript_s_rows_are_its_tables() -> None:
     assert (calls.calls.num_rows, calls.needs.num_rows) == (2, 1)
 
 
-def test_batches_are_joined_in_their_order() -> None:
-    one, two = arrow_batch(Row, ROWS[:1]), arrow_batch(Row, ROWS[1:])
-    assert joined([one]) is one and joined([two, one]).column("number").to_pylist() == [None, 3, 1]
-
-
 def test_frames_are_as_if_read_from_a_file() -> None:
     found = frame("frontier", [FrontierRow("t", "any", 0.5, 10.0, None, 2.0)])
     assert found.to_dict("records")[0] == {"transcript": "t", "family": "any", "survival": 0.5, "tokens": 10.0,
@@ -127,11 +121,6 @@ def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:
     assert write_csv(tmp_path / "one.csv", ROWS[:1]).read_text().splitlines()[1:] == ["a,1,0.5,False"]
     path = write_csv(tmp_path / "c.csv", [Row('a "b", c\nd', None, 1e10), Row("=1", 1, 0.5)])
     assert path.read_bytes() == (b'name,number,share,kept\n"a ""b"", c\nd",,10000000000.0,False\n=1,1,0.5,False\n')
-
-
-@pytest.mark.parametrize("share", [1e-4, 9.9e-5, -9.9e-5, 1e10, 9999999999.5, -1e10, 12.0, 0.1, float("inf")])
-def test_floats_are_spelled_as_python_spells_them(share: float) -> None:
-    assert bytes(csv_text(arrow_batch(Row, [Row("", 0, share)]))).decode() == f",0,{share!r},False\n"
 
 
 def test_recorded_compactions_are_read_from_their_table(tmp_path: Path) -> None:
