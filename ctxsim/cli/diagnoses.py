@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of
 from ctxsim.results.run_info import OBSERVED
 
 if TYPE_CHECKING:
@@ -36,27 +36,27 @@ def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str,
         sys.exit(1)
 
 
+COLUMNS = (
+    Column("defect", "defect", left=True, of=lambda one: one.defect.name),
+    Column("has_it", "has it", left=True,
+           of=lambda one: Cell(one.has_it, "fails" if one.broken else "yes" if one.has_it else "")),
+    Column("seen", "seen", form="{:g}", of=lambda one: None if one.broken else one.value),
+    Column("at_most", "at most", form="{:g}", of=lambda one: one.defect.expectation.at_most),
+    Column("expected", "expected of a policy without it", left=True, of=lambda one: one.defect.expectation.that),
+)  # fmt: skip
+"""Of one policy."""
+
+
 def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
     """One policy, a line for each defect: what was seen, and what is expected."""
-    lines = [
-        (
-            one.defect.name, Cell(one.has_it, "fails" if one.broken else "yes" if one.has_it else ""),
-            Cell(None if one.broken else one.value, "-" if one.broken else f"{one.value:g}"),
-            Cell(one.defect.expectation.at_most, f"{one.defect.expectation.at_most:g}"), one.defect.expectation.that,
-        )
-        for one in found
-    ]  # fmt: skip
     sick = [one for one in found if one.has_it]
     broken = sum(bool(one.broken) for one in found)
     failed = f"; it fails on {broken} of their conversations" if broken else ""
     notes = [f"{policy}: {len(sick)} of {len(found)} known defects{failed}"]
     if sick and not policy.startswith(OBSERVED):
         notes.append(f"One of them: ctxsim replay defects/{sick[0].defect.name} --policy '{policy}'")
-    columns = ("defect", Column("has_it", "has it", left=True), "seen", Column("at_most", "at most"),
-               Column("expected", "expected of a policy without it", left=True))  # fmt: skip
-    return sheet(
-        "defects", "", columns, lines, marks=["bad" if one.has_it or one.broken else "" for one in found], notes=notes
-    )
+    marks = ["bad" if one.has_it or one.broken else "" for one in found]
+    return sheet_of("defects", "", COLUMNS, found, marks=marks, notes=notes)
 
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:

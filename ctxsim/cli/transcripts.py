@@ -19,7 +19,7 @@ from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import agreed, many
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
-from ctxsim.report.sheet import Cell, Column, sheet
+from ctxsim.report.sheet import Cell, Column, sheet, sheet_of
 from ctxsim.results.files import replacing
 from ctxsim.safety.redaction import Redaction
 from ctxsim.transcript import Transcript
@@ -128,23 +128,20 @@ def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
     sheets = []
     for group in ("tool", "kind"):
         rows = sizes(reading, engine, group)
-        total = sum(row.tokens for row in rows) or 1
-        cells = [
-            (
-                row.group, row.results, Cell(row.median_chars, f"{row.median_chars:,.0f}"), row.p90_chars,
-                row.max_chars, row.tokens, Cell(row.tokens / total, f"{row.tokens / total:.1%}"),
-                Cell(row.chars_per_token, f"{row.chars_per_token:.2f}" if row.chars_per_token else "-"),
-            )
-            for row in rows
-        ]  # fmt: skip
-        columns = [
-            Column(group, group, left=True), Column("results", "results"), Column("median", "median", rank=2),
-            Column("p90", "p90", rank=3), Column("max_chars", "max chars", rank=1), Column("tokens", "tokens"),
-            Column("share", "share"), Column("chars_per_token", "c/t", rank=4),
-        ]  # fmt: skip
-        sheets.append(sheet(group, f"Tool results by {group}; median, p90, max: characters", columns, cells))
+        title = f"Tool results by {group}; median, p90, max: characters"
+        sheets.append(sheet_of(group, title, _size_columns(group, sum(row.tokens for row in rows) or 1), rows))
     show("transcripts stats", sheets, form)
     reading.finish()
+
+
+def _size_columns(group: str, total: int) -> tuple[Column, ...]:
+    return (
+        Column(group, group, left=True, of="group"), Column("results", "results"),
+        Column("median", "median", rank=2, form="{:,.0f}", of="median_chars"),
+        Column("p90", "p90", rank=3, of="p90_chars"), Column("max_chars", "max chars", rank=1),
+        Column("tokens", "tokens"), Column("share", "share", form="{:.1%}", of=lambda row: row.tokens / total),
+        Column("chars_per_token", "c/t", rank=4, form=lambda ratio: f"{ratio:.2f}" if ratio else "-"),
+    )  # fmt: skip
 
 
 @command.command("find")

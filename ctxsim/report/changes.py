@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import FIGURES, SHARE, Difference
 from ctxsim.errors import many
-from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of
 from ctxsim.report.style import compact
 from ctxsim.results import Run
 
@@ -18,8 +18,8 @@ UNITS = (
 
 def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
     """Return what isn't the same as a table for programs, with the policies in each row."""
-    rows = [(Cell(change.policy, shown(change.policy)), *_cells(change, broken)) for change in _moved(changes)]
-    return sheet("changes", "", [Column("policy", "policy", left=True), *COLUMNS], rows)
+    policy = Column("policy", "policy", left=True, of=lambda change: Cell(change.policy, shown(change.policy)))
+    return sheet_of("changes", "", [policy, *_columns(broken)], _moved(changes))
 
 
 def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run, after: Run) -> Sheet:
@@ -27,20 +27,21 @@ def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run,
     moved = _moved(changes)
     pairs = list(dict.fromkeys(change.pair for change in moved))
     one = len({change.pair for change in changes}) == 1
+    columns = _columns(broken)
     rows: list[tuple[object, ...]] = []
     marks = []
     for pair in pairs:
         if not one:
-            rows.append((_named(pair, before, after), *[""] * (len(COLUMNS) - 1)))
+            rows.append((_named(pair, before, after), *[""] * (len(columns) - 1)))
             marks.append("head")
         for change in moved:
             if change.pair == pair:
-                rows.append(_cells(change, broken))
+                rows.append(tuple(column.cell(change) for column in columns))
                 marks.append("bad" if change in broken else "")
     sides = [f"{run.shown(label)} in {run.folder}" if one else str(run.folder)
              for run, label in zip((before, after), changes[0].pair, strict=True)]  # fmt: skip
     title = f"A: {sides[0]}\nB: {sides[1]}"
-    return sheet("changes", title, COLUMNS, rows, marks=tuple(marks), notes=(f"{UNITS}.",) if rows else ())
+    return sheet("changes", title, columns, rows, marks=tuple(marks), notes=(f"{UNITS}.",) if rows else ())
 
 
 def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
@@ -68,28 +69,30 @@ def _named(pair: tuple[str, str], before: Run, after: Run) -> str:
     return " -> ".join(dict.fromkeys(names if names[0] != names[1] or pair[0] == pair[1] else pair))
 
 
-def _cells(change: Change, broken: Sequence[Change]) -> tuple[object, ...]:
-    fails, interval = change in broken, change.interval
-    between = None if interval is None else {"low": interval[0], "high": interval[1]}
-    few = change.chance is not None and change.chance < LEAST_CHANCE
+def _columns(broken: Sequence[Change]) -> tuple[Column, ...]:
     return (
-        change.column, _figure(change.before), _figure(change.after), _figure(change.difference, "+"),
-        cell(change.percent, "{:+,.1f}%"),
-        Cell(between, "-" if interval is None else "..".join(_figure(end, "+", 2).text for end in interval)),
-        change.transcripts,
-        Cell(change.chance, f"<{LEAST_CHANCE}") if few else cell(change.chance, "{:.2g}"),
-        Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
+        Column("column", "figure", left=True), Column("a", "A", of=lambda change: _figure(change.before)),
+        Column("b", "B", of=lambda change: _figure(change.after)),
+        Column("difference", "B - A", of=lambda change: _figure(change.difference, "+")),
+        Column("percent", "%", "B - A as a share of A", rank=2, form="{:+,.1f}%"),
+        Column("interval", "95 % interval", "of B - A, paired, by session", of=_interval),
+        Column("transcripts", "n", "transcripts with both A and B known", rank=3),
+        Column("chance", "p", "of a sign-flip permutation test by session; none where fewer than 6 sessions differ",
+               form=lambda chance: f"<{LEAST_CHANCE}" if chance < LEAST_CHANCE else f"{chance:.2g}"),
+        Column("verdict", "", left=True, of=lambda change: _verdict(change in broken, change.verdict)),
     )  # fmt: skip
 
 
-COLUMNS = (
-    Column("column", "figure", left=True), Column("a", "A"), Column("b", "B"), Column("difference", "B - A"),
-    Column("percent", "%", "B - A as a share of A", rank=2),
-    Column("interval", "95 % interval", "of B - A, paired, by session"),
-    Column("transcripts", "n", "transcripts with both A and B known", rank=3),
-    Column("chance", "p", "of a sign-flip permutation test by session; none where fewer than 6 sessions differ"),
-    Column("verdict", "", left=True),
-)  # fmt: skip
+def _interval(change: Change) -> Cell:
+    if change.interval is None:
+        return Cell(None, "-")
+    low, high = change.interval
+    return Cell({"low": low, "high": high}, "..".join(_figure(end, "+", 2).text for end in (low, high)))
+
+
+def _verdict(fails: bool, verdict: str) -> Cell:
+    return Cell("fails", "FAILS") if fails else Cell(verdict, verdict)
+
 
 LEAST_CHANCE = 0.001
 """Chances below it are told as such."""
@@ -102,26 +105,20 @@ def unpaired_sheet(
 
     `alike` and `left_out` are as in `ctxsim.api.bill.Unpaired`.
     """
-    rows, marks = [], []
-    for one in found:
-        unit = "%" if one.ratio else ""
-        verdict = "FAILS" if one in broken else "changed" if one.changed else "noise"
-        rows.append((
-            one.figure, _figure(one.before), _figure(one.after), cell(one.effect, f"{{:+,.1f}}{unit}"),
-            Cell({"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{unit}"),
-            cell(one.chance, "{:.3f}"), cell(one.power, "{:.0%}"), Cell(verdict.lower(), verdict),
-        ))  # fmt: skip
-        marks.append("bad" if one in broken else "")
-    columns = [
-        Column("figure", "figure", left=True), Column("a", "median A", rank=2), Column("b", "median B", rank=2),
+    marks = tuple("bad" if one in broken else "" for one in found)
+    columns = (
+        Column("figure", "figure", left=True), Column("a", "median A", rank=2, of=lambda one: _figure(one.before)),
+        Column("b", "median B", rank=2, of=lambda one: _figure(one.after)),
         Column("effect", "change", "median over pairs, one session of A and one of B"
-               f"{', of one project and model' if alike else ''}; the medians of A and B may differ by another amount"),
-        Column("interval", "95 % interval", "of the change", rank=1),
-        Column("chance", "p", "chance of a difference this large if nothing changed"),
+               f"{', of one project and model' if alike else ''}; the medians of A and B may differ by another amount",
+               of=lambda one: Cell(one.effect, f"{one.effect:+,.1f}{'%' * one.ratio}")),
+        Column("interval", "95 % interval", "of the change", rank=1, of=lambda one: Cell(
+            {"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{'%' * one.ratio}")),
+        Column("chance", "p", "chance of a difference this large if nothing changed", form="{:.3f}"),
         Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
-               "larger ones are found more often", rank=3),
-        Column("verdict", "", left=True),
-    ]  # fmt: skip
+               "larger ones are found more often", rank=3, form="{:.0%}"),
+        Column("verdict", "", left=True, of=lambda one: _verdict(one in broken, "changed" if one.changed else "noise")),
+    )  # fmt: skip
     first, second = (max((one.sessions[side] for one in found), default=0) for side in (0, 1))
     title = f"{first:,} sessions before, {second:,} after"
     missing = [name for name in FIGURES if name not in {one.figure for one in found}]
@@ -133,7 +130,7 @@ def unpaired_sheet(
     if not alike:
         notes.append("The sets have too few sessions of the same projects and models. All are compared, so a change "
                      "may be a difference between projects or models.")  # fmt: skip
-    return sheet("unpaired", title, columns, rows, marks=tuple(marks), notes=tuple(notes))
+    return sheet_of("unpaired", title, columns, found, marks=marks, notes=tuple(notes))
 
 
 def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:

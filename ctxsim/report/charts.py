@@ -16,11 +16,12 @@ from ctxsim.report.figure import (
     legend_below,
     new_figure,
     panels,
+    save,
     stacked_bars,
 )
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
-from ctxsim.report.plots import estimates, growth, shown_transcript, which
+from ctxsim.report.plots import estimates, growth_of, shown_transcript, which
 from ctxsim.report.rounds import curves, in_rounds
 from ctxsim.report.style import at_axis, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
@@ -70,7 +71,9 @@ def plot_paper(one: Picture, folder: Path) -> list[Path]:
 def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
     """Return how to draw each chart that this run has data for, by name."""
     run = one.run
-    charts: dict[str, Callable[[Picture, Path], Path]] = {"token-growth": growth, "estimates": estimates}
+    charts: dict[str, Callable[[Picture, Path], Path]] = {
+        "token-growth": lambda one, path: save(growth_of(one), path), "estimates": estimates
+    }  # fmt: skip
     if run.knows("survival"):
         charts["survival-tokens"] = lambda one, path: tradeoff(one, path, dollars=False)
         charts["survival-age"] = by_age

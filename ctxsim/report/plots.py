@@ -12,7 +12,7 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure, save
+from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure
 from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import (
     COLORS,
@@ -54,11 +54,6 @@ DOTS = 20_000
 def shown_transcript(run: Run) -> str:
     """The transcript with the most tokens: pictures over calls show one."""
     return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
-
-
-def growth(one: Picture, path: Path) -> Path:
-    """Write the picture of input tokens of every call, one line per policy."""
-    return save(growth_of(one), path)
 
 
 def growth_of(one: Picture) -> Figure:

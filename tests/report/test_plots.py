@@ -90,12 +90,6 @@ def test_up_to_twenty_calls_have_marks_and_ticks(calls: int, marker: str, ticks:
     assert (list(axes.get_xticks()) == list(range(1, calls + 1))) == bool(ticks)
 
 
-def test_growth_is_saved_under_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "growth_of", lambda one: f"figure of {one}")
-    monkeypatch.setattr(plots, "save", lambda found, path: (found, path))
-    assert plots.growth("x", Path("g.png")) == ("figure of x", Path("g.png"))  # type: ignore[arg-type,comparison-overlap]
-
-
 def test_lines_that_end_together_share_a_name_and_what_did_not_run_has_none() -> None:
     rows = {"a": [1, 7], "b": [2, 7], "c": [3, 7], "d": [3, 8]}
     [axes] = grown(calls_of(rows), bounds="abcd", policies=[*"dabc", "gone"], shown={"a": "first:n=2000"}).axes
