@@ -24,7 +24,7 @@ CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}, {
 
 def test_an_unknown_command_is_one_line_and_status_2_as_an_unknown_option_is(tmp_path: Path) -> None:
     done = process("bnch", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "") and process("--bnch", cwd=tmp_path).returncode == 2
+    assert (done.returncode, done.stdout) == (2, "") and ctxsim("--bnch", cwd=tmp_path).returncode == 2
     assert done.stderr == "ctxsim: unknown command 'bnch'; did you mean bench?\n"
 
 
