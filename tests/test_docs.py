@@ -17,7 +17,10 @@ import pytest
 import yaml
 
 import ctxsim
+from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.verdict import verdict
 from ctxsim.policies import Surroundings, open_policies, registered_policies
+from ctxsim.results import read_run
 from evidence.agents import equality, listing, table
 from evidence.environment import SERVES
 
@@ -109,6 +112,28 @@ def test_the_worked_example_of_the_bounds(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert f"| {level:.0%} | {shown_as} | {anything:.0f} |".replace("%", " %") in text
     sizes = run.table("items").set_index("item").tokens
     assert [sizes[place] for place in (2, 4, 6, 8)] == [150, 250, 2, 1]
+
+
+def test_the_policy_in_the_tutorial_saves_tokens() -> None:
+    text = next(block for block in blocks(DOCS / "tutorial.md") if "(Policy)" in block)
+    assert len(text.splitlines()) < 25
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(text, names)
+    made = ctxsim.replay("documented-53k", names["FirstLine"]()).summary
+    assert made.compactions > 0 and made.tokens_sum < made.tokens_full_sum
+
+
+def test_the_answer_in_the_readme_is_the_committed_runs() -> None:
+    run = read_run(ROOT / "results" / "documented-53k")
+    said = " ".join(verdict(advise(run), run.info.shown))
+    assert f"```text {said} ```" in " ".join((ROOT / "README.md").read_text().split())
+
+
+def test_the_claim_about_dollars_in_the_readme() -> None:
+    row = ctxsim.replay("documented-53k-cached", "token-budget").summary
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"sends {1 - row.tokens_sum / row.tokens_full_sum:.0%} fewer".replace("%", " %") in text
+    assert f"costs {row.cost_vs_keep_all - 1:.0%} more".replace("%", " %") in text
 
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]

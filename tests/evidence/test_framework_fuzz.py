@@ -24,7 +24,7 @@ from evidence.framework_fuzz import ADAPTED, Result, Way, by_adapter, differing,
 
 def in_new_process() -> list[Conversation]:
     """As the command generates them: what else is loaded changes what Hypothesis draws."""
-    show = "import json; from evidence.framework_conversations import generated; print(json.dumps(generated(60)))"
+    show = "import json; from evidence.framework_conversations import generated; print(json.dumps(generated(35)))"
     done = subprocess.run([sys.executable, "-c", show], cwd=ROOT, capture_output=True, text=True, check=True)
     made: list[Conversation] = json.loads(done.stdout)
     return made

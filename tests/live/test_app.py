@@ -185,10 +185,10 @@ def test_who_goes_on_for_ever_past_the_end_is_refused() -> None:
     with client() as http:
         spoken = Spoken(http, "chat")
         statuses = []
-        for number in range(200):
+        for number in range(60):
             spoken.user(f"Go on, {number}.")
             statuses.append(http.post(spoken.path, json=spoken.body).status_code)
-        assert statuses[0] == 200 and statuses[-1] == 400 and 50 < statuses.index(400) < 100
+        assert statuses[0] == 200 and statuses[-1] == 400 and statuses.index(400) > 50
 
 
 def test_each_path_is_a_session_of_its_own() -> None:

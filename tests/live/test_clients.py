@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ssl
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
 from endpoint import FIRST, SECOND, sessions
 
-from ctxsim.live.app import Endpoint, application
-from ctxsim.live.log import Log
+pytest.importorskip("uvicorn")
 
-uvicorn = pytest.importorskip("uvicorn")
+from ctxsim.live.app import Endpoint
+from ctxsim.live.log import Log
+from ctxsim.live.server import beside
 
 TASK = "Do the task."
 SUMMARY = "Summary: the first result was read, go on with the second."
@@ -27,22 +26,9 @@ def no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda self, *given, **named: None)
 
 
-@contextmanager
-def served(**how: Any) -> Iterator[str]:
-    """The endpoint's address."""
-    config = uvicorn.Config(
-        application(Endpoint(sessions(**how), Log(None))), "127.0.0.1", 0, log_level="error", ws="none", lifespan="off"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
+def served(**how: Any) -> AbstractContextManager[str]:
+    """The endpoint's address, while a block runs."""
+    return beside(Endpoint(sessions(**how), Log(None)))
 
 
 streamed = pytest.mark.parametrize("stream", [False, True])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import stat
 import subprocess
@@ -81,9 +80,7 @@ def test_a_folder_that_somebody_else_made_first_is_not_used(tmp_path: Path, monk
     (guessed / "plan.json").write_text("not ours")
     with pytest.raises(CtxsimError, match="sent no request"):
         ctxsim.drive([], "documented-53k", command="true", out=tmp_path / "out")
-    assert (guessed / "plan.json").read_text() == "not ours" and [one.name for one in guessed.iterdir()] == [
-        "plan.json"
-    ]
+    assert (guessed / "plan.json").read_text() == "not ours" and len(list(guessed.iterdir())) == 1
 
 
 AGENT = """
@@ -111,33 +108,24 @@ def mine(place: Path) -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["cmdline"]) if str(place) in " ".join(one.info["cmdline"] or ())]
 
 
-def orphans(place: Path, held: str, whole_group: bool) -> int:
-    """Kill a drive in the middle, and return how many processes of it are there 3 s later."""
-    (place / "agent.py").write_text(AGENT)
+@pytest.mark.slow
+@pytest.mark.parametrize("held", ["namespaces", "nothing"])
+def test_nothing_outlives_a_drive_that_is_killed(held: str, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
     running = subprocess.Popen(
-        [sys.executable, "-P", "-c", DRIVES, str(place), held], start_new_session=True, cwd=place,
+        [sys.executable, "-P", "-c", DRIVES, str(tmp_path), held], start_new_session=True, cwd=tmp_path,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while not any("time.sleep(600)" in " ".join(one.info["cmdline"]) for one in mine(place)):
+    while not any("time.sleep(600)" in " ".join(one.info["cmdline"]) for one in mine(tmp_path)):
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    if whole_group:
-        os.killpg(running.pid, signal.SIGKILL)
-    else:
-        running.kill()
+    running.kill()
     running.wait()
     deadline = time.monotonic() + 3
-    while (left := mine(place)) and time.monotonic() < deadline:
+    while (left := mine(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.05)
     for one in left:
         one.kill()
-    return len(left)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("held", ["namespaces", "nothing"])
-@pytest.mark.parametrize("whole_group", [True, False])
-def test_nothing_outlives_a_drive_that_is_killed(held: str, whole_group: bool, tmp_path: Path) -> None:
-    assert orphans(tmp_path, held, whole_group) == 0
+    assert not left

@@ -7,11 +7,14 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from project import ROOT
 
+import ctxsim
+from ctxsim.errors import CtxsimError
 from ctxsim.live import seatbelt
 
 HELD = """
@@ -71,15 +74,11 @@ def test_an_agent_without_namespaces_reads_programs_and_writes_its_work_alone(tm
     assert (tmp_path / "secret").read_text() == "mine" and (work / "made").read_text() == "x"
 
 
-DRIVES = """
+WITHOUT_NAMESPACES = """
 import sys
-import ctxsim
-from ctxsim.live import drive
-code = "import sys; import ctxsim.live.run_plan as r; r.enclose = lambda root: (); " \\
-       "r.main(*sys.argv[1:3], int(sys.argv[3]))"
-drive.python = lambda module, *words: [sys.executable, "-P", "-c", code, *words]
-place = sys.argv[1]
-ctxsim.drive([], "documented-53k", command=f"{sys.executable} {place}/agent/agent.py {place}", out=f"{place}/out")
+from ctxsim.live import run_plan
+run_plan.enclose = lambda root: ()
+run_plan.main(*sys.argv[1:3], int(sys.argv[3]))
 """
 
 AGENT = """
@@ -94,19 +93,23 @@ print(os.getcwd() != "", open("here", "w").write("x"), flush=True)
 
 
 @pytest.mark.slow
-def test_a_drive_without_namespaces_is_held_by_it(tmp_path: Path) -> None:
+def test_a_drive_without_namespaces_is_held_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(
+        "ctxsim.live.drive.python", lambda module, *words: [sys.executable, "-P", "-c", WITHOUT_NAMESPACES, *words]
+    )
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent" / "agent.py").write_text(AGENT)
     (tmp_path / "secret").write_text("mine")
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", DRIVES, tmp_path], capture_output=True, text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    command = f"{sys.executable} {tmp_path}/agent/agent.py {tmp_path}"
+    with pytest.raises(CtxsimError, match="sent no request of the conversation"):
+        ctxsim.drive([], "documented-53k", command=command, out=tmp_path / "out")
     (said,) = (tmp_path / "out").glob("output-*.txt")
     lines = said.read_text().splitlines()
     if lines[0] == "secret True":
         pytest.skip("this system has no Landlock")
-    assert lines[:3] == ["secret PermissionError", "agent/agent.py True", "True 1"], (lines, done.stderr)
+    assert lines[:3] == ["secret PermissionError", "agent/agent.py True", "True 1"]
 
 
 def test_the_profile_of_macos_names_what_is_shown(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from samples import chat
 from starlette.testclient import TestClient
@@ -211,7 +211,6 @@ def http() -> Iterator[TestClient]:
         yield made
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     body=st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5),
     api=st.sampled_from(["chat", "responses", "messages", "gemini"]),
