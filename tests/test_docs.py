@@ -56,7 +56,9 @@ def run_all(sources: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -
     return out.getvalue()
 
 
-def test_the_examples_of_the_python_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_examples_of_the_python_page_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checked_at_once: None
+) -> None:
     page = DOCS / "python.md"
     printed = run_all(blocks(page), monkeypatch, tmp_path)
     said = re.findall(r"  # ([\d. ]+)$", page.read_text(), re.MULTILINE)
