@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -13,12 +12,11 @@ from samples import conversation
 pytest.importorskip("starlette")
 
 from ctxsim.api.lists import listed
-from ctxsim.errors import CtxsimError, UnknownName
+from ctxsim.errors import UnknownName
 from ctxsim.live import agent as room
 from ctxsim.live.agent import Agent, agent_names, agent_problems, load_agent
 from ctxsim.live.enclosure import enclose
 from ctxsim.live.faults import Faults
-from ctxsim.live.install import cache_folder, located
 from ctxsim.live.plan import Plan
 from ctxsim.live.run_plan import write_files
 from ctxsim.simulator.provider import Provider
@@ -67,42 +65,6 @@ def test_settings_are_written_inside_its_own_folders(name: str, tmp_path: Path) 
 def test_a_plan_goes_through_a_file_unchanged(tmp_path: Path) -> None:
     made = plan(tmp_path, load_agent("codex"))
     assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
-
-
-def test_a_program_is_looked_for_in_the_cache_then_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_AGENTS", str(tmp_path / "cache"))
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    agent = load_agent("pi")
-    with pytest.raises(
-        CtxsimError, match="no 'pi' on the path; install @earendil-works/pi-coding-agent, or add --inst"
-    ):
-        located(agent, install=False)
-    program = tmp_path / "bin" / "pi"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho pi 9.8.7\n")
-    program.chmod(0o755)
-    assert located(agent, install=False)[0].version == "9.8.7"
-    cached = cache_folder(agent) / "node_modules" / ".bin" / "pi"
-    cached.parent.mkdir(parents=True)
-    cached.write_text("")
-    found, programs = located(agent, install=False)
-    assert found == agent and str(cached.parent) in programs.split(os.pathsep)[:2]  # behind the Node that it brings
-
-
-def test_it_is_installed_only_when_asked_pinned_and_without_scripts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CTXSIM_AGENTS", str(tmp_path / "cache"))
-    npm = tmp_path / "bin" / "npm"
-    npm.parent.mkdir()
-    npm.write_text(
-        f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nmkdir -p "$3/node_modules/.bin"\n: > "$3/node_modules/.bin/pi"\n'
-    )
-    npm.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
-    located(load_agent("pi"), install=True)
-    asked = (tmp_path / "asked").read_text()
-    assert "--ignore-scripts" in asked and f"@earendil-works/pi-coding-agent@{load_agent('pi').version}" in asked
 
 
 def test_inside_the_enclosure_there_is_no_network_and_nothing_stays_behind(tmp_path: Path) -> None:

@@ -113,11 +113,17 @@ def test_without_a_fault_nothing_goes_wrong() -> None:
     assert parse_faults(()) == Faults() == PLAIN
 
 
+def test_faults_of_several_kinds_and_of_several_steps() -> None:
+    given = parse_faults(("429@2:retry=7,times=3", "429@4", "stream-error@5", "stream-error@6", "usage=0.5"))
+    assert given == Faults({2: Limited(3, 7.0), 4: Limited()}, frozenset({5, 6}), 0.5)
+    assert parse_faults(("usage=none",)).usage is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["429@1:times=0", "429@1:retry=-1", "429@1:retry=3,later=4", "429@1:retry", "429@-1", "429:times=2", "stream-error",
      "stream-error@0", "stream-error@1:times=2", "usage=1:x", "slow=1:x", "slow=-0.1", "usage=inf", "unpaired:x",
-     "unpaired=1"],
+     "unpaired=1", "", "429", "429@0", "429@x", "429@1:nope=1", "usage=", "usage=-1", "slow=nan", "slow=inf", "fire"],
 )  # fmt: skip
 def test_another_form_is_told_with_those_that_there_are(text: str) -> None:
     with pytest.raises(LabelError, match=f"fault '{text}' is none of: 429@STEP.*unpaired"):

@@ -130,6 +130,7 @@ def test_a_result_goes_by_its_id_before_its_lines() -> None:
     ("whole", "text", "share"),
     [
         ("a\nb\nc\nd", "a\nc", 0.5), ("a\n\n  b  \n", "b", 0.5), ("a\nb", "x a\nb x", 1.0), ("\n", "x", 1.0),
+        ("", "", 1.0), ("abc\nxyz\nq", "bc xyz", 1 / 3),
         # Lines over 200 characters count in pieces: one of three here.
         ("x" * 200 + "y" * 200 + "z", "y" * 200, 1 / 3), ("x" * 200, "x" * 199, 0.0), ("x" * 200 + "z", "x" * 200, 0.5),
         # As JSON, with what stands for a quote, a tab and any character by its number.

@@ -67,22 +67,6 @@ def test_what_an_agent_sent_is_replayed_to_the_token(tmp_path: Path) -> None:
     assert made.kind == "summary" and made.sources == (1, 2, 3, 4)
 
 
-def test_an_agent_that_edits_nothing_is_keep_all(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    with client(path) as http:
-        spoken = Spoken(http, "messages")
-        spoken.user("Do the task.")
-        for text in (FIRST, SECOND):
-            spoken.result(spoken.ask().calls[0], text)
-        spoken.ask()
-    entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
-    observation = observe("observed:mine", script_of(sample()), entries)
-    provider = Provider()
-    sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
-    assert all(one.untouched for one in sent)
-    assert compared(observation, "keep-all", provider).first is None
-
-
 def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None:
     observation, entries = lived(tmp_path / "log.jsonl", compacts=True, refused=True)
     assert [len(tries) for tries in observation.attempts] == [1, 1, 2] and not observation.refused
@@ -92,16 +76,6 @@ def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None
     sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
     assert [(one.status, one.attempts) for one in sent] == [("ok", 1), ("ok", 1), ("ok", 2)]
     assert sent[-1].tokens_sent == entries[-1].tokens
-
-
-def test_where_a_policy_first_differs_is_told_item_by_item(tmp_path: Path) -> None:
-    observation, _ = lived(tmp_path / "log.jsonl", compacts=False)
-    found = compared(observation, "keep-all", Provider()).first
-    assert found is not None and found.call == 2
-    (line,) = found.lines
-    # 40 lines of 7 tokens with their ends, of which the agent sent 10 and a word about the cut.
-    assert line.startswith("item 2 (tool): agent sends ") and "policy sends 3" in line
-    assert compared(observation, "mask:keep=1", Provider()).first is not None
 
 
 def reading(path: Path, played: Transcript, *results: str) -> Observation:
@@ -114,21 +88,6 @@ def reading(path: Path, played: Transcript, *results: str) -> Observation:
         spoken.ask()
     entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
     return observe("observed:mine", script_of(played), entries)
-
-
-def test_words_around_a_result_are_no_difference_but_a_line_less_of_it_is(tmp_path: Path) -> None:
-    def differs(text: str, lines: int) -> bool:
-        chars = len("\n".join(FIRST.splitlines()[:lines]))
-        seen = reading(tmp_path / f"{len(text)}-{lines}.jsonl", sample(), text, SECOND[:chars])
-        return compared(seen, f"max-result-chars:chars={chars}", Provider()).first is not None
-
-    first = "\n".join(FIRST.splitlines()[:20])
-    said = "Exit code: 0\nWall time: 0.1 s\nOutput:\n" * 4
-    # 68 tokens of words are over 32, and over 2 % of what 20 lines have.
-    assert not differs(said + first, 20)
-    # As many tokens less of the lines: then the sizes are alike, and the lines aren't.
-    assert differs(said + first, 29)
-    assert differs("Exit code: 0\n" * 60 + first, 20)
 
 
 def test_a_policy_gets_summaries_as_large_as_the_agents(tmp_path: Path) -> None:

@@ -124,7 +124,8 @@ def test_what_is_answered_is_told_and_logged_with_its_session(tmp_path: Path) ->
 
 def test_a_token_begins_the_path() -> None:
     with Log(None) as log, TestClient(application(Endpoint(sessions(), log, token="abc")), "http://127.0.0.1") as http:
-        assert error(http.get("/v1/models")) == (401, "the path must begin with the token that this run's address has")
+        for path in ("/v1/models", "/t/abd/v1/models"):
+            assert error(http.get(path)) == (401, "the path must begin with the token that this run's address has")
         assert http.post("/t/abc/s/x/v1/chat/completions", json=CHAT).status_code == 200
         assert error(http.post("/t/abc/none", json=CHAT)) == (404, "nothing is served at POST /none")
 

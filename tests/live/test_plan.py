@@ -54,7 +54,7 @@ def test_a_leap_shows_in_the_last_three_requests(tokens: tuple[int, ...], leapt:
 def test_refusals_before_a_compaction_and_the_largest_request_that_was_accepted() -> None:
     sent = (*main(8_000), *main(9_500, 9_600, refused=True), *SUMMARY, *main(5_000), *main(7_000, refused=True))
     done = Probed(sent, 0, 1.0, True)
-    assert (done.refusals, done.most, done.after) == (2, 8_000, 5_000)
+    assert (done.refusals, done.most, done.after) == (2, 8_000, 5_000) and done.bracket("sent") is None
     assert Probed((), 0, 1.0, True).most == 0 and Probed((), 0, 1.0, True).after is None
 
 

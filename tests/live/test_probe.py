@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -19,8 +18,6 @@ from ctxsim.live.agent import Probing, agent_names, load_agent
 from ctxsim.live.probe.check import SettingCheck, check_setting
 from ctxsim.live.probe.drive import with_settings
 from ctxsim.live.probe.plan import Probed, Sent
-from ctxsim.live.probe.verdict import Asked, Awaited, Seen, verdict
-from ctxsim.live.probe.versions import alike, bisected
 
 LIMIT = "model_auto_compact_token_limit"
 PATH = os.environ.get("PATH", os.defpath)
@@ -178,64 +175,3 @@ def test_brackets_by_what_an_agent_decides_by() -> None:
     assert beside.bracket("beside") == (9_020, 10_000)
     runs = probed(sent(8_000), sent(9_000, pending=0), sent(9_100), sent(10_000, pending=0), sent(9, kind="summary"))
     assert runs.bracket("usage", turns=True) == (9_020, 10_020)
-
-
-def test_a_request_that_shrinks_by_a_third_was_compacted() -> None:
-    assert probed(sent(9_000, 10_000, 6_000)).fired == 2
-    assert probed(sent(9_000, 10_000, 9_500)).fired is None
-
-
-def test_behind_a_refusal_there_is_no_bracket() -> None:
-    refused = Sent("main", 11_000, 11_000, 11_000, True)
-    done = probed(sent(9_000, 10_000), [refused], sent(10_500, kind="summary"), sent(5_000))
-    assert done.bracket("sent") is None and done.refusals == 1
-
-
-AT_60, AT_90, NEVER = Awaited("proactive", 60_000), Awaited("proactive", 90_000), Awaited("never")
-REFUSAL = Awaited("only after a refusal")
-
-
-@pytest.mark.parametrize(
-    ("seen", "asked", "found"),
-    [
-        (Seen("proactive", (59_000, 60_000)), Asked(AT_60, AT_90, True), "honoured"),
-        (Seen("proactive", (60_000, 61_000)), Asked(AT_60, AT_90, True), "unclear"),
-        (Seen("proactive", (0, 2_200)), Asked(Awaited("proactive", -20_000), AT_60, True), "honoured"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_60, AT_90, True), "ignored"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, capped=True), "capped"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, REFUSAL, False), "capped"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False), "ignored"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, default=True), "honoured"),
-        (Seen("proactive", (59_000, 60_500)), Asked(AT_60, REFUSAL, True, "clamped"), "clamped"),
-        (Seen("only after a refusal"), Asked(REFUSAL, REFUSAL, False, "ignored"), "ignored"),
-        (Seen("only after a refusal"), Asked(REFUSAL, REFUSAL, False), "ignored"),
-        (Seen("only after a refusal"), Asked(AT_60, NEVER, True), "only after a refusal"),
-        (Seen("never"), Asked(AT_60, AT_90, True), "never"),
-        (Seen("never"), Asked(NEVER, AT_90, True), "honoured"),
-        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, needs=("limit.input",)), "needs more"),
-        (Seen("not run"), Asked(AT_60, AT_90, True), "refused"),
-        (Seen("proactive", None, 4_900), Asked(Awaited("proactive", None, 5_000), AT_60, True), "honoured"),
-        (Seen("proactive", None, 9_000), Asked(Awaited("proactive", None, 5_000), AT_60, True), "unclear"),
-        # Beyond 600 characters an agent's own line may be 3 % of what is left: 1,200 of 40,000.
-        (Seen("proactive", None, 41_200), Asked(Awaited("proactive", None, 40_000), AT_60, True), "honoured"),
-        (Seen("proactive", None, 41_300), Asked(Awaited("proactive", None, 40_000), AT_60, True), "unclear"),
-    ],
-)
-def test_verdicts(seen: Seen, asked: Asked, found: str) -> None:
-    assert verdict(seen, asked) == found
-
-
-def test_bisecting_halves_what_is_between(here: None) -> None:
-    one = checked("honours", 60_000)
-    other = msgspec.structs.replace(one, firing="never", lower=None, upper=None)
-    ran: list[str] = []
-
-    def check(version: str) -> SettingCheck:
-        ran.append(version)
-        return msgspec.structs.replace(one if int(version) < 37 else other, version=version)
-
-    found = list(bisected([str(number) for number in range(100)], check))
-    assert [(a.version, b.version) for a, b in pairwise(found) if not alike(a, b)] == [("36", "37")]
-    assert len(ran) <= 9
-    ran.clear()
-    assert len(list(bisected(["1", "2", "3"], check))) == 2
