@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from hmac import compare_digest
+from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -36,16 +37,15 @@ MOST_SESSIONS = 1_000
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 """The host names that a request may be addressed to, unless another is served."""
 
-_PATHS: tuple[tuple[Api, re.Pattern[str]], ...] = (
-    ("chat", re.compile(r"/chat/completions$")),
-    ("responses", re.compile(r"/responses$")),
-    ("messages", re.compile(r"/messages$")),
-    ("gemini", re.compile(r"/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent)$")),
+_PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
+    ("chat", False, re.compile(r"/chat/completions$")),
+    ("responses", False, re.compile(r"/responses$")),
+    ("messages", False, re.compile(r"/messages$")),
+    ("gemini", False, re.compile(r"/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent)$")),
+    ("messages", True, re.compile(r"/messages/count_tokens$")),
+    ("gemini", True, re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
 )
-_COUNTS: tuple[tuple[Api, re.Pattern[str]], ...] = (
-    ("messages", re.compile(r"/messages/count_tokens$")),
-    ("gemini", re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
-)
+"""Each with whether it only counts."""
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
@@ -66,12 +66,11 @@ def target_of(path: str) -> Target | None:
     """Return where a path leads; None if nowhere."""
     named = _SESSION.match(path)
     session = named["name"] if named else "default"
-    for count, paths in ((False, _PATHS), (True, _COUNTS)):
-        for api, pattern in paths:
-            if found := pattern.search(path):
-                groups = found.groupdict()
-                stream = groups["method"].startswith("stream") if groups.get("method") else None
-                return Target(api, session, groups.get("model", ""), stream, count)
+    for api, only_counts, pattern in _PATHS:
+        if found := pattern.search(path):
+            groups = found.groupdict()
+            stream = groups["method"].startswith("stream") if groups.get("method") else None
+            return Target(api, session, groups.get("model", ""), stream, only_counts)
     return None
 
 
@@ -150,14 +149,10 @@ class Endpoint:
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
         except (InputError, msgspec.DecodeError, RecursionError) as error:
-            status, answer, headers = shape.refusal(
-                Refusal("invalid", one_line(str(error))[:500] or type(error).__name__)
-            )
-            return JSONResponse(answer, status, headers)
+            return _told(shape, Refusal("invalid", one_line(str(error))[:500] or type(error).__name__))
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
-            status, answer, headers = shape.refusal(served.refusal)
-            return JSONResponse(answer, status, headers)
+            return _told(shape, served.refusal)
         if stream:
             return StreamingResponse(_events(shape.stream(served.reply)), media_type="text/event-stream")
         return JSONResponse(shape.whole(served.reply))
@@ -179,6 +174,12 @@ def _web_page(request: Request) -> str:
     if (site := request.headers.get("sec-fetch-site", "none")) not in ("none", "same-origin"):
         return f"a page of another site may not ask (Sec-Fetch-Site: {site[:20]})"
     return ""
+
+
+def _told(shape: ModuleType, refusal: Refusal) -> Response:
+    """A refusal in the vendor's form."""
+    status, answer, headers = shape.refusal(refusal)
+    return JSONResponse(answer, status, headers)
 
 
 def _refused(status: int, message: str) -> Response:

@@ -6,7 +6,7 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
 
 VENDOR = "openai"
 CREATED = 1_700_000_000
@@ -90,15 +90,12 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
-    return {"usage": usage(reply.used)} if reply.used else {}
-
-
-def usage(used: Used) -> dict[str, Any]:
-    """Return the tokens as the vendor reports them: the whole prompt, of that what was cached."""
-    return {
+    """The tokens as the vendor reports them: the whole prompt, of that what was cached."""
+    used = reply.used
+    return {"usage": {
         "prompt_tokens": used.input,
         "completion_tokens": used.output,
         "total_tokens": used.input + used.output,
         "prompt_tokens_details": {"cached_tokens": used.read},
         "completion_tokens_details": {"reasoning_tokens": 0},
-    }
+    }} if used else {}  # fmt: skip

@@ -42,8 +42,7 @@ def restrict(work: str, readable: Iterable[str]) -> bool:
     if rules < 0:
         return False
     reading = _EXECUTE | _READ | _READ_FOLDER
-    etc = [f"/etc/{name}" for name in SETTINGS]
-    allowed = dict.fromkeys((*SYSTEM, *etc, *readable, "/proc"), reading)
+    allowed = dict.fromkeys((*SYSTEM, *SETTINGS, *readable, "/proc"), reading)
     allowed |= {f"/dev/{name}": _READ | _WRITE for name in DEVICES} | {work: rights}
     try:
         for path, what in allowed.items():

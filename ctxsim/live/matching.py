@@ -3,14 +3,14 @@
 import json
 import re
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from ctxsim.live.script import Script
+from ctxsim.live.script import Script, Wanted
 from ctxsim.readers.assembly import Part
-from ctxsim.transcript import Item, Kind
+from ctxsim.transcript import Item
 
 State = Literal["kept", "cut", "inserted", "twice"]
 
@@ -25,16 +25,6 @@ AROUND_CHARS = 400
 
 _ESCAPED = re.compile(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})""")
 _NUMBERED = re.compile(r"^\s*\d+\s*[|:→\t]\s?")
-
-
-class Known(msgspec.Struct, frozen=True):
-    """One item of the history: what the endpoint said, a result that it asked for, or a prompt."""
-
-    place: int
-    kind: Kind
-    text: str
-    tool: str = ""
-    call_id: str = ""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -56,18 +46,18 @@ class Matched(msgspec.Struct, frozen=True):
 
 
 class Matcher:
-    """Knows the history as it grows."""
+    """Knows the history as it grows: what the endpoint said, the results that it asked for, and prompts."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Known] = {}
-        self._prompts: list[Known] = []
+        self._known: dict[int, Item] = {}
+        self._prompts: list[Item] = []
         self._wrapped: dict[int, str] = {}
         self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_line: dict[str, int] = {}
         self._results: dict[tuple[int, str], float] = {}
 
-    def learn(self, known: Iterable[Known]) -> None:
+    def learn(self, known: Iterable[Item]) -> None:
         """The history grows."""
         for one in known:
             self._known[one.place] = one
@@ -114,7 +104,7 @@ class Matcher:
         place = next((one for one in free if one > after), next(iter(free or alike), None))
         return Match(place, "inserted" if place is None else "kept")
 
-    def _is_prompt(self, one: Known, given: str) -> bool:
+    def _is_prompt(self, one: Item, given: str) -> bool:
         """Whether a text is a prompt, with what the agent writes around it: seen first, however much that is."""
         said = one.text.strip()
         if one.place not in self._wrapped and len(said) >= SURE_CHARS and said in given:
@@ -148,7 +138,7 @@ class Matcher:
         return votes.most_common(1)[0][0] if votes else None
 
 
-def _words(one: Known | Item) -> tuple[str, str, str]:
+def _words(one: Item) -> tuple[str, str, str]:
     return one.kind, one.tool, one.text.strip()
 
 
@@ -168,6 +158,15 @@ def share_held(whole: str, text: str) -> float:
     return sum(piece in text for piece in pieces) / len(pieces) if pieces else 1.0
 
 
+def as_made(items: Sequence[Item], wanted: Sequence[Wanted], made: Sequence[Part]) -> Iterator[Item]:
+    """Return a step's calls as they were made, and their results; nothing where others were made than it wants."""
+    for part, asked in zip(made, wanted if len(made) == len(wanted) else (), strict=False):
+        said = {"tool": part.tool, "call_id": part.call_id}
+        yield msgspec.structs.replace(items[asked.place], text=part.text, **said)
+        if asked.answer is not None:
+            yield msgspec.structs.replace(items[asked.answer], **said)
+
+
 class History:
     """Grows step by step; maps requests to the places of the script's transcript."""
 
@@ -181,7 +180,7 @@ class History:
         calls = self._script.transcript.calls
         start = calls[min(step, len(calls)) - 1].start
         new = self._script.transcript.items[self._joined : start]
-        self._matcher.learn(Known(item.place, "user", item.text) for item in new if item.kind == "user")
+        self._matcher.learn(item for item in new if item.kind == "user")
         self._joined = max(self._joined, start)
         return self._matcher.match(items)
 
@@ -192,10 +191,7 @@ class History:
         """
         if step > len(self._script.steps):
             return
-        call, wanted = self._script.transcript.calls[step - 1], self._script.steps[step - 1].wanted
-        response = self._script.transcript.items[call.start : call.end]
-        self._matcher.learn(Known(one.place, "assistant", one.text) for one in response if one.kind == "assistant")
-        for part, asked in zip(made, wanted if len(made) == len(wanted) else (), strict=False):
-            self._matcher.learn([Known(asked.place, "tool_call", part.text, part.tool, part.call_id)])
-            if asked.answer is not None:
-                self._matcher.learn([Known(asked.answer, "tool_result", asked.result, part.tool, part.call_id)])
+        items, wanted = self._script.transcript.items, self._script.steps[step - 1].wanted
+        call = self._script.transcript.calls[step - 1]
+        self._matcher.learn(one for one in items[call.start : call.end] if one.kind == "assistant")
+        self._matcher.learn(as_made(items, wanted, made))

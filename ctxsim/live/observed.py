@@ -6,19 +6,20 @@ measured by the same code as every policy.
 """
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, NamedTuple, cast
 
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
 from ctxsim.live.exchange import Asked
 from ctxsim.live.log import Entry
-from ctxsim.live.matching import History, Match
+from ctxsim.live.matching import History, Match, as_made
 from ctxsim.live.script import Script
 from ctxsim.live.session import ask
 from ctxsim.policies import Overflow, Policy, Spec
+from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, answer
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import View
@@ -35,6 +36,19 @@ class Shown(msgspec.Struct, frozen=True):
     place: int | None
     text: str
     reason: str = ""
+
+
+class Try(NamedTuple):
+    """A request for a step as it was read: its items, what each of them is, and what was logged of it."""
+
+    asked: Asked
+    matches: Sequence[Match]
+    entry: Entry
+
+    @property
+    def pairs(self) -> Iterator[tuple[Item, Match]]:
+        """Each item with what it is."""
+        return zip(self.asked.items, self.matches, strict=True)
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -117,8 +131,8 @@ def as_sent(view: View, request: Sequence[Shown]) -> View:
 def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation:
     """Return what an agent's requests come to. What was asked again, or refused for rate, is one request."""
     history = History(script)
-    tries: dict[int, list[tuple[Asked, Sequence[Match], Entry]]] = {}
-    replies: dict[int, Sequence[Any]] = {}
+    tries: dict[int, list[Try]] = {}
+    replies: dict[int, Sequence[Part]] = {}
     helpers: dict[int, list[Entry]] = {}
     notes: Frequencies[str] = Frequencies()
     for entry in entries:
@@ -131,25 +145,23 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
             continue
         api = cast(Api, entry.api)
         asked = ask(api, entry.request, "", False)
-        found = history.match(asked.items, entry.step)
-        tries.setdefault(entry.step, []).append((asked, found.matches, entry))
+        tries.setdefault(entry.step, []).append(Try(asked, history.match(asked.items, entry.step).matches, entry))
         if entry.status == 200:
             made = [part for part in answer(api, entry.response, "response").parts if part.kind == "tool_call"]
             history.answered(entry.step, made)
             replies[entry.step] = made
-    own = _own(script, tries, replies)
+    steps = [tries[step] for step in sorted(tries)]
     preamble = _preamble(next(iter(tries.values()))[0])
-    attempts = tuple(
-        tuple(_shown(asked, matches, preamble) for asked, matches, _ in tries[step]) for step in sorted(tries)
-    )
-    calls = [_call(script.transcript.calls[step - 1], *tries[step][-1], preamble) for step in sorted(tries)]
+    attempts = tuple(tuple(_shown(one, preamble) for one in found) for found in steps)
+    calls = [_call(script.transcript.calls[step - 1], tries[step][-1], preamble) for step in sorted(tries)]
     first = calls[0].head or Head()
     calls = [msgspec.structs.replace(call, head=None if call.head == first else call.head) for call in calls]
+    items = _own(script, steps, replies)[: calls[-1].end]
     transcript = msgspec.structs.replace(
-        script.transcript, head=first, items=own[: calls[-1].end], calls=tuple(calls), compactions=(), cleared=()
+        script.transcript, head=first, items=items, calls=tuple(calls), compactions=(), cleared=()
     )
     told = tuple(f"{count} {what}" for what, count in notes.items() if count)
-    ends = enumerate((tries[step][-1][2] for step in sorted(tries)), 1)
+    ends = enumerate((found[-1].entry for found in steps), 1)
     refused = {number: _message(entry) for number, entry in ends if entry.status != 200}
     return Observation(label, transcript, attempts, helpers, refused, told)
 
@@ -159,16 +171,15 @@ def _message(entry: Entry) -> str:
     return str(error.get("message", "")) if isinstance(error, dict) else ""
 
 
-def _preamble(first: tuple[Asked, Sequence[Match], Entry]) -> frozenset[str]:
+def _preamble(first: Try) -> frozenset[str]:
     """The texts before the first prompt: what an agent says of its surroundings is part of its head."""
-    asked, matches, _ = first
-    known = next((n for n, match in enumerate(matches) if match.place is not None), 0)
-    return frozenset(item.text for item in asked.items[:known])
+    known = next((n for n, match in enumerate(first.matches) if match.place is not None), 0)
+    return frozenset(item.text for item in first.asked.items[:known])
 
 
-def _shown(asked: Asked, matches: Sequence[Match], preamble: frozenset[str]) -> tuple[Shown, ...]:
+def _shown(one: Try, preamble: frozenset[str]) -> tuple[Shown, ...]:
     shown = []
-    for item, match in zip(asked.items, matches, strict=True):
+    for item, match in one.pairs:
         if match.place is None and (item.text in preamble or item.kind == "reasoning"):
             continue
         if match.state == "twice":
@@ -178,36 +189,25 @@ def _shown(asked: Asked, matches: Sequence[Match], preamble: frozenset[str]) -> 
     return tuple(shown)
 
 
-def _call(recorded: Call, asked: Asked, matches: Sequence[Match], entry: Entry, preamble: frozenset[str]) -> Call:
+def _call(recorded: Call, made: Try, preamble: frozenset[str]) -> Call:
     """The call as the agent made it: its head, and the tokens that the endpoint counted."""
-    said = [item.text for item, match in zip(asked.items, matches, strict=True)
-            if match.place is None and item.text in preamble]  # fmt: skip
+    asked, _, entry = made
+    said = [item.text for item, match in made.pairs if match.place is None and item.text in preamble]
     head = Head("\n\n".join(filter(None, [asked.head.system, *said])), asked.head.tools)
     usage = Usage(entry.tokens, entry.output) if entry.status == 200 else None
     return Call(recorded.start, recorded.end, usage, recorded.time_s, recorded.model, head=head)
 
 
-def _own(
-    script: Script,
-    tries: Mapping[int, Sequence[tuple[Asked, Sequence[Match], Entry]]],
-    replies: Mapping[int, Sequence[Any]],
-) -> tuple[Item, ...]:
+def _own(script: Script, steps: Iterable[Iterable[Try]], replies: Mapping[int, Sequence[Part]]) -> tuple[Item, ...]:
     """The script's items as the agent has them: its tool calls, and prompts and results in its wrapping."""
     items = list(script.transcript.items)
     for step, made in replies.items():
-        asked_for = script.steps[step - 1].wanted
-        for part, wanted in zip(made, asked_for if len(made) == len(asked_for) else (), strict=False):
-            call = items[wanted.place]
-            items[wanted.place] = msgspec.structs.replace(call, tool=part.tool, text=part.text, call_id=part.call_id)
-            if wanted.answer is not None:
-                result = items[wanted.answer]
-                items[wanted.answer] = msgspec.structs.replace(result, tool=part.tool, call_id=part.call_id)
+        for item in as_made(items, script.steps[step - 1].wanted, made):
+            items[item.place] = item
     seen: set[int] = set()
-    for step in sorted(tries):
-        for asked, matches, _ in tries[step]:
-            for item, match in zip(asked.items, matches, strict=True):
-                if match.place is not None and match.place not in seen:
-                    seen.add(match.place)
-                    if match.state == "kept":
-                        items[match.place] = items[match.place].with_text(item.text)
+    for item, match in (pair for found in steps for one in found for pair in one.pairs):
+        if match.place is not None and match.place not in seen:
+            seen.add(match.place)
+            if match.state == "kept":
+                items[match.place] = items[match.place].with_text(item.text)
     return tuple(items)

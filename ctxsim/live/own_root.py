@@ -14,10 +14,10 @@ from pathlib import Path
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix")
 """Programs and libraries, as far as they are there."""
 
-SETTINGS = (
+SETTINGS = tuple(f"/etc/{name}" for name in (
     "alternatives", "ca-certificates", "fonts", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf",
     "ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "passwd", "pki", "protocols", "services", "ssl",
-)  # fmt: skip
+))  # fmt: skip
 """What of /etc any program may read."""
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -60,9 +60,8 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
         root = Path(work, "root")
         root.mkdir()
         _mount(libc, "tmpfs", str(root), "tmpfs", _NO_SETUID | _NO_DEVICES)
-        etc = [f"/etc/{name}" for name in SETTINGS]
         # What a link leads to may lie in a folder that is shown.
-        for path in sorted({*SYSTEM, *etc, *readable}, key=lambda path: (Path(path).is_symlink(), path)):
+        for path in sorted({*SYSTEM, *SETTINGS, *readable}, key=lambda path: (Path(path).is_symlink(), path)):
             _show(libc, path, root)
         for name in DEVICES:
             _bind(libc, f"/dev/{name}", root / "dev" / name)

@@ -8,13 +8,17 @@ import pytest
 from endpoint import FIRST, SECOND, sample
 from samples import chat
 
-from ctxsim.live.matching import AROUND_CHARS, History, Known, Match, Matched, Matcher, share_held
+from ctxsim.live.matching import AROUND_CHARS, History, Match, Matched, Matcher, share_held
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly import Part
 from ctxsim.transcript import Item, Kind
 
 
-def knowing(*known: Known) -> Matcher:
+def learnt(place: int, kind: Kind, text: str, tool: str = "", call_id: str = "") -> Item:
+    return Item(kind, place, 0, text, tool, call_id=call_id)
+
+
+def knowing(*known: Item) -> Matcher:
     made = Matcher()
     made.learn(known)
     return made
@@ -32,7 +36,12 @@ def placed(matcher: Matcher, *items: Item) -> list[tuple[int | None, str]]:
 
 
 def test_of_equal_texts_the_next_one_that_is_not_there_yet() -> None:
-    yes = [Known(0, "user", "Yes"), Known(1, "assistant", "Fine."), Known(2, "user", "Yes"), Known(3, "user", "Yes")]
+    yes = [
+        learnt(0, "user", "Yes"),
+        learnt(1, "assistant", "Fine."),
+        learnt(2, "user", "Yes"),
+        learnt(3, "user", "Yes"),
+    ]
     matcher = knowing(*yes)
     text = item("user", " Yes\n")
     assert placed(matcher, text) == [(0, "kept")]
@@ -48,8 +57,8 @@ def test_of_equal_texts_the_next_one_that_is_not_there_yet() -> None:
 
 def test_calls_are_known_by_id_then_by_words() -> None:
     matcher = knowing(
-        Known(0, "tool_call", '{"n": 1}', "read", "c1"), Known(1, "tool_result", "x", "read", "c1"),
-        Known(2, "tool_call", '{"n": 1}', "read"), Known(3, "assistant", '{"n": 1}', "read"),
+        learnt(0, "tool_call", '{"n": 1}', "read", "c1"), learnt(1, "tool_result", "x", "read", "c1"),
+        learnt(2, "tool_call", '{"n": 1}', "read"), learnt(3, "assistant", '{"n": 1}', "read"),
     )  # fmt: skip
     assert placed(
         matcher, item("tool_call", "other words", tool="list", call_id="c1"),
@@ -74,7 +83,7 @@ TWELVE = "Do the task."
 )  # fmt: skip
 def test_a_prompt_that_is_sent_again_with_other_words_around_it(before: str, behind: str, known: bool) -> None:
     assert AROUND_CHARS == 400
-    matcher = knowing(Known(0, "user", TWELVE))
+    matcher = knowing(learnt(0, "user", TWELVE))
     # The first time it is known in whatever stands around it.
     assert placed(matcher, item("user", f"{'a' * 900}{TWELVE}{'b' * 900}")) == [(0, "kept")]
     assert (placed(matcher, item("user", f"{before}{TWELVE}{behind}")) == [(0, "kept")]) == known
@@ -82,7 +91,7 @@ def test_a_prompt_that_is_sent_again_with_other_words_around_it(before: str, beh
 
 
 def test_a_short_prompt_is_known_alone() -> None:
-    matcher = knowing(Known(0, "user", "Do the job"))
+    matcher = knowing(learnt(0, "user", "Do the job"))
     assert placed(matcher, item("user", "Do the job, then."), item("user", " Do the job")) == [
         (None, "inserted"), (0, "kept"),
     ]  # fmt: skip
@@ -94,8 +103,8 @@ def test_a_short_prompt_is_known_alone() -> None:
 def test_a_result_is_known_by_its_lines() -> None:
     twelve = "twelve chars"
     matcher = knowing(
-        Known(1, "tool_result", f"shared line of both\n{twelve}\nonly of the first"),
-        Known(3, "tool_result", "shared line of both\n  only of the second \neleven char\nanother of the second"),
+        learnt(1, "tool_result", f"shared line of both\n{twelve}\nonly of the first"),
+        learnt(3, "tool_result", "shared line of both\n  only of the second \neleven char\nanother of the second"),
     )
     # Twelve characters are enough, eleven aren't; blanks around a line don't matter.
     assert placed(matcher, item("tool_result", f"{twelve}\nmore")) == [(1, "cut")]
@@ -107,15 +116,15 @@ def test_a_result_is_known_by_its_lines() -> None:
     assert placed(matcher, item("tool_result", mixed)) == [(3, "cut")]
     for mark in ("7| ", "7:", "  7→", "7\t", "12 : "):
         assert placed(matcher, item("tool_result", f"{mark}{twelve}")) == [(1, "cut")], mark
-    assert placed(knowing(Known(0, "tool_result", twelve)), item("tool_result", f"{twelve}!\n{twelve}")) == [
+    assert placed(knowing(learnt(0, "tool_result", twelve)), item("tool_result", f"{twelve}!\n{twelve}")) == [
         (0, "kept")
     ]
-    matcher.learn([Known(5, "tool_result", "shared line of both"), Known(7, "tool_result", "shared line of both")])
+    matcher.learn([learnt(5, "tool_result", "shared line of both"), learnt(7, "tool_result", "shared line of both")])
     assert placed(matcher, item("tool_result", "shared line of both")) == [(None, "inserted")]
 
 
 def test_a_result_goes_by_its_id_before_its_lines() -> None:
-    matcher = knowing(Known(1, "tool_result", FIRST, call_id="c1"), Known(3, "tool_result", SECOND, call_id="c2"))
+    matcher = knowing(learnt(1, "tool_result", FIRST, call_id="c1"), learnt(3, "tool_result", SECOND, call_id="c2"))
     half = "\n".join(FIRST.splitlines()[:20])
     found = matcher.match([item("tool_result", half, call_id="c1"), item("tool_result", FIRST, call_id="c2")])
     assert found.matches == (Match(1, "cut", 0.5), Match(3, "cut", 0.0))
