@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
+
+from drivers.conversation import STUB, Row, digest
+from drivers.conversation import row as row_of_text
 
 from ctxsim.policies import Overflow, Surroundings, open_policy
 from ctxsim.policies.frameworks.chat import Message, messages
@@ -17,19 +18,7 @@ from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
 from ctxsim.view import View
 
-Row = list[Any]
-"""Role, characters, the first 8 of sha256 of the content, and a response's call ids or the id that a result answers."""
-
 Merged = Literal["users", "calls", ""]
-
-STUB = "SUMMARY"
-"""What every summarizer says, upstream's and ours."""
-
-
-@cache
-def digest(text: str) -> str:
-    """The first 8 hexadecimal digits of a text's sha256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def transcript_of(conversation: dict[str, Any]) -> Transcript:
@@ -87,11 +76,8 @@ def in_a_row(found: Iterable[Message], merged: Merged) -> list[Message]:
 
 def row(message: Message) -> Row:
     """One message as upstream's output has it."""
-    text = message.text
-    found: Row = [message.role, len(text), digest(text)]
-    if message.role == "tool":
-        return [*found, message.items[0].call_id]
-    return [*found, [call.call_id for call in message.calls]] if message.calls else found
+    answers = message.items[0].call_id if message.role == "tool" else None
+    return row_of_text(message.role, message.text, [call.call_id for call in message.calls], answers)
 
 
 def all_rows(transcript: Transcript, call: int, merged: Merged = "") -> list[Row]:

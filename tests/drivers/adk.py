@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Message, Row, digest
+from drivers.conversation import STUB, Message, Row, added, row, together
 
 
 def _adk_event(messages: list[Message], number: int, invocation: int) -> Any:
@@ -41,17 +41,10 @@ def _adk_event(messages: list[Message], number: int, invocation: int) -> Any:
 
 def _adk_events(conversation: dict[str, Any]) -> Iterator[list[Any]]:
     """The new events of each request: results that answer one response are one."""
-    known = number = invocation = 0
-    for call in conversation["calls"]:
-        run: list[list[Message]] = []
-        for one in conversation["messages"][known : call["n"]]:
-            if run and one["role"] == run[-1][-1]["role"] == "tool":
-                run[-1].append(one)
-            else:
-                run.append([one])
-        known = call["n"]
+    number = invocation = 0
+    for new in added(conversation):
         made = []
-        for group in run:
+        for group in together(new):
             invocation += group[0]["role"] == "user"
             made.append(_adk_event(group, number := number + 1, invocation))
         yield made
@@ -61,13 +54,12 @@ def _adk_rows(contents: Iterable[Any]) -> Iterator[Row]:
     for content in contents:
         if any(part.function_response for part in content.parts):
             for part in content.parts:
-                text = part.function_response.response["result"]
-                yield ["tool", len(text), digest(text), part.function_response.id]
+                given = part.function_response
+                yield row("tool", given.response["result"], answers=given.id)
             continue
         text = "".join(part.text or "" for part in content.parts)
         calls = [part.function_call.id for part in content.parts if part.function_call]
-        role = "assistant" if content.role == "model" else "user"
-        yield [role, len(text), digest(text), *([calls] if calls else [])]
+        yield row("assistant" if content.role == "model" else "user", text, calls)
 
 
 def adk_compact(conversation: dict[str, Any]) -> Iterator[list[Row]]:

@@ -6,35 +6,34 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import Row, digest
+from drivers.conversation import Row, added, row, together
 
 
 def _to_ag2(conversation: dict[str, Any]) -> Iterator[list[Any]]:
     """The new events of each request: results that answer one response are one."""
     from ag2 import events as theirs
 
-    known = 0
-    for call in conversation["calls"]:
+    for new in added(conversation):
         made: list[Any] = []
-        results: list[Any] = []
-        for one in [*conversation["messages"][known : call["n"]], {"role": "end"}]:
+        for group in together(new):
+            one = group[0]
             if one["role"] == "tool":
-                said = theirs.ToolResult(one["content"])
-                results.append(theirs.ToolResultEvent(parent_id=one["tool_call_id"], name=one["name"], result=said))
-                continue
-            if results:
+                results = [
+                    theirs.ToolResultEvent(
+                        parent_id=one["tool_call_id"], name=one["name"], result=theirs.ToolResult(one["content"])
+                    )
+                    for one in group
+                ]
                 made.append(theirs.ToolResultsEvent(results))
-                results = []
-            if one["role"] == "user":
+            elif one["role"] == "user":
                 made.append(theirs.ModelRequest([theirs.TextInput(one["content"])]))
-            elif one["role"] == "assistant":
+            else:
                 calls = [
                     theirs.ToolCallEvent(id=c["id"], name=c["function"]["name"], arguments=c["function"]["arguments"])
                     for c in one.get("tool_calls") or ()
                 ]
                 text = theirs.ModelMessage(one["content"]) if one["content"] else None
                 made.append(theirs.ModelResponse(message=text, tool_calls=theirs.ToolCallsEvent(calls)))
-        known = call["n"]
         yield made
 
 
@@ -43,13 +42,11 @@ def _ag2_rows(found: Iterable[Any]) -> Iterator[Row]:
         kind = type(event).__name__
         if kind == "ToolResultsEvent":
             for one in event.results:
-                text = one.result.parts[0].content
-                yield ["tool", len(text), digest(text), one.parent_id]
+                yield row("tool", one.result.parts[0].content, answers=one.parent_id)
         elif kind == "ModelRequest":
-            yield ["user", len(event.parts[0].content), digest(event.parts[0].content)]
+            yield row("user", event.parts[0].content)
         else:
-            text, calls = event.content or "", [call.id for call in event.tool_calls.calls]
-            yield ["assistant", len(text), digest(text), *([calls] if calls else [])]
+            yield row("assistant", event.content or "", [call.id for call in event.tool_calls.calls])
 
 
 def _ag2(conversation: dict[str, Any], act: Callable[[list[Any]], Any], lasting: bool = False) -> Iterator[list[Row]]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Message, Row, digest
+from drivers.conversation import STUB, Message, Row, added, row
 
 
 def _to_agent_framework(messages: Iterable[Message]) -> list[Any]:
@@ -35,20 +35,16 @@ def _agent_framework(conversation: dict[str, Any], strategy: Any, **given: Any) 
     from agent_framework._compaction import apply_compaction
 
     kept = [Sent(role="system", contents=[conversation["system"]], message_id="msg_s")]
-    everything, known = _to_agent_framework(conversation["messages"]), 0
-    for call in conversation["calls"]:
-        kept += everything[known : call["n"]]
-        known = call["n"]
+    for new in added(conversation, _to_agent_framework(conversation["messages"])):
+        kept += new
         sent = asyncio.run(apply_compaction(kept, strategy=strategy, **given))
         rows: list[Row] = []
         for one in (one for one in sent if one.role != "system"):
             text = "".join(c.text or "" for c in one.contents if c.type == "text")
-            ids: list[Any] = []
             if one.role == "tool":
-                text, ids = one.contents[0].result, [one.contents[0].call_id]
-            elif calls := [c.call_id for c in one.contents if c.type == "function_call"]:
-                ids = [calls]
-            rows.append([one.role, len(text), digest(text), *ids])
+                rows.append(row("tool", one.contents[0].result, answers=one.contents[0].call_id))
+            else:
+                rows.append(row(one.role, text, [c.call_id for c in one.contents if c.type == "function_call"]))
         yield rows
 
 

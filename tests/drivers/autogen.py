@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import Row, digest, tokens
+from drivers.conversation import Row, added, row, together, tokens
 
 
 def _autogen(conversation: dict[str, Any], context: Any) -> Iterator[list[Row]]:
@@ -18,41 +18,34 @@ def _autogen(conversation: dict[str, Any], context: Any) -> Iterator[list[Row]]:
         UserMessage,
     )
 
-    known = 0
-    names = {}
-    for call in conversation["calls"]:
-        results: list[Any] = []
-        for one in [*conversation["messages"][known : call["n"]], {"role": "end"}]:
+    for new in added(conversation):
+        for group in together(new):
+            said: Any
+            one = group[0]
             if one["role"] == "tool":
-                results.append(
+                results = [
                     FunctionExecutionResult(content=one["content"], name=one["name"], call_id=one["tool_call_id"])
-                )
-                continue
-            if results:
-                asyncio.run(context.add_message(FunctionExecutionResultMessage(content=results)))
-                results = []
-            if one["role"] == "user":
-                asyncio.run(context.add_message(UserMessage(content=one["content"], source="user")))
-            elif one["role"] == "assistant" and one.get("tool_calls"):
+                    for one in group
+                ]
+                said = FunctionExecutionResultMessage(content=results)
+            elif one["role"] == "user":
+                said = UserMessage(content=one["content"], source="user")
+            elif one.get("tool_calls"):
                 calls = [
                     FunctionCall(c["id"], c["function"]["arguments"], c["function"]["name"]) for c in one["tool_calls"]
                 ]
-                names |= {c.id: c.name for c in calls}
                 said = AssistantMessage(content=calls, thought=one["content"] or None, source="agent")
-                asyncio.run(context.add_message(said))
-            elif one["role"] == "assistant":
-                asyncio.run(context.add_message(AssistantMessage(content=one["content"], source="agent")))
-        known = call["n"]
+            else:
+                said = AssistantMessage(content=one["content"], source="agent")
+            asyncio.run(context.add_message(said))
         rows: list[Row] = []
         for sent in asyncio.run(context.get_messages()):
             if isinstance(sent, FunctionExecutionResultMessage):
-                rows += [["tool", len(r.content), digest(r.content), r.call_id] for r in sent.content]
+                rows += [row("tool", one.content, answers=one.call_id) for one in sent.content]
             elif isinstance(sent.content, str):
-                role = "user" if isinstance(sent, UserMessage) else "assistant"
-                rows.append([role, len(sent.content), digest(sent.content)])
+                rows.append(row("user" if isinstance(sent, UserMessage) else "assistant", sent.content))
             else:
-                thought = sent.thought or ""
-                rows.append(["assistant", len(thought), digest(thought), [c.id for c in sent.content]])
+                rows.append(row("assistant", sent.thought or "", [call.id for call in sent.content]))
         yield rows
 
 

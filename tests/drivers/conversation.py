@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 Message = dict[str, Any]
 Row = list[Any]
+"""Role, characters, the first 8 of sha256 of the content, and a response's call ids or the id that a result answers."""
+
 STUB = "SUMMARY"
 """What every summarizer says."""
 
@@ -54,9 +57,25 @@ def _prose(chance: random.Random, words: int) -> str:
     return " ".join(chance.choice(WORDS) for _ in range(words)).capitalize() + "."
 
 
+@cache
 def digest(text: str) -> str:
     """The first 8 hexadecimal digits of a text's sha256."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def row(role: str, text: str, calls: Iterable[str] = (), answers: str | None = None) -> Row:
+    """A message that was sent: its role, size and digest, and the ids of its calls, or the one that it answers."""
+    found: Row = [role, len(text), digest(text)]
+    if answers is not None:
+        return [*found, answers]
+    ids = list(calls)
+    return [*found, ids] if ids else found
+
+
+def row_of(one: Message) -> Row:
+    """A message of the conversation that was sent as it is."""
+    calls = (call["id"] for call in one.get("tool_calls") or ())
+    return row(one["role"], one["content"], calls, one.get("tool_call_id"))
 
 
 def tokens(text: str) -> int:
@@ -68,3 +87,22 @@ def requests(conversation: dict[str, Any]) -> Iterator[list[Message]]:
     """The messages of each request, without the system prompt."""
     for call in conversation["calls"]:
         yield conversation["messages"][: call["n"]]
+
+
+def added(conversation: dict[str, Any], elements: Sequence[Any] | None = None) -> Iterator[Sequence[Any]]:
+    """What each request has more than the one before: messages, or elements that stand for one message each."""
+    known = 0
+    for call in conversation["calls"]:
+        yield (conversation["messages"] if elements is None else elements)[known : call["n"]]
+        known = call["n"]
+
+
+def together(found: Iterable[Message]) -> list[list[Message]]:
+    """Messages one by one, but for results that answer one response: these are one group."""
+    groups: list[list[Message]] = []
+    for one in found:
+        if groups and one["role"] == groups[-1][-1]["role"] == "tool":
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest
+from drivers.conversation import STUB, Row, added, row
 
 
 def _to_haystack(conversation: dict[str, Any]) -> list[Any]:
@@ -42,19 +42,16 @@ def _haystack(conversation: dict[str, Any], compactor: Any) -> Iterator[list[Row
         def set(self, key: str, value: Any, handler_override: Any = None) -> None:
             self.data[key] = value
 
-    hook, state, known = CompactionHook(compactor, context_window=3_000), State(), 0
-    everything = _to_haystack(conversation)
-    for call in conversation["calls"]:
-        state.data["messages"] = [*state.data["messages"], *everything[known : call["n"]]]
-        known = call["n"]
+    hook, state = CompactionHook(compactor, context_window=3_000), State()
+    for new in added(conversation, _to_haystack(conversation)):
+        state.data["messages"] = [*state.data["messages"], *new]
         hook.run(state)  # type: ignore[arg-type]
         rows: list[Row] = []
         for sent in state.data["messages"][1:]:
             if result := sent.tool_call_result:
-                rows.append(["tool", len(result.result), digest(result.result), result.origin.id])
-                continue
-            text, calls = sent.text or "", [call.id for call in sent.tool_calls]
-            rows.append([sent.role.value, len(text), digest(text), *([calls] if calls else [])])
+                rows.append(row("tool", result.result, answers=result.origin.id))
+            else:
+                rows.append(row(sent.role.value, sent.text or "", [call.id for call in sent.tool_calls]))
         yield rows
 
 

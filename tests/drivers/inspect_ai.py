@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest, tokens
+from drivers.conversation import STUB, Row, row, tokens
 
 FRAMED = "[CONTEXT COMPACTION SUMMARY]\n\n"
 
@@ -71,12 +71,10 @@ def _rows(found: Iterable[Any]) -> Iterator[Row]:
     for message in found:
         if message.role == "system":
             continue
-        text, ids = _shown(message), list[Any]()
         if message.role == "tool":
-            ids = [message.tool_call_id]
-        elif message.role == "assistant" and message.tool_calls:
-            ids = [[call.id for call in message.tool_calls]]
-        yield [message.role, len(text), digest(text), *ids]
+            yield row("tool", _shown(message), answers=message.tool_call_id)
+        else:
+            yield row(message.role, _shown(message), [call.id for call in getattr(message, "tool_calls", None) or ()])
 
 
 def _inspect(conversation: dict[str, Any], strategy: Any) -> Iterator[list[Row]]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Message, Row, digest, requests
+from drivers.conversation import STUB, Message, Row, added, requests, row
 
 
 def _to_langchain(found: Iterable[Message]) -> list[Any]:
@@ -35,15 +35,11 @@ def _langchain_rows(found: Iterable[Any]) -> list[Row]:
     rows = []
     for one in found:
         role = {"human": "user", "ai": "assistant"}.get(one.type, one.type)
-        ids: list[Any] = []
-        if role == "tool":
-            ids = [one.tool_call_id]
-        elif role == "assistant" and one.tool_calls:
-            ids = [[call["id"] for call in one.tool_calls]]
         text = one.content
         if isinstance(text, list):
             text = "".join(part if isinstance(part, str) else part.get("text", "") for part in text)
-        rows.append([role, len(text), digest(text), *ids])
+        calls = [call["id"] for call in one.tool_calls] if role == "assistant" else []
+        rows.append(row(role, text, calls, one.tool_call_id if role == "tool" else None))
     return rows
 
 
@@ -81,10 +77,8 @@ def langchain_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         FakeListChatModel(responses=[STUB] * 100), trigger=("tokens", 3_000), keep=("messages", 10)
     )
     state: list[Any] = []
-    known = 0
-    everything = _to_langchain(conversation["messages"])
-    for call in conversation["calls"]:
-        state, known = [*state, *everything[known : call["n"]]], call["n"]
+    for new in added(conversation, _to_langchain(conversation["messages"])):
+        state = [*state, *new]
         changed = middleware.before_model({"messages": state}, None)  # type: ignore[typeddict-item,arg-type]
         if changed:
             state = [one for one in changed["messages"] if one.type != "remove"]

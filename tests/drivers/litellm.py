@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import Row, digest, requests
+from drivers.conversation import Row, requests, row_of
 
 
 def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
@@ -16,10 +16,4 @@ def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
 
     for found in requests(conversation):
         given = [{"role": "system", "content": conversation["system"]}, *found]
-        rows: list[Row] = []
-        for one in trim_messages(given, max_tokens=2_500)[1:]:
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
-        yield rows
+        yield list(map(row_of, trim_messages(given, max_tokens=2_500)[1:]))

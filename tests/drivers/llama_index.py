@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest, requests, tokens
+from drivers.conversation import STUB, Row, added, requests, row, row_of, tokens
 
 
 def llamaindex_summary(conversation: dict[str, Any]) -> Iterator[list[Row]]:
@@ -20,9 +20,8 @@ def llamaindex_summary(conversation: dict[str, Any]) -> Iterator[list[Row]]:
             return ChatResponse(message=ChatMessage(role="assistant", content=STUB))
 
     buffer: Any = None
-    known = 0
-    for call in conversation["calls"]:
-        for n, one in enumerate(conversation["messages"][known : call["n"]], known):
+    for new in added(conversation, list(enumerate(conversation["messages"]))):
+        for n, one in new:
             told = ChatMessage(role=one["role"], content=one["content"], additional_kwargs={"n": n})
             if buffer is None:
                 buffer = ChatSummaryMemoryBuffer.from_defaults(
@@ -33,16 +32,8 @@ def llamaindex_summary(conversation: dict[str, Any]) -> Iterator[list[Row]]:
                 )
             else:
                 buffer.put(told)
-        known = call["n"]
-        rows: list[Row] = []
-        for sent in buffer.get():
-            n = sent.additional_kwargs.get("n")
-            one = {"role": "user", "content": sent.content} if n is None else conversation["messages"][n]
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
-        yield rows
+        places = [(sent.additional_kwargs.get("n"), sent) for sent in buffer.get()]
+        yield [row("user", sent.content) if n is None else row_of(conversation["messages"][n]) for n, sent in places]
 
 
 def llamaindex_buffer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
@@ -69,11 +60,4 @@ def llamaindex_buffer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
             token_limit=2_500,
             tokenizer_fn=Tokens,  # type: ignore[arg-type]
         )
-        rows: list[Row] = []
-        for sent in buffer.get():
-            one = found[sent.additional_kwargs["n"]]
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
-        yield rows
+        yield [row_of(found[sent.additional_kwargs["n"]]) for sent in buffer.get()]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Message, Row, digest, requests
+from drivers.conversation import STUB, Message, Row, added, requests, row
 
 
 def openai_trimmer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
@@ -32,11 +32,11 @@ def openai_trimmer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         rows: list[Row] = []
         for item in sent:
             if item.get("type") == "function_call_output":
-                rows.append(["tool", len(item["output"]), digest(item["output"]), item["call_id"]])
+                rows.append(row("tool", item["output"], answers=item["call_id"]))
             elif item.get("type") == "function_call":
                 rows[-1] = [*rows[-1][:3], [*(rows[-1][3] if len(rows[-1]) > 3 else []), item["call_id"]]]
             else:
-                rows.append([item["role"], len(item["content"]), digest(item["content"])])
+                rows.append(row(item["role"], item["content"]))
         yield rows
 
 
@@ -59,10 +59,8 @@ def openai_compaction_session(conversation: dict[str, Any]) -> Iterator[list[Row
     from agents.memory import openai_responses_compaction_session as theirs
 
     kept: list[Any] = []
-    known = 0
-    for call in conversation["calls"]:
-        kept += _openai_items(conversation["messages"][known : call["n"]])
-        known = call["n"]
+    for new in added(conversation):
+        kept += _openai_items(new)
         candidates = theirs.select_compaction_candidate_items(kept)
         if theirs.default_should_trigger_compaction({"compaction_candidate_items": candidates}):
             kept = [one for one in kept if one.get("role") == "user"] + [{"type": "compaction", "content": STUB}]
@@ -89,12 +87,12 @@ def _openai_rows(items: Iterable[Any]) -> list[Row]:
     for item in items:
         kind = item.get("type") or item["role"]
         if kind == "function_call_output":
-            rows.append(["tool", len(item["output"]), digest(item["output"]), item["call_id"]])
+            rows.append(row("tool", item["output"], answers=item["call_id"]))
         elif kind != "function_call":
-            rows.append([item.get("role", "assistant"), len(item["content"]), digest(item["content"])])
+            rows.append(row(item.get("role", "assistant"), item["content"]))
         elif before in ("assistant", "function_call"):
             rows[-1] = [*rows[-1][:3], [*(rows[-1][3] if len(rows[-1]) > 3 else []), item["call_id"]]]
         else:
-            rows.append(["assistant", 0, digest(""), [item["call_id"]]])
+            rows.append(row("assistant", "", [item["call_id"]]))
         before = kind
     return rows

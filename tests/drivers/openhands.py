@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Message, Row, digest
+from drivers.conversation import STUB, Message, Row, added, row, row_of
 
 
-def _to_openhands(messages: Iterable[Message], first: int) -> Iterator[Any]:
+def _to_openhands(messages: Iterable[tuple[int, Message]]) -> Iterator[Any]:
     """One event for each text, call and result; the text of a response goes with its first call."""
     from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent
     from openhands.sdk.llm import Message as Sent
     from openhands.sdk.llm import MessageToolCall, TextContent
 
-    for n, one in enumerate(messages, first):
+    for n, one in messages:
         text = [TextContent(text=one["content"])] if one["content"] else []
         if one["role"] == "tool":
             given = {"tool_name": one["name"], "tool_call_id": one["tool_call_id"]}
@@ -38,13 +38,9 @@ def _rows(events: Iterable[Any], messages: list[Message]) -> Iterator[Row]:
     for event in events:
         number = event.id.partition(".")[0]
         if type(event).__name__ == "CondensationSummaryEvent":
-            yield ["user", len(event.summary), digest(event.summary)]
+            yield row("user", event.summary)
         elif number.isdigit() and number != done:
-            one = messages[int(number)]
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            yield [one["role"], len(one["content"]), digest(one["content"]), *ids]
+            yield row_of(messages[int(number)])
         done = number
 
 
@@ -65,13 +61,11 @@ def openhands_condenser(conversation: dict[str, Any]) -> Iterator[list[Row]]:
     model = LLM(model="gpt-4o", api_key="none", usage_id="none")  # type: ignore[arg-type]
     condenser = LLMSummarizingCondenser(llm=model, max_size=20, keep_first=4)
     events: list[Any] = [SystemPromptEvent(id="s", system_prompt=TextContent(text=conversation["system"]), tools=[])]
-    known = 0
     given = LLMSummarizingCondenser._generate_condensation
     LLMSummarizingCondenser._generate_condensation = summarized  # type: ignore[method-assign]
     try:
-        for call in conversation["calls"]:
-            events += _to_openhands(conversation["messages"][known : call["n"]], known)
-            known = call["n"]
+        for new in added(conversation, list(enumerate(conversation["messages"]))):
+            events += _to_openhands(new)
             while isinstance(found := condenser.condense(View.from_events(events)), Condensation):
                 events.append(found)
             yield list(_rows(found.events, conversation["messages"]))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest, requests
+from drivers.conversation import STUB, Row, added, requests, row
 
 
 def _pydantic(conversation: dict[str, Any], capability: Any, limit: int = 3_000) -> Iterator[list[Row]]:
@@ -24,9 +24,8 @@ def _pydantic(conversation: dict[str, Any], capability: Any, limit: int = 3_000)
     from pydantic_ai_harness.compaction._shared import exceeds
 
     state: list[Any] = []
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
+    for new in added(conversation):
+        for one in new:
             if one["role"] == "assistant":
                 parts: list[Any] = [TextPart(one["content"])] if one["content"] else []
                 parts += [
@@ -45,7 +44,6 @@ def _pydantic(conversation: dict[str, Any], capability: Any, limit: int = 3_000)
                 state[-1] = ModelRequest([*state[-1].parts, part], instructions=conversation["system"])
             else:
                 state.append(ModelRequest([part], instructions=conversation["system"]))
-        known = call["n"]
         # What stands before it in `before_model_request`: whether the limit is passed.
         if exceeds(state, None, limit, None):
             state = asyncio.run(capability.compact(list(state), SimpleNamespace(model=None)))
@@ -54,13 +52,11 @@ def _pydantic(conversation: dict[str, Any], capability: Any, limit: int = 3_000)
             if isinstance(one, ModelResponse):
                 text = "".join(p.content for p in one.parts if isinstance(p, TextPart))
                 calls = [p.tool_call_id for p in one.parts if isinstance(p, ToolCallPart)]
-                rows.append(["assistant", len(text), digest(text), *([calls] if calls else [])])
+                rows.append(row("assistant", text, calls))
                 continue
             for p in one.parts:
-                tool = isinstance(p, ToolReturnPart)
-                rows.append([
-                    "tool" if tool else "user", len(p.content), digest(p.content), *([p.tool_call_id] if tool else [])
-                ])  # fmt: skip
+                answers = p.tool_call_id if isinstance(p, ToolReturnPart) else None
+                rows.append(row("user" if answers is None else "tool", p.content, answers=answers))
         yield rows
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest
+from drivers.conversation import STUB, Row, added, row
 
 
 def _semantic_kernel(conversation: dict[str, Any], reducer: Any) -> Iterator[list[Row]]:
@@ -18,9 +18,8 @@ def _semantic_kernel(conversation: dict[str, Any], reducer: Any) -> Iterator[lis
     )
 
     reducer.messages = [ChatMessageContent(role="system", content=conversation["system"])]  # type: ignore[arg-type]
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
+    for new in added(conversation):
+        for one in new:
             items: list[Any] = [TextContent(text=one["content"])] if one["content"] else []
             if one["role"] == "tool":
                 items = [FunctionResultContent(id=one["tool_call_id"], name=one["name"], result=one["content"])]
@@ -28,17 +27,15 @@ def _semantic_kernel(conversation: dict[str, Any], reducer: Any) -> Iterator[lis
                 made = c["function"]
                 items.append(FunctionCallContent(id=c["id"], name=made["name"], arguments=made["arguments"]))
             reducer.messages = [*reducer.messages, ChatMessageContent(role=one["role"], items=items)]
-        known = call["n"]
         asyncio.run(reducer.reduce())
         rows: list[Row] = []
         for sent in reducer.messages[1:]:
             text = "".join(part.text for part in sent.items if isinstance(part, TextContent))
-            ids: list[Any] = []
             if result := next((part for part in sent.items if isinstance(part, FunctionResultContent)), None):
-                text, ids = str(result.result), [result.id]
-            elif calls := [part.id for part in sent.items if isinstance(part, FunctionCallContent)]:
-                ids = [calls]
-            rows.append([sent.role.value, len(text), digest(text), *ids])
+                rows.append(row(sent.role.value, str(result.result), answers=result.id))
+            else:
+                calls = [part.id for part in sent.items if isinstance(part, FunctionCallContent)]
+                rows.append(row(sent.role.value, text, calls))
         yield rows
 
 

@@ -6,16 +6,15 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drivers.conversation import STUB, Row, digest, requests
+from drivers.conversation import STUB, Row, added, requests, row
 
 
 def _strands(conversation: dict[str, Any], act: Callable[[Any], None]) -> Iterator[list[Row]]:
     from types import SimpleNamespace
 
     agent = SimpleNamespace(messages=[], system_prompt=conversation["system"])
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
+    for new in added(conversation):
+        for one in new:
             if one["role"] == "tool":
                 block = {"toolResult": {"toolUseId": one["tool_call_id"], "content": [{"text": one["content"]}]}}
                 if agent.messages and any("toolResult" in b for b in agent.messages[-1]["content"]):
@@ -35,18 +34,16 @@ def _strands(conversation: dict[str, Any], act: Callable[[Any], None]) -> Iterat
                 for c in one.get("tool_calls") or ()
             ]
             agent.messages.append({"role": one["role"], "content": content})
-        known = call["n"]
         act(agent)
         rows: list[Row] = []
         for sent in agent.messages:
             results = [b["toolResult"] for b in sent["content"] if "toolResult" in b]
             if results:
-                texts = [(r["content"][0]["text"], r["toolUseId"]) for r in results]
-                rows += [["tool", len(text), digest(text), name] for text, name in texts]
+                rows += [row("tool", one["content"][0]["text"], answers=one["toolUseId"]) for one in results]
                 continue
             text = "".join(b.get("text", "") for b in sent["content"])
             calls = [b["toolUse"]["toolUseId"] for b in sent["content"] if "toolUse" in b]
-            rows.append([sent["role"], len(text), digest(text), *([calls] if calls else [])])
+            rows.append(row(sent["role"], text, calls))
         yield rows
 
 
