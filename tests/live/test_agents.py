@@ -62,11 +62,6 @@ def test_settings_are_written_inside_its_own_folders(name: str, tmp_path: Path) 
                 assert msgspec.json.decode(text)
 
 
-def test_a_plan_goes_through_a_file_unchanged(tmp_path: Path) -> None:
-    made = plan(tmp_path, load_agent("codex"))
-    assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
-
-
 def test_inside_the_enclosure_there_is_no_network_and_nothing_stays_behind(tmp_path: Path) -> None:
     code = (
         "import os, socket, subprocess, sys\n"

@@ -75,18 +75,6 @@ def test_an_overflow_is_refused_in_the_vendors_words(api: str) -> None:
         assert spoken.ask().calls[0].id == "call_0002_0"
 
 
-@every_api
-def test_a_call_without_its_result_is_refused(api: str) -> None:
-    with client() as http:
-        spoken = Spoken(http, api)
-        spoken.user("Do the task.")
-        spoken.ask()
-        spoken.user("What now?")
-        refused = spoken.ask()
-        assert refused.status == 400
-        assert "not answered" in refused.body["error"]["message"]
-
-
 def test_a_foreign_host_is_refused() -> None:
     with client(host="evil.example") as http:
         assert http.get("/v1/models").status_code == 400

@@ -49,14 +49,6 @@ def test_in_processes_of_its_own_it_does_the_same() -> None:
     assert done.lower is not None and done.upper is not None and done.lower < 60_000 <= done.upper <= done.lower + 1_200
 
 
-def test_behind_a_compaction_usage_is_what_it_is_and_two_calls_later_it_is_over() -> None:
-    done = lived(agent("honours"), PATH, {LIMIT: 60_000}, "mock", 272_000, (60_000,))
-    assert done.fired is not None and done.sent[0].reported > 50_000 > done.sent[0].tokens
-    later = done.sent[done.fired + 1 :]
-    assert [one.kind for one in later] == ["main"] * 3
-    assert all(one.reported == one.tokens for one in later)
-
-
 def test_a_setting_that_is_ignored(here: None) -> None:
     done = checked("ignores", 60_000)
     # 0.9 x 272,000
@@ -119,18 +111,6 @@ def test_an_agent_that_does_not_start_says_why() -> None:
 def test_an_unknown_setting_is_told_with_those_that_are_known() -> None:
     with pytest.raises(CtxsimError, match="codex has no setting 'limit'; known are model_context_window"):
         check_setting(agent("honours"), PATH, {"limit": 1})
-
-
-def test_settings_are_written_in_the_agents_own_format() -> None:
-    made = with_settings(agent("honours"), {LIMIT: 60_000}, "mock")
-    assert made.files[".codex/config.toml"] == (
-        f'model = "mock" # mine\nmodel_context_window = {{window}}\n{LIMIT} = 60000\n'
-    )
-    claude = with_settings(load_agent("claude-code"), {"DISABLE_COMPACT": True, "autoCompactWindow": 150_000}, "m")
-    assert claude.env["DISABLE_COMPACT"] == "true"
-    assert '"autoCompactWindow": 150000' in claude.files[".claude/settings.json"]
-    opencode = with_settings(load_agent("opencode"), {"provider.ID.models.ID.limit.input": 9_000}, "mock")
-    assert '"context": {window}' in opencode.files["folder:opencode.json"]
 
 
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 from endpoint import FIRST, SECOND, sample
-from samples import conversation
 
 from ctxsim.errors import InputError
 from ctxsim.live.agent import Agent, Helper
@@ -317,8 +316,3 @@ def test_results_answer_calls_by_id_or_by_name_in_order() -> None:
     named = [{"name": name, "response": said} for name in ("read", "read", "list", "read")]
     # All of one message; a third result of that tool answers nothing.
     assert results(*named) == [("read", 1, 3), ("read", 3, 3), ("list", 2, 3), ("read", None, 3)]
-
-
-def test_sessions_of_other_conversations() -> None:
-    one = Session(script_of(conversation("short")), Provider())
-    assert [asked(one, [TASK]).step, asked(one, [TASK, call(1), result(1, "short")]).step] == [1, 2]

@@ -6,48 +6,11 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.edit import edited, parsed, with_value
-
-COMMENTED = """{
-  // what I like
-  "theme": "dark", /* really */
-  "nested": {
-    "a": [1, 2, 3], // three
-    "b": {}
-  }
-}
-"""
-
-
-def test_a_key_that_is_there_gets_another_value_and_nothing_else_moves() -> None:
-    made = edited(COMMENTED, "jsonc", ("theme",), "light")
-    assert made == COMMENTED.replace('"dark"', '"light"')
-
-
-def test_a_new_key_stands_last_and_comments_stay_with_their_lines() -> None:
-    made = edited('{\n    "a": 1 // one\n}\n', "jsonc", ("b",), 2)
-    assert made == '{\n    "a": 1, // one\n    "b": 2\n}\n'
-
-
-def test_a_comma_at_the_end_stays_one() -> None:
-    assert edited('{\n  "a": 1, // one\n}\n', "jsonc", ("b",), 2) == '{\n  "a": 1, // one\n  "b": 2,\n}\n'
-
-
-def test_tables_on_the_way_are_made() -> None:
-    assert edited(COMMENTED, "jsonc", ("nested", "b", "c"), True).count("\n") == COMMENTED.count("\n") + 2
-    assert parsed(edited("", "json", ("a", "b"), 0.5), "json") == {"a": {"b": 0.5}}
-    assert edited('{"a": 1}', "json", ("b",), 2) == '{"a": 1, "b": 2}'
-
-
-def test_line_ends_stay_as_they_are() -> None:
-    made = edited('{\r\n  "a": 1\r\n}\r\n', "json", ("b",), {"c": 1}["c"])
-    assert made == '{\r\n  "a": 1,\r\n  "b": 1\r\n}\r\n'
-    assert edited("a = 1\r\n", "toml", ("b",), 2) == "a = 1\r\nb = 2\r\n"
 
 
 def test_toml_keeps_comments_and_puts_a_key_before_tables() -> None:
@@ -59,13 +22,7 @@ def test_toml_keeps_comments_and_puts_a_key_before_tables() -> None:
     # Tables that aren't there are made, the last one alone with a header.
     assert edited("x = 1\n", "toml", ("a", "b", "c"), 2) == "x = 1\n\n[a.b]\nc = 2\n"
     assert edited("", "toml", ("a", "b"), "t") == '[a]\nb = "t"\n'
-
-
-def test_yaml_keeps_comments_and_lists() -> None:
-    text = "# mine\nname: x # the name\nmodels:\n  - name: a\n    roles: [chat]\n"
-    made = edited(text, "yaml", ("models", 0, "defaultCompletionOptions", "contextLength"), 80_000)
-    assert yaml.safe_load(made)["models"][0]["defaultCompletionOptions"] == {"contextLength": 80_000}
-    assert [line for line in made.splitlines() if "#" in line] == ["# mine", "name: x # the name"]
+    assert edited("a = 1\r\n", "toml", ("b",), 2) == "a = 1\r\nb = 2\r\n"
 
 
 @pytest.mark.parametrize(
