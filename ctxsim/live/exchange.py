@@ -82,11 +82,6 @@ class Refusal(msgspec.Struct, frozen=True):
     retry_after_s: float = 0.0
 
 
-def head_of(caught: Caught) -> Head:
-    """Return the system prompt and the tool schemas of a request."""
-    return Head("\n\n".join(caught.system), tuple(caught.tools))
-
-
 def items_of(caught: Caught) -> list[Item]:
     """Return a request's items with their places in it. A result without its call answers nothing."""
     items: list[Item] = []

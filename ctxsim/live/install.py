@@ -38,7 +38,7 @@ def located(agent: Agent, install: bool) -> tuple[Agent, str]:
     binary = agent.binary or agent.command[0]
     found = shutil.which(binary)
     if found is None:
-        raise CtxsimError(f"{agent.name}: no '{binary}' on the path; install {_package(agent)}, or add --install")
+        raise CtxsimError(f"{agent.name}: no '{binary}' on the path; install {package_of(agent)}, or add --install")
     programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
     version = _version(found) if agent.binary else agent.version
     return msgspec.structs.replace(agent, version=version), programs
@@ -60,7 +60,8 @@ def _installed(agent: Agent, folder: Path) -> list[Path]:
     return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs, *linked]
 
 
-def _package(agent: Agent) -> str:
+def package_of(agent: Agent) -> str:
+    """Its package on this machine."""
     return agent.package.replace("{machine}", machine())
 
 
@@ -73,7 +74,7 @@ def machine() -> str:
 def _install(agent: Agent, folder: Path) -> None:
     """Install the pinned version, without running any script of the packages."""
     folder.mkdir(parents=True, exist_ok=True)
-    pinned = f"{_package(agent)}@{agent.version}"
+    pinned = f"{package_of(agent)}@{agent.version}"
     if agent.installer == "npm":
         node = [f"node-{machine()}@{agent.node}"] if agent.node else []
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]

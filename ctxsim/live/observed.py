@@ -81,11 +81,8 @@ class Observed(Policy):
         """Before the first call."""
         self._call = 0
         self._tried = 0
-        self._first: dict[int, str] = {}
-        for tries in self.attempts:
-            for shown in tries[0]:
-                if shown.place is not None:
-                    self._first.setdefault(shown.place, shown.text)
+        sent = [shown for tries in self.attempts for shown in tries[0]]
+        self._first = {shown.place: shown.text for shown in reversed(sent)}
 
     def on_tool_result(self, item: Item) -> Item:
         """A result as the agent first sent it."""

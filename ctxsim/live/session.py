@@ -14,7 +14,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError
 from ctxsim.live import chat, gemini, messages, responses
 from ctxsim.live.agent import UNNAMED, Agent
-from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, head_of, items_of
+from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, items_of
 from ctxsim.live.faults import Faults
 from ctxsim.live.matching import History, Matched
 from ctxsim.live.script import Script
@@ -242,7 +242,8 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
     offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
     tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
-    return Asked(api, model, stream, head_of(held), items, tools, text)
+    head = Head("\n\n".join(held.system), tuple(held.tools))
+    return Asked(api, model, stream, head, items, tools, text)
 
 
 def _places(matched: Matched) -> frozenset[int]:

@@ -75,7 +75,7 @@ def npm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr(versions.subprocess, "run", run)
     monkeypatch.setattr(versions, "program", lambda agent, name: name)
-    monkeypatch.setattr(versions, "machine", lambda: "linux-x64")
+    monkeypatch.setattr(versions, "package_of", lambda agent: agent.package.replace("{machine}", "linux-x64"))
     return said
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
-from ctxsim.live.install import machine, program
+from ctxsim.live.install import package_of, program
 from ctxsim.live.probe.check import SettingCheck
 from ctxsim.policies.agents.versions import numbers_of
 
@@ -21,7 +21,7 @@ def published(agent: Agent, first: str, last: str) -> list[str]:
     """
     if agent.installer != "npm":
         raise CtxsimError(f"{agent.name}: versions between two are known of npm packages only; use --version")
-    asked = [program(agent, "npm"), "view", agent.package.replace("{machine}", machine()), "versions", "--json"]
+    asked = [program(agent, "npm"), "view", package_of(agent), "versions", "--json"]
     try:
         done = subprocess.run(asked, capture_output=True, text=True, timeout=ASK_S)
         said = msgspec.json.decode(done.stdout, type=list[str])
