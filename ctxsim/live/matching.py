@@ -51,6 +51,8 @@ class Matcher:
     def __init__(self) -> None:
         self._known: dict[int, Item] = {}
         self._prompts: list[Item] = []
+        self._like: dict[str, tuple[list[int], int]] = {}
+        """By text the prompts that it may be, and how many were held beside it."""
         self._wrapped: dict[int, str] = {}
         self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
@@ -95,14 +97,18 @@ class Matcher:
             return Match(place, "kept")
         if item.kind == "reasoning":
             return Match(None, "inserted")
-        if item.kind == "user":
-            alike = [one.place for one in self._prompts if self._is_prompt(one, item.text.strip())]
-        else:
-            alike = self._said.get(_words(item), [])
+        alike = self._prompts_like(item.text.strip()) if item.kind == "user" else self._said.get(_words(item), [])
         # Of equal ones the next that isn't there yet; else it is there twice.
         free = [place for place in alike if place not in used]
         place = next((one for one in free if one > after), next(iter(free or alike), None))
         return Match(place, "inserted" if place is None else "kept")
+
+    def _prompts_like(self, given: str) -> list[int]:
+        """The prompts that a text may be: each is held beside it once, since what that comes to never changes."""
+        places, looked_at = self._like.get(given, ([], 0))
+        places += [one.place for one in self._prompts[looked_at:] if self._is_prompt(one, given)]
+        self._like[given] = places, len(self._prompts)
+        return places
 
     def _is_prompt(self, one: Item, given: str) -> bool:
         """Whether a text is a prompt, with what the agent writes around it: seen first, however much that is."""

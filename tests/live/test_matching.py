@@ -97,6 +97,22 @@ def test_a_short_prompt_is_known_alone() -> None:
     ]  # fmt: skip
 
 
+def test_a_text_is_held_beside_each_prompt_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of hundreds of prompts each request sends all again.
+    held: list[str] = []
+    real = Matcher._is_prompt
+    monkeypatch.setattr(
+        Matcher, "_is_prompt", lambda self, one, given: bool(held.append(given)) or real(self, one, given)
+    )
+    texts = [f"Do task {number}, please." for number in range(20)]
+    matcher = knowing(*(learnt(number, "user", text) for number, text in enumerate(texts)))
+    for _ in range(3):
+        assert placed(matcher, *(item("user", text) for text in texts)) == [(n, "kept") for n in range(20)]
+    assert len(held) == 20 * 20
+    matcher.learn([learnt(20, "user", texts[0])])
+    assert placed(matcher, *[item("user", texts[0])] * 2) == [(0, "kept"), (20, "kept")] and len(held) == 401
+
+
 # results
 
 
