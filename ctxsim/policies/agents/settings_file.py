@@ -1,6 +1,6 @@
 """A `settings.toml` as it is read: what it says of all its entries, and what is wrong in it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +8,15 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import toml_values
-from ctxsim.policies.agents.settings import CODE, AgentSettings, ConfigFile, Number, Rule, Setting, Verdict
+from ctxsim.policies.agents.settings import CODE, UNSET, AgentSettings, ConfigFile, Number, Rule, Setting, Verdict
 from ctxsim.policies.agents.versions import holds
 
 
 class _Class(msgspec.Struct, forbid_unknown_fields=True):
-    """What all settings of one class of upstream share: their keys are its name and an argument, which our policy has
-    as a parameter of that name.
-    """
+    """A class of upstream whose arguments are settings: our policy's parameters have the same names."""
 
     policy: str
+    arguments: dict[str, dict[str, Any]]
     source: str = ""
 
 
@@ -25,24 +24,25 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     """What a file holds, before its entries are looked at. `source` is that of entries that don't say another."""
 
     read_on: str
-    agent: str = ""
     version: str = ""
     source: str = ""
     classes: dict[str, _Class] = {}
     files: tuple[dict[str, Any], ...] = ()
-    setting: tuple[dict[str, Any], ...] = ()
-    number: tuple[dict[str, Any], ...] = ()
+    setting: dict[str, dict[str, Any]] = {}
+    number: dict[str, dict[str, Any]] = {}
 
 
 def parsed(agent: str, text: str, where: str) -> AgentSettings:
     """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
     try:
         file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
-        files = tuple(_config_file(raw, bool(file.agent)) for raw in file.files)
+        files = tuple(map(_config_file, file.files))
     except msgspec.ValidationError as error:
         raise InputError(where, str(error)) from None
-    if file.agent not in ("", agent):
-        raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
+    for name, of in file.classes.items():
+        for argument, raw in of.arguments.items():
+            shared = {"policy": of.policy, "parameter": argument} | ({"source": of.source} if of.source else {})
+            file.setting[f"{name}.{argument}"] = shared | raw
     settings = tuple(_entries(file, Setting, file.setting, where))
     numbers = tuple(_entries(file, Number, file.number, where))
     known = AgentSettings(agent, file.version, file.read_on, files, settings, numbers)
@@ -51,36 +51,35 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
     return known
 
 
-def _config_file(raw: dict[str, Any], older: bool) -> ConfigFile:
+def _config_file(raw: dict[str, Any]) -> ConfigFile:
     path = Path(str(raw.get("path", "")))
-    # In the older form, which names the agent, a file is a user's unless it says otherwise.
-    users = older or path.parts[:1] == ("~",)
-    told = {"format": path.suffix[1:].replace("yml", "yaml"), "scope": "user" if users else "project"}
-    return msgspec.convert(told | raw, ConfigFile)
+    scope = "user" if path.parts[:1] == ("~",) else "project"
+    return msgspec.convert({"format": path.suffix[1:].replace("yml", "yaml"), "scope": scope} | raw, ConfigFile)
 
 
-def _entries(file: _File, kind: type[Any], given: Iterable[dict[str, Any]], where: str) -> Iterator[Any]:
-    """The entries with what the file says of all of them. A plain value as default is one for all versions and models.
+def _entries(file: _File, kind: type[Any], given: Mapping[str, dict[str, Any]], where: str) -> Iterator[Any]:
+    """The entries with what the file says of all of them. A plain value as default is one for all versions and models;
+    `unset` is our parameter where upstream has no value; `env = true`: the key is a variable's name.
 
     Raises InputError with the entry and the field that doesn't fit.
     """
     place_of_others = Path(file.files[0]["path"]).name if file.files else CODE
-    for number, raw in enumerate(given, 1):
-        key = str(raw.get("key") or raw.get("env", "no key"))
-        of_class = file.classes.get(key.rpartition(".")[0])
-        shared: dict[str, Any] = {"key": raw.get("env"), "source": (of_class and of_class.source) or file.source}
-        if of_class:
-            shared |= {"policy": of_class.policy, "parameter": key.rpartition(".")[2]}
+    for key, raw in given.items():
+        shared: dict[str, Any] = {"key": key} | ({"source": file.source} if file.source else {})
         if kind is Setting:
             shared["file"] = "" if raw.get("env") else place_of_others
             shared["unit"] = "tokens" if raw.get("type", "int") == "int" else ""
-        whole = {name: value for name, value in shared.items() if value} | raw
-        if not isinstance(whole.get("default", []), list):
+        whole = shared | raw
+        if whole.get("env") is True:
+            whole["env"] = key
+        if "unset" in whole:
+            whole["default"] = [{"value": UNSET, "as_parameter": whole.pop("unset")}]
+        elif not isinstance(whole.get("default", []), list):
             whole["default"] = [{"value": whole["default"]}]
         try:
             yield msgspec.convert(whole, kind)
         except msgspec.ValidationError as error:
-            raise InputError(f"{where}, {kind.__name__.lower()} {number} ({key})", str(error)) from None
+            raise InputError(f"{where}, {kind.__name__.lower()} {key}", str(error)) from None
 
 
 def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from ctxsim.plugins import labels
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.agents.settings import (
     CODE,
+    Rule,
     Setting,
     aliases_of,
     settings_names,
@@ -137,56 +138,48 @@ def test_a_label_takes_the_agents_own_names() -> None:
         open_policy("opencode:compaction.reserved=1,reserved=2")
 
 
-ENTRY = '[[setting]]\nkey = "a.b"\nfile = "code"\nsource = "s"\ntype = "int"\n'
+ENTRY = '[setting."a.b"]\nfile = "code"\nsource = "s"\ntype = "int"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("key =", "x.toml: is no TOML: Invalid value"),
-        ("[[setting]]\ntype = 'int'\nsource = ''", r"setting 1 \(no key\): Object missing required field `key`"),
-        (ENTRY.replace('"int"', '"whole"'), r"setting 1 \(a.b\): Invalid enum value 'whole' - at `\$.type`"),
-        (ENTRY + "bound = [1, 2]", r"setting 1 \(a.b\): Object contains unknown field `bound`"),
+        ("setting = [1]", r"Expected `object`, got `array` - at `\$.setting`"),
+        (ENTRY.replace('"int"', '"whole"'), r"setting a.b: Invalid enum value 'whole' - at `\$.type`"),
+        (ENTRY + "bound = [1, 2]", r"setting a.b: Object contains unknown field `bound`"),
         (ENTRY + "bounds = [1, 2]\ndefault = 3", "a.b, default: 3 is outside 1 to 2"),
         (ENTRY + "default = true", "a.b, default: True is no int"),
         (ENTRY + "default = 'auto'", "a.b, default: 'auto' is no int"),
         (ENTRY + "default = [{ value = 1, versions = '2.1' }]", "a.b, versions: '2.1' is no condition"),
         (ENTRY + "honoured = [{ verdict = 'never', versions = 'x' }]", "a.b, honoured: 'x' is no condition"),
         (ENTRY.replace('"code"', '"home.json"'), "a.b, file: no path in files ends with home.json"),
-        (ENTRY.replace('source = "s"\n', ""), r"setting 1 \(a.b\): Object missing required field `source`"),
+        (ENTRY.replace('source = "s"\n', ""), r"setting a.b: Object missing required field `source`"),
         (ENTRY + "choices = ['a']", "a.b, choices: stand with type choice"),
         (ENTRY + "opposite = true", "a.b, opposite: stands with type bool"),
-        (2 * (ENTRY + "default = 1\nparameter = 'p'\n"), "a.b, default: another entry gives p a value"),
+        ("".join(entry + "default = 1\nparameter = 'p'\n" for entry in (ENTRY, ENTRY.replace("a.b", "c"))),
+         "c, default: another entry gives p a value"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_cant_be_used_is_one_line(text: str, said: str) -> None:
-    whole = f'agent = "x"\nread_on = "2026-11-23"\n{text}'
     with pytest.raises(InputError, match=said) as raised:
-        parsed("x", whole, "x.toml")
+        parsed("x", f'read_on = "2026-11-23"\n{text}', "x.toml")
     assert str(raised.value).startswith("x.toml") and "\n" not in str(raised.value)
 
 
 def test_an_entry_takes_what_the_file_says_of_all() -> None:
-    head = 'agent = "x"\nread_on = "d"\nsource = "s"\n'
-    head += '[classes]\nA = { policy = "p", source = "t" }\nB = { policy = "q" }\n'
-    files = '[[files]]\npath = "~/.x/home.json"\nformat = "json"\n'
-    keys = "".join(f'[[setting]]\nkey = "{key}"\n' for key in ("A.size", "B.size", "size", 'over"\nenv = "OVER'))
-    own = '[[setting]]\nkey = "A.own"\npolicy = "r"\nsource = "u"\nfile = "code"\nparameter = "ours"\n'
-    found = parsed("x", head + files + keys + own, "x.toml").settings
-    assert [(one.policy, one.parameter, one.source, one.file) for one in found] == [
-        ("p", "size", "t", "home.json"), ("q", "size", "s", "home.json"), ("", "", "s", "home.json"),
-        ("", "", "s", ""), ("r", "ours", "u", "code"),
+    head = 'read_on = "d"\nsource = "s"\n'
+    files = '[[files]]\npath = "~/.x/home.json"\n[[files]]\npath = ".x/set.yml"\n'
+    keys = '[setting.size]\n[setting.OVER]\nenv = true\n[setting.own]\nsource = "u"\nfile = "code"\nunset = 7\n'
+    classes = '[classes.A]\npolicy = "p"\nsource = "t"\narguments.size = { default = 3, policy = "q" }\n'
+    found = parsed("x", head + files + keys + classes, "x.toml")
+    assert [(one.format, one.scope) for one in found.files] == [("json", "user"), ("yaml", "project")]
+    assert [(one.key, one.env, one.policy, one.parameter, one.source, one.file) for one in found.settings] == [
+        ("size", "", "", "", "s", "home.json"), ("OVER", "OVER", "", "", "s", ""), ("own", "", "", "", "u", "code"),
+        ("A.size", "", "q", "size", "t", "home.json"),
     ]  # fmt: skip
+    assert [one.default for one in found.settings] == [(), (), (Rule("unset", as_parameter=7),), (Rule(3),)]
     assert {one.file for one in parsed("x", head + keys, "x.toml").settings} == {"code", ""}
-
-
-def test_a_file_in_the_older_form_is_a_users_unless_it_says_otherwise() -> None:
-    files = 'files = [{ path = "mine.json" }, { path = ".mine/set.toml", scope = "project" }]\n'
-    older, newer = (
-        parsed("mine", f'{agent}read_on = "2026-11-25"\n{files}', "here") for agent in ('agent = "mine"\n', "")
-    )
-    assert [(one.format, one.scope) for one in older.files] == [("json", "user"), ("toml", "project")]
-    assert [one.scope for one in newer.files] == ["project", "project"]
 
 
 def test_what_a_setting_is_unless_its_entry_says_more() -> None:
@@ -223,19 +216,15 @@ def test_what_is_wrong_with_a_value() -> None:
 
 
 def test_tokens_are_the_unit_of_what_is_a_whole_number() -> None:
-    entries = "".join(
-        f'[[setting]]\nkey = "k{n}"\nsource = "s"\n{more}\n'
+    settings = "".join(
+        f'[setting.k{n}]\nsource = "s"\n{more}\n'
         for n, more in enumerate(("", 'type = "int"', 'type = "ratio"', 'unit = "chars"'))
     )
-    found = parsed("x", f'agent = "x"\nread_on = "d"\n{entries}', "x.toml")
-    assert [one.unit for one in found.settings] == ["tokens", "tokens", "", "chars"]
-    number = parsed("x", 'read_on = "d"\n[[number]]\nkey = "n"\nsource = "s"', "x.toml").numbers
-    assert [one.unit for one in number] == [""]
+    found = parsed("x", f'read_on = "d"\n{settings}[number.n]\nsource = "s"', "x.toml")
+    assert [one.unit for one in found.entries] == ["tokens", "tokens", "", "chars", ""]
 
 
-def test_a_files_name_is_its_folders() -> None:
-    with pytest.raises(InputError, match=r"x.toml, agent: is 'y', but its folder says x"):
-        parsed("x", 'agent = "y"\nread_on = "d"', "x.toml")
+def test_a_name_that_no_agent_has_is_told_with_a_close_one() -> None:
     with pytest.raises(UnknownName, match="did you mean zed"):
         settings_of("zedd")
 
