@@ -86,7 +86,6 @@ class Calibrated(Estimator):
     or `classes` (the fitted character classes).
     """
 
-    name = "calibrated"
     file: str
     use: Literal["tool", "ratio", "classes"] = "tool"
     _calibration: Calibration = field(init=False, repr=False, compare=False)

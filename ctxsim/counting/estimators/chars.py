@@ -13,7 +13,6 @@ class Chars(Divides, Estimator):
     utf16), 3 (document 002: ceil, utf16), 3.7 (Token Bill).
     """
 
-    name = "chars"
     judged_at = ("", "ratio=3.5", "ratio=3")
     ratio: float = 4.0
     rounding: Rounding = "ceil"
@@ -27,7 +26,6 @@ class Chars(Divides, Estimator):
 class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
-    name = "bytes"
     ratio: float = 4.0
 
     def text(self, text: str) -> int:

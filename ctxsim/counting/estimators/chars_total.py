@@ -15,7 +15,6 @@ class CharsTotal(Divides, Estimator):
     pydantic/pydantic-ai-harness, pydantic_ai_harness/compaction (4, down). Tool schemas aren't counted.
     """
 
-    name = "chars-total"
     judged_at = ()
     ratio: float = 4.0
     by: Literal["all", "message"] = "all"

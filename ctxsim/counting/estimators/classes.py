@@ -44,7 +44,5 @@ class Classes(Estimator):
     The idea of johannschopplich/tokenx and petasbytes/token-approx; `ctxsim calibrate` fits the weights to your texts.
     """
 
-    name = "classes"
-
     def text(self, text: str) -> int:
         return weighted(text, O200K_WEIGHTS)

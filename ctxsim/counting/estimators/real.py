@@ -33,7 +33,6 @@ class FullCount(_Counts, Estimator):
 class Sampled(_Counts, Estimator):
     """Count `chars` characters of a text, spread over it in four pieces, and extrapolate. Short texts are exact."""
 
-    name = "sampled"
     chars: int = 2_000
 
     def text(self, text: str) -> int:

@@ -18,7 +18,6 @@ class Serialized(Divides, Estimator):
     4, ceil, bytes (openai/codex, core/src/context_manager/history.rs).
     """
 
-    name = "serialized"
     ratio: float = 3.0
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
@@ -50,8 +49,6 @@ class UsageSerialized(Serialized):
 
     openai/codex, core/src/context_manager/history.rs (ratio=4, ceil, bytes). Before the first usage the plain estimate.
     """
-
-    name = "usage-serialized"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         return gone_on(self, head, size, reported)

@@ -14,8 +14,6 @@ class OutputOnly(Estimator):
     Document 004, "Critical Finding": what CalculateTotalTokens() returns.
     """
 
-    name = "output-only"
-
     def text(self, text: str) -> int:
         return 0
 
@@ -31,7 +29,6 @@ class OutputOnly(Estimator):
 class ToolChars(Divides, OutputOnly):
     """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
-    name = "tool-chars"
     ratio: float = 3.5
     unit: Unit = "utf16"
 

@@ -16,7 +16,5 @@ class UsageTail(Chars):
     usage it is the plain estimate.
     """
 
-    name = "usage-tail"
-
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         return gone_on(self, head, size, reported)

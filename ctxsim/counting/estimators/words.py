@@ -9,7 +9,6 @@ from ctxsim.counting.estimators.estimator import Estimator
 class Words(Estimator):
     """White-space separated words x factor, rounded up. OpenAI: 0.75 words a token; Gemini: 60 to 80 words per 100."""
 
-    name = "words"
     factor: float = 1.33
 
     def text(self, text: str) -> int:

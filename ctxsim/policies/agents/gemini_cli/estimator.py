@@ -1,7 +1,6 @@
 """Gemini CLI's weights: ASCII and other characters count differently."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator, length
 from ctxsim.transcript import Item
@@ -15,7 +14,6 @@ class Gemini(Estimator):
     as plain JSON length / 4, whatever their script.
     """
 
-    name: ClassVar[str] = "gemini"
     other: float = 1.5
 
     def text(self, text: str) -> int:

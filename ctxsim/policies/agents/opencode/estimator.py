@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator, divided, length
 from ctxsim.counting.estimators.serialized import parsed
@@ -15,8 +14,6 @@ class Opencode(Estimator):
 
     anomalyco/opencode, packages/opencode/src/session/compaction.ts (estimate), util/token.ts; messages of the AI SDK.
     """
-
-    name: ClassVar[str] = "opencode"
 
     def text(self, text: str) -> int:
         return divided(length(text, "utf16"), 4, "round")

@@ -17,7 +17,6 @@ class Adk(Estimator):
     google/adk-python, google/adk/apps/compaction.py (_estimate_prompt_token_count). One item alone is rounded likewise.
     """
 
-    name = "adk"
     judged_at = ()
 
     def text(self, text: str) -> int:

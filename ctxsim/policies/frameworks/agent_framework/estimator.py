@@ -18,7 +18,6 @@ class AgentFramework(Estimator):
     and so does `tool_summary_group_` before the id of what stands for a group.
     """
 
-    name = "agent-framework"
     judged_at = ()
     ids: str = "msg_"
 

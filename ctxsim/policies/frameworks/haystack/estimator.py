@@ -15,7 +15,6 @@ class Haystack(Estimator):
     deepset-ai/haystack, haystack/token_counters/approximate_counter.py. All messages at once; an item is one line.
     """
 
-    name = "haystack"
     judged_at = ()
 
     def text(self, text: str) -> int:

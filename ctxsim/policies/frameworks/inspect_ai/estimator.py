@@ -1,7 +1,6 @@
 """Inspect's counter: o200k_base and a tenth, arguments written as JSON again."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.real import FullCount
 from ctxsim.counting.estimators.serialized import written_again
@@ -15,7 +14,6 @@ class Inspect(FullCount):
     UKGovernmentBEIS/inspect_ai, inspect_ai/model/_tokens.py. Rounded text by text; upstream rounds all at once.
     """
 
-    name: ClassVar[str] = "inspect"
     factor: float = 1.1
 
     def item(self, item: Item) -> int:

@@ -17,7 +17,6 @@ class Langchain(Divides, Estimator):
     reported / estimated of the last usage, between 1.0 and 1.25.
     """
 
-    name = "langchain"
     judged_at = ("", "scaling=true")
     ratio: float = 4.0
     scaling: bool = False

@@ -23,7 +23,6 @@ class Litellm(Estimator):
     Without a model's name it counts by cl100k_base. Its samples of texts over 4,000,000 characters aren't modelled.
     """
 
-    name = "litellm"
     judged_at = ()
     vocabulary: str = "cl100k_base"
 

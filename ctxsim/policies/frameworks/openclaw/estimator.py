@@ -27,7 +27,6 @@ class Openclaw(Estimator):
     openclaw/openclaw, packages/normalization-core/src/cjk-chars.ts and its compaction module (estimateTokens).
     """
 
-    name = "openclaw"
     judged_at = ()
 
     def text(self, text: str) -> int:

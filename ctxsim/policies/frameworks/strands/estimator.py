@@ -16,7 +16,6 @@ class Strands(Estimator):
     strands-agents/sdk-python, strands/models/model.py (_estimate_tokens_with_heuristic).
     """
 
-    name = "strands"
     judged_at = ()
 
     def text(self, text: str) -> int:
