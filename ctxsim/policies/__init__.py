@@ -11,7 +11,11 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import FOLDERS, Form, Registry, folders, labels
+from ctxsim.plugins import FOLDERS, Registry, folders, labels
+from ctxsim.policies.agents.given import parameters_of, parsed
+from ctxsim.policies.agents.settings import aliases_of, values_for
+from ctxsim.policies.agents.versions import dotted
+from ctxsim.policies.foreign import form, forms
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -50,10 +54,7 @@ class Spec(msgspec.Struct, frozen=True):
         agent's; what the label says goes before them. Versions that no `settings.toml` tells apart, and those that are
         no dotted numbers, have the newest.
         """
-        if version:
-            from ctxsim.policies.agents.versions import dotted
-
-            version = version if dotted(version) else ""
+        version = version if dotted(version) else ""
         if any(name == "as-set" for _, name, _ in self.links):
             return self._as_set(format, version, model)
         links = tuple(
@@ -87,19 +88,7 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-def _forms() -> list[str]:
-    from ctxsim.policies.foreign import forms
-
-    return forms()
-
-
-def _form(prefix: str) -> Form[Policy]:
-    from ctxsim.policies.foreign import form
-
-    return form(prefix)
-
-
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, _forms, _form)
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, forms, form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:
@@ -125,20 +114,12 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     """The raw parameters of a label by the names that they have today, and not by old ones or by those of an agent's
     own settings. Raises LabelError for one that has both.
     """
-    known = {**_aliases_of(cls), **cls.renamed}
+    known = {**(aliases_of(cls.agent, cls.name) if cls.agent else {}), **cls.renamed}
     for other, ours in known.items():
         if other != ours and other in given and ours in given:
             told = "the old name of" if other in cls.renamed else "the agent's own name for"
             raise LabelError(f"{name}: {other} is {told} {ours}; give one of them")
     return {known.get(key, key): value for key, value in given.items()}
-
-
-def _aliases_of(cls: type[Policy]) -> dict[str, str]:
-    if not cls.agent:
-        return {}
-    from ctxsim.policies.agents.settings import aliases_of
-
-    return aliases_of(cls.agent, cls.name)
 
 
 def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
@@ -148,8 +129,6 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     """
     if not {"version", "model"} & given.keys() or not _ships(cls):
         return given
-    from ctxsim.policies.agents.settings import values_for
-
     version, model = given.pop("version", ""), given.pop("model", "")
     try:
         shipped = values_for(cls.agent, version, model, cls.name)
@@ -160,17 +139,11 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
 
 def _ships(cls: type[Policy]) -> bool:
     """Whether an agent's `settings.toml` has numbers of a policy; not of one that somebody made of it."""
-    if not cls.agent:
-        return False
-    from ctxsim.policies.agents.settings import values_for
-
-    return bool(values_for(cls.agent, policy=cls.name))
+    return bool(cls.agent and values_for(cls.agent, policy=cls.name))
 
 
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
     """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
-    from ctxsim.policies.agents.given import parameters_of, parsed
-
     told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
     found = _as_shipped(cls, {**told, "version": version, "model": model})
     return {key: value for key, value in found.items() if key not in ("version", "model")}

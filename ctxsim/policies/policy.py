@@ -8,6 +8,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.plugins import FOLDERS, labels
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -188,11 +189,7 @@ class Policy:
 
 def _take_shipped(cls: type[Policy]) -> None:
     """Put what the agent ships in the place of SHIPPED."""
-    if not cls.agent:
-        return
-    from ctxsim.policies.agents.settings import values_for
-
-    shipped = values_for(cls.agent, policy=cls.name)
+    shipped = values_for(cls.agent, policy=cls.name) if cls.agent else {}
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:
             setattr(cls, name, shipped[name])
