@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.plugins import FOLDERS, labels
-from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.settings import agent_beside, values_for
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -108,7 +108,9 @@ class Policy:
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
-    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`."""
+    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`. Those in our
+    folder of an agent needn't say it.
+    """
     server_side: ClassVar[bool] = False
     """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
@@ -124,6 +126,7 @@ class Policy:
         for package in FOLDERS:
             if cls.__module__.startswith(f"{package}."):
                 cls.family = cast(Family, package.rpartition(".")[2])
+                cls.agent = agent_beside(cls.__module__) or cls.agent
         _take_shipped(cls)
 
     @property

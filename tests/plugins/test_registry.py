@@ -15,10 +15,12 @@ from ctxsim import plugins
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.plugins import Registry
 from ctxsim.policies import Policy
+from ctxsim.policies.agents.settings import settings_names, settings_of
 
 GOOD = """
 from dataclasses import dataclass
 from ctxsim.policies import Policy
+from ctxsim.policies.agents.settings import settings_names, settings_of
 
 @dataclass
 class Installed(Policy):
@@ -229,11 +231,12 @@ def test_folders_of_agents_have_their_names_and_places(
 ) -> None:
     (tmp_path / "far_agent").mkdir()
     (tmp_path / "far_agent" / "__init__.py").touch()
-    monkeypatch.setattr(plugins, "_points", [
-        EntryPoint("far", "far_agent", "ctxsim.agents"), EntryPoint("codex", "far_agent", "ctxsim.agents"),
-        EntryPoint("gone", "no_such_package", "ctxsim.agents"),
-    ])  # fmt: skip
-    plugins.folders.cache_clear()
+    (tmp_path / "far_agent" / "settings.toml").write_text('read_on = "2026-11-26"')
+    assert "far" not in settings_names()
+    plugins.give_points(
+        EntryPoint(name, value, "ctxsim.agents")
+        for name, value in (("far", "far_agent"), ("codex", "far_agent"), ("gone", "no_such_package"))
+    )
     try:
         agents, frameworks = map(plugins.folders, plugins.FOLDERS)
         assert agents["far"] == ("far_agent", tmp_path / "far_agent") and "gone" not in agents
@@ -241,6 +244,8 @@ def test_folders_of_agents_have_their_names_and_places(
         assert agents["codex"][0] == "ctxsim.policies.agents.codex", "ours go first"
         assert "shared" not in agents and "shared" not in frameworks and "far" not in frameworks
         assert frameworks["langchain"][1].name == "langchain"
+        assert "far" in settings_names() and settings_of("far").read_on == "2026-11-26"
     finally:
+        plugins.give_points([])
         monkeypatch.setattr(plugins, "_points", None)
         plugins.folders.cache_clear()

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import FOLDERS, folders
+from ctxsim.plugins import FOLDERS, folders, forgotten_by
 from ctxsim.policies.agents.versions import holds
 
 SETTINGS = "settings.toml"
@@ -209,14 +209,19 @@ class AgentSettings(msgspec.Struct, frozen=True):
 
 
 @cache
-def _places() -> dict[str, Path]:
-    """By name, the file of each agent and framework; a framework with an agent's name is called NAME-sdk."""
-    found: dict[str, Path] = {}
-    for package in FOLDERS:
-        for name, (_, place) in folders(package).items():
+def _places() -> dict[str, tuple[str, Path]]:
+    """By name, the package and the file of each agent and framework; a framework with an agent's name is NAME-sdk."""
+    found: dict[str, tuple[str, Path]] = {}
+    for folder in FOLDERS:
+        for name, (package, place) in folders(folder).items():
             if (place / SETTINGS).exists():
-                found[f"{name}-sdk" if name in found else name] = place / SETTINGS
+                found[f"{name}-sdk" if name in found else name] = package, place / SETTINGS
     return found
+
+
+def agent_beside(module: str) -> str:
+    """Return the agent or framework in whose folder a module and a settings file lie; '' if there is none."""
+    return next((name for name, (package, _) in _places().items() if module.startswith(f"{package}.")), "")
 
 
 def settings_names() -> list[str]:
@@ -234,7 +239,7 @@ def settings_of(agent: str) -> AgentSettings:
 
     if agent not in _places():
         raise unknown("agent with settings", agent, _places())
-    return parsed(agent, _places()[agent].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
+    return parsed(agent, _places()[agent][1].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
 
 
 def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> dict[str, Any]:
@@ -260,3 +265,6 @@ def aliases_of(agent: str, policy: str) -> dict[str, str]:
     """Return the parameters of a policy by the keys and variables that upstream calls them."""
     mine = [one for one in settings_of(agent).settings if (one.policy or agent) == policy and not one.opposite]
     return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
+
+
+forgotten_by(_places.cache_clear, settings_of.cache_clear, aliases_of.cache_clear)

@@ -24,7 +24,6 @@ class Aider(Policy):
     source = "Aider-AI/aider"
     version = "0.86.2"
     read_on = "2026-11"
-    agent = "aider"
     decides_by = "tokenizer"
 
     max_chat_history_tokens: Count = 0

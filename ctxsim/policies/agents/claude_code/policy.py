@@ -47,7 +47,6 @@ class ClaudeCode(Policy):
     source = "Claude Code, as recorded and documented"
     version = "2.1.331"
     read_on = "2026-11"
-    agent = "claude-code"
     decides_by = "usage-tail:unit=utf16"
     renamed: ClassVar[Mapping[str, str]] = {"bash_max_output_length": "bash_output_max_chars"}
 

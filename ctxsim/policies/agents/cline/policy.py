@@ -44,7 +44,6 @@ class Cline(Policy):
     source = "cline/cline"
     version = "3.0.65"
     read_on = "2026-11"
-    agent = "cline"
     decides_by = "serialized"
 
     strategy: Literal["agentic", "basic"] = "agentic"

@@ -27,7 +27,6 @@ class ContinueCli(Policy):
     source = "continuedev/continue"
     version = "1.5.47"
     read_on = "2026-11"
-    agent = "continue-cli"
     decides_by = "tokenizer"
 
     max_tokens: Count = 0

@@ -25,7 +25,6 @@ class Crush(Policy):
     source = "charmbracelet/crush"
     version = "37f36e93824"
     read_on = "2026-08"
-    agent = "crush"
     decides_by = "bytes"
 
     large_context_window_threshold: Count = SHIPPED

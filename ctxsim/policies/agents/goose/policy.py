@@ -28,7 +28,6 @@ class Goose(Policy):
     source = "block/goose"
     version = "331a8429723"
     read_on = "2026-08"
-    agent = "goose"
     decides_by = "tokenizer"
 
     auto_compact_threshold: ShareOrOff = SHIPPED

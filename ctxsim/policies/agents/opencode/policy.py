@@ -33,7 +33,6 @@ class Opencode(Policy):
     source = "anomalyco/opencode"
     version = "1.18.33"
     read_on = "2026-11"
-    agent = "opencode"
     decides_by = "opencode"
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 

@@ -87,7 +87,6 @@ class Openhands(Condensing):
 
     version = "1.58.0"
     read_on = "2026-11"
-    agent = "openhands"
     decides_by = "tokenizer:vocabulary=cl100k_base"
     minimum_progress = 0.1
 

@@ -30,7 +30,6 @@ class Pi(Policy):
     source = "badlogic/pi-mono"
     version = "0.87.1"
     read_on = "2026-11"
-    agent = "pi"
     decides_by = "usage-tail:ratio=4,unit=utf16"
 
     enabled: bool = True

@@ -24,7 +24,6 @@ class RooCode(Policy):
     source = "RooCodeInc/Roo-Code"
     version = "cb836567180"
     read_on = "2026-04"
-    agent = "roo-code"
     decides_by = "tokenizer:factor=1.5"
     retries = 3
 

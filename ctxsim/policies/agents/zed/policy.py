@@ -25,7 +25,6 @@ class Zed(Policy):
     source = "zed-industries/zed"
     version = "00b6ce1c"
     read_on = "2026-11"
-    agent = "zed"
     decides_by = "usage-tail"
 
     enabled: bool = True

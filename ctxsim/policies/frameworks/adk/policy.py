@@ -19,7 +19,6 @@ class OfAdk(Policy, abstract=True):
     source = "google/adk-python"
     version = "google-adk 2.13.0"
     read_on = "2026-11-22"
-    agent = "adk"
 
 
 @dataclass

@@ -10,11 +10,6 @@ Event = list[Message]
 """A user's text, a response, or all results that follow one."""
 
 
-def events_of(view: View) -> list[Event]:
-    """Return a view's events."""
-    return packed(messages(view))
-
-
 def answerable(events: list[Event], start: int) -> list[Event]:
     """Return the events from a start on without results whose calls stood before it; never nothing."""
     while True:
@@ -52,7 +47,7 @@ class Ag2Sliding(OfAg2):
     keep_first: bool = False
 
     def before_call(self, view: View) -> View:
-        events = events_of(view)
+        events = packed(messages(view))
         if len(events) <= self.max_events:
             return view
         first = events[:1] if self.keep_first and events[0][0].role == "user" else []
@@ -78,7 +73,7 @@ class Ag2TokenLimiter(OfAg2):
         return self.max_tokens or self.sees.window
 
     def before_call(self, view: View) -> View:
-        events, limit = events_of(view), self.threshold()
+        events, limit = packed(messages(view)), self.threshold()
         sizes = [self.sees.estimator.messages([items_of(event)]) for event in events]
         if sum(sizes) <= limit:
             return view
@@ -108,7 +103,7 @@ class Ag2TailWindow(OfAg2):
         return self.max_tokens or None
 
     def before_call(self, view: View) -> View:
-        events = events_of(view)
+        events = packed(messages(view))
         many = 0 < self.max_events < len(events)
         if not many and not (self.max_tokens and self.sees.estimator.messages(map(items_of, events)) > self.max_tokens):
             return view

@@ -39,7 +39,6 @@ class OfAgentFramework(Policy, abstract=True):
     source = "microsoft/agent-framework"
     version = "agent-framework-core 1.23.0"
     read_on = "2026-11-22"
-    agent = "agent-framework"
 
 
 def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:

@@ -51,7 +51,6 @@ class OfLangchain(Policy, abstract=True):
     source = "langchain-ai/langchain"
     version = "langchain 1.4.7, langchain-core 1.7.2"
     read_on = "2026-11-22"
-    agent = "langchain"
 
 
 @dataclass

@@ -22,7 +22,6 @@ class OpenaiTrimmer(OfOpenaiAgents):
     With fewer user texts than that nothing is ever cut: not in a run with one task.
     """
 
-    agent = "openai-agents"
     per_request = True
 
     recent_turns: Positive = SHIPPED

@@ -19,7 +19,6 @@ class OpenhandsCondenser(Condensing):
 
     version = "openhands-sdk 1.58.0"
     read_on = "2026-11-22"
-    agent = "openhands-sdk"
     retries = 5
 
     max_size: Positive = SHIPPED

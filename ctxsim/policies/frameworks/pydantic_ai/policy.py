@@ -59,7 +59,6 @@ class OfHarness(Policy, abstract=True):
     source = "pydantic/pydantic-ai-harness"
     version = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
     read_on = "2026-11-22"
-    agent = "pydantic-ai"
 
 
 @dataclass

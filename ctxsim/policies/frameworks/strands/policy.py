@@ -34,7 +34,6 @@ class OfStrands(Policy, abstract=True):
     source = "strands-agents/sdk-python"
     version = "strands-agents 1.62.0"
     read_on = "2026-11-22"
-    agent = "strands"
     retries = 1_000  # it tries until it can do no more
 
     pin_first: int
