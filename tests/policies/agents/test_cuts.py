@@ -48,3 +48,8 @@ def test_ends_by_bytes(size: int, first: str, last: str) -> None:
     text = "a\u00e9bc"
     assert (byte_length(text), byte_length("abc")) == (5, 3)
     assert (first_bytes(text, size), last_bytes(text, size)) == (first, last)
+
+
+def test_half_a_pair_stays_where_it_stood() -> None:
+    for size, first, last in ((5, "a\ud800b", "a\ud800b"), (3, "a", "b"), (4, "a\ud800", "\ud800b")):
+        assert (first_bytes("a\ud800b", size), last_bytes("a\ud800b", size)) == (first, last)

@@ -1,20 +1,27 @@
 """How agents shorten tool results: what stays of a text that is too long, and old results cleared."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
 
 from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
 
 def first_bytes(text: str, size: int) -> str:
-    """Return the longest beginning of at most `size` UTF-8 bytes."""
-    return text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
+    """Return the longest beginning of at most `size` UTF-8 bytes; no character is halved."""
+    data = text.encode("utf-8", "surrogatepass")
+    while 0 < size < len(data) and data[size] & 0xC0 == 0x80:
+        size -= 1
+    return data[:size].decode("utf-8", "surrogatepass")
 
 
 def last_bytes(text: str, size: int) -> str:
-    """Return the longest end of at most `size` UTF-8 bytes."""
+    """Return the longest end of at most `size` UTF-8 bytes; no character is halved."""
     data = text.encode("utf-8", "surrogatepass")
-    return data[max(0, len(data) - size) :].decode("utf-8", "ignore")
+    start = max(0, len(data) - size)
+    while start < len(data) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return data[start:].decode("utf-8", "surrogatepass")
 
 
 def byte_length(text: str) -> int:
@@ -33,6 +40,12 @@ def ends_of(text: str, head: int, tail: int, mark: str) -> str:
     return text[:head] + mark.format(left=f"{left:,}") + (text[-tail:] if tail else "")
 
 
+def rows_within(rows: Sequence[str], size: int) -> Sequence[str]:
+    """Return the first rows that fit `size` bytes together, with a line feed between two."""
+    ends = takewhile(lambda end: end <= size + 1, accumulate(byte_length(row) + 1 for row in rows))
+    return rows[: sum(1 for _ in ends)]
+
+
 def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
     """Return the first (or last) whole lines: at most `lines` of them and `size` bytes, and a line that says so.
 
@@ -41,19 +54,11 @@ def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
     every = text.split("\n")
     if len(every) <= lines and byte_length(text) <= size:
         return text
-    kept: list[str] = []
-    used = 0
-    for line in reversed(every) if end else every:
-        used += byte_length(line) + 1
-        if len(kept) == lines or used > size + 1:
-            break
-        kept.append(line)
+    kept = rows_within((every[::-1] if end else every)[:lines], size)
     if not kept:
         cut = last_bytes(every[-1], size) if end else first_bytes(every[0], size)
         return _told(cut, byte_length(text) - byte_length(cut), "bytes", end)
-    if end:
-        kept.reverse()
-    return _told("\n".join(kept), len(every) - len(kept), "lines", end)
+    return _told("\n".join(kept[::-1] if end else kept), len(every) - len(kept), "lines", end)
 
 
 def _told(kept: str, left: int, what: str, end: bool) -> str:
