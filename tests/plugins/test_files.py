@@ -88,9 +88,10 @@ def test_toml_is_nested_as_deep_as_people_write() -> None:
 
 @pytest.mark.parametrize("text", ["{} = 1", "[{}]", "x = {{ {} = 1 }}"])
 def test_a_long_key_is_refused_wherever_it_stands(text: str) -> None:
-    long = text.format(" . ".join(['"a"' if "x" in text else "a"] * 101))
+    parts = ['"a"' if "x" in text else "a"] * 101
     with pytest.raises(InputError, match="has a key of more than 100 parts"):
-        toml_values(long.encode(), "f")
+        toml_values(text.format(" . ".join(parts)).encode(), "f")
+    assert toml_values(text.format(" . ".join(parts[1:])).encode(), "f")
 
 
 def test_a_megabyte_is_the_most(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins.files import MOST_PARTS, toml_values
 from ctxsim.plugins.labels import (
     build,
     chain,
@@ -125,15 +124,6 @@ def test_a_label_has_all_parameters_or_those_that_differ() -> None:
     assert signature("keeps", Keeps) == "keeps:budget=<int>,share=4,name=,on=False,keep=1"
     assert signature("bare", Bare) == "bare"
     assert [kebab(one) for one in ("TokenBudget", "Fifo", "A1B")] == ["token-budget", "fifo", "a1-b"]
-
-
-def test_a_key_has_a_hundred_parts_at_most() -> None:
-    long = ".".join("a" * MOST_PARTS) + " = 1"
-    assert toml_values(long.encode(), "f")["a"]
-    with pytest.raises(InputError, match="a key of more than 100 parts"):
-        toml_values(f"a.{long}".encode(), "f")
-    with pytest.raises(InputError, match="is no TOML"):
-        toml_values(b"a", "f")
 
 
 @dataclass

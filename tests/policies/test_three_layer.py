@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from samples import RESULT, conversation, run
 
-from ctxsim.simulator.replay.sent import Sent
-
 
 class TestThreeLayers:
-    def manager(self, used: int, window: int = 1_000) -> Sent:
-        """A last request of exactly `used` estimated tokens: 4 characters each."""
-        sizes = [used * 4 - len("Do the task.") - 4 * 4]
-        return run(conversation("x" * sizes[0]), "three-layer:lines=100000,bytes=10000000,keep_last=1", window=window)[
-            -1
-        ]
-
     def test_compaction_is_asked_for_at_exactly_70_percent(self) -> None:
         # "Do the task." 3 + call "tool" 1 and "{}" 1: 5 tokens besides the result.
         below, at = (run(conversation("x" * 4 * n), "three-layer:keep_last=1", window=1_000)[-1] for n in (694, 695))

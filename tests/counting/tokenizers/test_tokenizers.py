@@ -9,11 +9,9 @@ import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxsim.counting.tokenizers import Tokenizer, available, open_tokenizer, splintr_engine
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers import Tokenizer, open_tokenizer, splintr_engine
 from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES, SplintrTokenizer
 from ctxsim.errors import UnknownName
-from ctxsim.transcript import Item, Media
 from evidence.tokenizers import compare, hard_texts, transformers_copy
 
 RANKED = ("o200k_base", "cl100k_base")
@@ -61,10 +59,6 @@ def test_vocabulary_hash_is_the_one_tiktoken_expects() -> None:
     assert open_tokenizer("tiktoken:o200k_base").vocabulary_sha256 == expected
 
 
-def test_all_vocabularies_are_listed() -> None:
-    assert available() == [*VOCABULARIES, *(f"tiktoken:{name}" for name in RANKED)]
-
-
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_special_strings_are_ordinary_text_singly_and_in_batches(vocabulary: str) -> None:
     tokenizer = SplintrTokenizer(vocabulary)
@@ -105,20 +99,3 @@ def test_unknown_names_say_what_is_close() -> None:
         open_tokenizer("hf:no/such-model")
     with pytest.raises(UnknownName, match="needs a path"):
         open_tokenizer("hf:")
-
-
-def test_a_text_is_counted_once() -> None:
-    class Counting:
-        name = vocabulary_sha256 = "counting"
-        seen: list[str] = []  # noqa: RUF012
-
-        def count_many(self, texts: list[str]) -> list[int]:
-            self.seen += texts
-            return [len(text) for text in texts]
-
-    counter = Counter(Counting())
-    counter.learn(["aa", "b", "aa"])
-    assert counter.text("aa") == 2
-    assert counter.item(Item("tool_call", 0, 0, "aa", "b")) == 3
-    assert counter.item(Item("tool_result", 0, 0, "aa", media=(Media("image", 10),))) == 12
-    assert Counting.seen == ["aa", "b"]

@@ -17,16 +17,6 @@ def test_a_long_output_loses_its_middle_by_bytes() -> None:
     assert middle_truncated("abcd", 4) == "abcd"
 
 
-def test_what_a_recording_holds_is_not_cut_again() -> None:
-    cut = middle_truncated("x" * 50_000, 10_000)
-    driven = Driven("codex", 100_000)
-    driven.user()
-    (place,) = driven.calls(cut)
-    assert driven.text(place) == cut
-    (whole,) = driven.calls("y" * 50_000)
-    assert len(driven.text(whole)) < 10_100
-
-
 def test_users_texts_and_a_summary_are_all_that_stays() -> None:
     driven = Driven("codex", 1_000)
     driven.user("The task.")
@@ -57,16 +47,6 @@ def test_the_newest_texts_stay_within_their_limit_and_the_one_that_crosses_loses
     driven.user("b" * 12)  # 3 tokens
     driven.calls("r", used=950)
     assert driven.sent() == [f"{'a' * 14}…3 tokens truncated…{'a' * 14}", "b" * 12, SUMMARY]
-
-
-def test_a_summary_request_that_overflows_loses_its_oldest_item_again_and_again() -> None:
-    driven = Driven("codex", 1_000, refuses=lambda items: len(items) > 3)
-    driven.user("The task.")
-    driven.calls("one", used=100)
-    driven.calls("two", used=950)
-    assert driven.sent() == ["The task.", SUMMARY]
-    # The task first, then a call with its result: 5, 4, 2 items.
-    assert [len(items) for items in driven.asked] == [5, 4, 2]
 
 
 @pytest.mark.parametrize(
@@ -131,13 +111,6 @@ def test_a_text_that_fills_the_limit_leaves_no_room_for_another(label: str, toke
         driven.calls("r", used=950_000)
         half = "a" * (2 * tokens)
         assert driven.sent() == [half + ("…1 tokens truncated…" if over else "") + half, SUMMARY]
-
-
-def test_a_refused_request_ends_the_turn() -> None:
-    driven = Driven("codex", 1_000)
-    driven.user()
-    driven.calls("r", used=100)
-    assert driven.refused() is None
 
 
 def test_a_limit_may_be_beside_the_first_request() -> None:

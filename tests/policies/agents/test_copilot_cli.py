@@ -20,14 +20,6 @@ def test_a_summary_is_asked_for_beside_a_request_and_stands_in_the_next() -> Non
     assert SUMMARY in sent[0] and "The task." in sent[0]
 
 
-def test_a_large_output_becomes_a_notice() -> None:
-    driven = Driven("copilot-cli", 100_000)
-    driven.user()
-    (small,), (large,) = driven.calls("x" * 20_479), driven.calls("line\n" * 5_000)
-    assert len(driven.text(small)) == 20_479 and len(driven.text(large)) < 900
-    assert driven.text(large).count("line\n") == 4
-
-
 @pytest.mark.parametrize(("words", "asked"), [(69, False), (70, True)])
 def test_what_its_tools_are_counts_too(words: int, asked: bool) -> None:
     # 80 of 100 tokens, of which its tools are 10.
@@ -57,13 +49,6 @@ def test_a_notice_in_full() -> None:
         "Output too large to show: 700 bytes are in the file tool-4.txt. "
         f"Search it or view a range of it.\n\nPreview:\n1\n2\n3\n4\n{'x' * 592}"
     )
-
-
-def test_a_refused_request_ends_the_turn() -> None:
-    driven = Driven("copilot-cli", 100_000)
-    driven.user()
-    driven.calls("r")
-    assert driven.refused() is None
 
 
 def test_every_summary_quotes_all_texts_of_the_user() -> None:

@@ -8,22 +8,6 @@ from by_hand import SUMMARY, Driven
 from ctxsim.transcript import Usage
 
 
-def test_a_fifth_of_a_small_window_is_left_at_most() -> None:
-    for used, compacted in ((799, False), (800, True)):
-        driven = Driven("crush", 1_000)
-        driven.user("The task.")
-        driven.calls("r", used=used)
-        assert (SUMMARY in driven.sent()) is compacted
-
-
-def test_20_000_tokens_are_left_of_a_large_one() -> None:
-    for used, compacted in ((979_999, False), (980_000, True)):
-        driven = Driven("crush", 1_000_000)
-        driven.user("The task.")
-        driven.calls("r", used=used)
-        assert (SUMMARY in driven.sent()) is compacted
-
-
 def test_what_was_written_to_the_cache_is_not_counted() -> None:
     driven = Driven("crush", 1_000)
     driven.user("The task.")

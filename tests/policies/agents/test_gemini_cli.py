@@ -34,18 +34,6 @@ def test_what_follows_the_newest_text_of_the_user_stays() -> None:
     assert len(driven.asked) == 2, "a second request judges the first one's summary"
 
 
-def test_the_newest_three_tenths_stay_from_a_prompt_on() -> None:
-    # 1,000 characters of history; its prompts begin at 0, 600, 700 and 997, and a call has 2. The first with seven
-    # tenths before it is 3.
-    driven = Driven("gemini-cli", 10_000)
-    for prompt, answer in (("1" * 10, "a" * 590), ("2" * 10, "b" * 90), ("3" * 10, "c" * 287)):
-        driven.user(prompt)
-        driven.says(answer, used=100)
-    driven.user("4")
-    driven.calls("d", used=6_000)
-    assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "3" * 10, "c" * 287, "4", "{}", "d"]
-
-
 def test_between_two_prompts_the_whole_history_is_compressed() -> None:
     driven = Driven("gemini-cli", 1_000)
     driven.user("One.")
@@ -64,19 +52,6 @@ def test_a_summary_that_makes_it_larger_is_thrown_away_and_no_other_is_tried() -
     for _ in range(3):
         assert driven.sent() == ["a", "b", "c"]
     assert len(driven.asked) == 2
-
-
-def test_old_results_become_previews_once_enough_of_them_have_aged() -> None:
-    # 1,200 characters are 300 tokens. The newest result isn't looked at; of the four before it the newest two are
-    # within 600, which leaves two: 600 tokens.
-    driven = Driven("gemini-cli:protect=600,prunable=600", 1_000_000)
-    driven.user("The task.")
-    for number in range(5):
-        text = "\n".join(f"line {number}.{line:03}" for line in range(120))
-        driven.calls(text[:1_200], used=100)
-        assert any(MASKED in text for text in driven.sent()) is (number == 4)
-    masked = [text for text in driven.sent() if MASKED in text]
-    assert len(masked) == 2 and "line 0.000" in masked[0] and "lines omitted" in masked[0]
 
 
 def test_what_does_not_fit_the_rest_of_the_window_stops_the_agent() -> None:
@@ -162,13 +137,6 @@ def test_a_shells_output_keeps_a_fifth_and_four_fifths() -> None:
     (fits,), (cut,), (found,) = driven.calls("x" * 10), driven.calls("ab12345678X"), driven.calls("x" * 11, tool="grep")
     assert driven.text(fits) == "x" * 10 and driven.text(found) == "x" * 11
     assert driven.text(cut) == "ab\n\n... [1 characters omitted] ...\n\n2345678X"
-
-
-@pytest.mark.parametrize(("characters", "fits"), [(400, True), (404, False)])
-def test_a_first_request_may_fill_the_window(characters: int, fits: bool) -> None:
-    driven = Driven("gemini-cli", 100)
-    driven.user("x" * characters)
-    assert isinstance(driven.request(), Stop) is not fits
 
 
 def test_it_says_where_it_compresses() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
-from ctxsim.policies import Surroundings, agent_of, open_policy
+from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.config import _of_variables, of_file, of_places, without_comments
 from ctxsim.policies.agents.given import (
     Given,
@@ -155,13 +155,6 @@ def test_the_greater_precedence_holds_and_of_equals_the_last() -> None:
 def test_a_switch_that_turns_off_is_the_opposite() -> None:
     off = Given("claude-code", "DISABLE_COMPACT", True)
     assert parameters_of("claude-code", [off], "2.1.330") == {"auto_compact_enabled": "False"}
-
-
-def test_agents_by_the_formats_that_they_write() -> None:
-    assert [agent_of(name) for name in ("claude-code", "codex-rollout", "kimi", "openhands-events", "pi")] == [
-        "claude-code", "codex", "kimi-cli", "openhands", "pi",
-    ]  # fmt: skip
-    assert [agent_of(name) for name in ("", "openai-chat", "tau-bench", "cursor", "mini-swe-agent")] == [""] * 5
 
 
 def test_files_of_every_format(tmp_path: Path) -> None:
@@ -310,13 +303,6 @@ def test_values_that_are_tried_are_within_bounds(agent: str) -> None:
             assert not setting.problem(one.value) and one.value not in setting.words
             assert setting_of(agent, one.key) is setting
         assert not {one.value for one in later} & {one.value for one in first}
-
-
-def test_values_around_the_best_lie_halfway_to_its_neighbours() -> None:
-    values = [100_000, 150_000, 200_000, 300_000]
-    assert [one.value for one in around(WINDOW._replace(value=200_000), values)] == [175_000, 250_000]
-    assert [one.value for one in around(WINDOW._replace(value=100_000), values)] == [125_000]
-    assert around(Given("pi", "compaction.enabled", True), [True, False]) == []
 
 
 def test_labels_of_what_is_set_and_what_is_tried() -> None:

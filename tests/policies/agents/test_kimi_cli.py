@@ -18,14 +18,6 @@ def test_two_messages_stay_with_their_results() -> None:
     assert all(item.kind != "tool_call" for item in driven.asked[0])
 
 
-def test_the_share_is_first_where_the_window_is_large() -> None:
-    driven = Driven("kimi-cli", 1_000_000)
-    driven.user("The task.")
-    for used, compacted in ((100, False), (100, False), (849_000, False), (850_000, True)):
-        driven.calls("r", used=used)
-        assert (SUMMARY in driven.sent()) is compacted
-
-
 @pytest.mark.parametrize(
     ("window", "threshold"), [(40_000, 0), (50_001, 1), (200_000, 150_000), (400_000, 340_000), (1_000_000, 850_000)]
 )

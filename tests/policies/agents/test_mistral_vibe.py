@@ -5,21 +5,14 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies import Surroundings, open_policy
 from ctxsim.transcript import Usage
 
 
-def threshold(label: str, window: int) -> float | None:
-    (policy,) = open_policy(label).create()
-    policy.attach(Surroundings(window=window))
-    return policy.threshold()
-
-
 def test_the_threshold_is_upstreams() -> None:
-    assert threshold("mistral-vibe", 80_000) == 64_000
-    assert threshold("mistral-vibe:auto_compact_threshold=50000", 80_000) == 50_000
-    assert threshold("mistral-vibe:auto_compact_threshold=80000", 80_000) == 64_000, "it could never fire"
-    assert threshold("mistral-vibe:auto_compact_threshold=0", 80_000) is None, "0 is never"
+    assert Driven("mistral-vibe", 80_000).threshold == 64_000
+    assert Driven("mistral-vibe:auto_compact_threshold=50000", 80_000).threshold == 50_000
+    assert Driven("mistral-vibe:auto_compact_threshold=80000", 80_000).threshold == 64_000, "it could never fire"
+    assert Driven("mistral-vibe:auto_compact_threshold=0", 80_000).threshold is None, "0 is never"
 
 
 def test_usage_with_its_output_decides_and_the_prompt_that_begins_a_turn_is_kept_among_the_earlier_ones() -> None:
@@ -31,18 +24,6 @@ def test_usage_with_its_output_decides_and_the_prompt_that_begins_a_turn_is_kept
     driven.sees.usage = Usage(790, 10)
     driven.user("And now this.")
     assert driven.sent() == ["The task.", "And now this.", SUMMARY]
-
-
-def test_its_own_estimate_decides_where_less_is_reported_and_the_oldest_exchange_is_not_summarised() -> None:
-    # Each result is 1,600 characters, so 400 tokens and a little for its block: two of them are over 800.
-    driven = Driven("mistral-vibe", 1_000)
-    driven.user("The task.")
-    driven.calls("a" * 1_600, used=0)
-    assert SUMMARY not in driven.sent()
-    driven.calls("b" * 1_600, used=0)
-    assert driven.sent() == ["The task.", SUMMARY]
-    assert not any("aaa" in item.text for item in driven.asked[0])
-    assert any("bbb" in item.text for item in driven.asked[0])
 
 
 def test_user_texts_stay_within_their_budget_the_oldest_without_its_middle() -> None:

@@ -43,16 +43,6 @@ def test_a_cut_never_parts_calls_from_their_results() -> None:
     assert driven.sent() == ["The task.", SUMMARY]
 
 
-def test_too_many_tokens_leave_half_of_the_limit() -> None:
-    # "word " is a token: five exchanges of 103 with the call's, 515 and the task over 500. 250 and more must go, but
-    # for the first two events: three exchanges.
-    driven = Driven("openhands:max_tokens=500,keep_first=2", 100_000, head=1)
-    driven.user("The task.")
-    for _ in range(5):
-        driven.calls("word " * 100)
-    assert driven.sent() == ["The task.", SUMMARY, *["{}", "word " * 100] * 2]
-
-
 def test_less_than_a_tenth_is_not_worth_it_unless_the_request_was_refused() -> None:
     # The first three events end within a response: the first legal cut behind them is the end.
     driven = Driven("openhands:max_size=12,keep_first=3", 100_000, head=10)

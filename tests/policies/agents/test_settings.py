@@ -182,14 +182,6 @@ def test_an_entry_takes_what_the_file_says_of_all() -> None:
     assert {one.file for one in parsed("x", head + keys, "x.toml").settings} == {"code", ""}
 
 
-def test_what_a_setting_is_unless_its_entry_says_more() -> None:
-    assert Setting(key="k", source="s") == Setting(
-        key="k", source="s", default=(), unit="", parameter="", policy="", note="", type="int", file="", env="",
-        bounds=None, choices=(), words=(), outside="", cap="", precedence=0, search=(), written="{}", needs=(),
-        opposite=False, stops=None, in_list="", thousands=False, honoured=(),
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("kind", "outside", "value", "taken"),
     [

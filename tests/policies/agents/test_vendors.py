@@ -34,11 +34,3 @@ def test_a_summary_that_fails_changes_nothing() -> None:
     driven = Driven("anthropic-compact:trigger=10", 1_000, refuses=lambda items: True)
     driven.user("x" * 360)
     assert driven.sent() == ["x" * 360]
-
-
-def test_without_a_number_nine_tenths_of_the_window_hold() -> None:
-    driven = Driven("openai-compact", 1_000)
-    driven.user("x" * 3_600)
-    assert SUMMARY not in driven.sent()
-    driven.calls("r")
-    assert SUMMARY in driven.sent()

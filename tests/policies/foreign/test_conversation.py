@@ -78,20 +78,6 @@ def test_every_kind_of_message() -> None:
     assert Conversation().messages(viewed(orphan))[0]["tool_call_id"] == "mine"
 
 
-def test_a_conversation_that_grows_is_read_on() -> None:
-    conversation, view = Conversation(), viewed(*ITEMS[:2])
-    assert [group.id for group in conversation.groups(view)] == ["m0", "a1"]
-    # The last message may go on: its response isn't whole.
-    for until, names in ((5, ["m0", "a1"]), (7, ["m0", "a1", "m5", "m6"]), (11, ["m0", "a1", "m5", "m6", "a3", "a4"])):
-        view = view.grow(ITEMS[len(view) : until])
-        groups = conversation.groups(view)
-        assert [group.id for group in groups] == names
-        assert [item for group in groups for item in group.items] == list(view)
-        assert [conversation.number(name) for name in names] == list(range(len(names)))
-    left = view.drop([1, 2], "test")
-    assert [len(group.items) for group in conversation.groups(left)] == [1, 2, 1, 1, 3, 1]
-
-
 @pytest.mark.parametrize(
     ("content", "text"),
     [("a", "a"), (None, ""), ([], ""), (["a", "b"], "a\nb"), ([{"text": "a"}, {"type": "image"}], "a\n"),
@@ -132,14 +118,6 @@ def test_some_messages_change_by_their_ids() -> None:
         fresh.messages(view)
         with pytest.raises(ContractError, match=told):
             mapping.changed(fresh, view, cast(Any, change), "test")
-
-
-def test_names_are_known_again_after_a_change() -> None:
-    view, conversation = viewed(), Conversation()
-    conversation.messages(view)
-    made = mapping.changed(conversation, view, {"m5": {"content": "1"}, "a4": {"content": "Truly."}}, "test")
-    again = conversation.messages(made)
-    assert (again[2]["content"], again[5]["content"]) == ("1", "Truly.")
 
 
 def test_results_of_one_response_may_come_in_another_order_and_nothing_else() -> None:

@@ -107,17 +107,6 @@ def test_what_is_not_installed_says_what_to_install() -> None:
         framework.opened(missing, "Reducer:threshold=1")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("8000", 8000), ("0.5", 0.5), ("tokens:8000", ("tokens", 8000)), ("none", None), ("True", True),
-        ("human:ai", ("human", "ai")), ("[cleared]", "[cleared]"),
-    ],
-)  # fmt: skip
-def test_parameters_mean_what_they_look_like(text: str, value: object) -> None:
-    assert literal(text) == value and type(literal(text)) is type(value)
-
-
 def test_ctxsim_writes_and_bills_the_summaries() -> None:
     calls = sent("Reducer:threshold=1,keep=2")
     summaries = [call for call in calls if call.tally.summaries]
@@ -192,7 +181,7 @@ def test_what_is_no_class_of_a_framework_is_told(target: str) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [("5", 5), ("0.5", 0.5), ("true", True), ("FALSE", False), ("none", None), ("a", "a"), ("tokens:9", ("tokens", 9)),
-     ("1e3", 1000.0), ("a:none:1.5", ("a", None, 1.5))],
+     ("1e3", 1000.0), ("a:none:1.5", ("a", None, 1.5)), ("[cleared]", "[cleared]")],
 )  # fmt: skip
 def test_what_a_parameter_means(text: str, value: object) -> None:
     found = literal(text)

@@ -304,14 +304,6 @@ def test_a_bench_with_workers_leaves_nobody_behind(tmp_path: Path) -> None:
     assert all(ended(pid) for pid, _ in log(tmp_path))
 
 
-def test_a_failing_program_is_one_line_on_the_command_line(tmp_path: Path) -> None:
-    label = pipe(tmp_path, "1 / 0")
-    done = ctxsim("check", "policy", label, "--scenario", "documented-53k", cwd=tmp_path)
-    assert done.returncode != 0 and "ZeroDivisionError" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert all(ended(pid) for pid, _ in log(tmp_path))
-
-
 def test_it_ends_when_ctxsim_is_killed(tmp_path: Path) -> None:
     """Nobody can end a program then: it sees the end of its input."""
     code = f"""

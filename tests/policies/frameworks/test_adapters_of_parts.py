@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from stand_ins import ASKS, REST, RESULTS, SAID, SYSTEM, USER, asked, bare, context, put_modules, scribe
+from stand_ins import REST, RESULTS, SAID, SYSTEM, USER, asked, bare, context, put_modules, scribe
 
 from ctxsim.policies import Stop
 from ctxsim.policies.foreign.shapes import Arguments
@@ -222,9 +221,3 @@ def test_pydantic_ai(modules: Callable[..., None]) -> None:
     written = asked(pydantic_ai.session(Sums, {"keep": 1}, scribe()), REST)
     assert written.messages == [{"role": "user", "content": "{summary}", "summarize": True}, *bare([SAID], "id")]
     assert pydantic_ai.FRAMEWORK.lasting(Keeps)
-
-
-def test_arguments_keep_their_own_text() -> None:
-    arguments = Arguments()
-    assert arguments.parsed(ASKS["tool_calls"][0]) == {"a": 1} and arguments.text("c1", {"a": 1}) == '{"a":  1}'
-    assert arguments.text("c1", {"a": 2}) == json.dumps({"a": 2}) and arguments.text("c9", "as it is") == "as it is"

@@ -145,6 +145,8 @@ def written(items: Iterable[Item] | Stop | None) -> str:
          "41:a(bcd 40:a(bcd 34:a+(bcd 30:(bcd 24:bcd 20:cd 13:d 10:d 3:-"),
         ("llamaindex-buffer:token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:c(d 18:c(d 14:c(d 13:d 4:d 3:d"),
         ("llamaindex-summary:token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:Sc(d 18:Sc(d 14:Sc(d 13:S 4:S 3:S"),
+        ("llamaindex-summary:llm=False,token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:c(d 14:c(d 13:-"),
+        ("openai-compaction-session:candidates={}", "u1 c1 s1 u1 c1", "5:adS 6:a(bcd(e"),
         ("openai-session-limit:limit={}", "u1 c1 s1", "1:c 2:bc 3:(bc 4:a(bc"),
         ("openhands-condenser:max_size={},keep_first=1", "u1 c1 c1 s1 c1 c1",
          "9:aS(f 10:a(b(cd(e(f 11:a(b(cd(e(f 8:aS(f"),
@@ -193,6 +195,7 @@ def test_what_is_sent(label: str, steps: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("label", "steps", "expected"),
     [
+        ("crewai-summarize:summary_tokens={}", "u1 c1 c1", "9:S"),
         ("openclaw:reserve_tokens=0,keep_recent_tokens={}*", "u10 s10 u10 s10",
          "1:Sd 9:Sd 10:Sd 11:Scd 19:Scd 20:Scd 29:Sbcd 30:Sbcd 40:refused"),
         ("strands-sliding:window_size={}", "u1 c1 u1 c1 s1", "2:refused 3:(de 4:c(de 5:c(de 6:c(de 7:c(de"),

@@ -7,7 +7,7 @@ from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.foreign.shortener import Shorten, shortener
 from ctxsim.policies.frameworks.strands.adapter import FRAMEWORK as STRANDS
-from ctxsim.transcript import Head, Usage
+from ctxsim.transcript import Usage
 
 
 def test_haystack_keeps_the_newest_steps_that_fit() -> None:
@@ -60,17 +60,6 @@ def test_openhands_summarizes_everything_where_too_little_may_leave_and_too_many
     assert driven.sent() == [SUMMARY]
 
 
-@pytest.mark.parametrize(("tools", "acts"), [(0, False), (184, False), (188, True)])
-def test_deepagents_counts_the_tools_of_the_head(tools: int, acts: bool) -> None:
-    # 803 tokens: the task's 1, a call of 1 and 1, a result of 800. 85 % of 1,000 are reached with 47 of tools.
-    driven = Driven("deepagents:estimator=chars", 1_000)
-    driven.user("Do.")
-    driven.calls("r" * 3_200)
-    driven.sees.head = Head(tools=("x" * tools,)) if tools else Head()
-    driven.sent()
-    assert bool(driven.asked) is acts
-
-
 def test_inspect_counts_all_that_came_after_what_was_reported() -> None:
     # 500 were reported of the task, a call and its result; 800 characters more are 200: at 700 nothing happens yet.
     for more, left in ((800, 4), (804, 2)):
@@ -82,16 +71,6 @@ def test_inspect_counts_all_that_came_after_what_was_reported() -> None:
         driven.user("x" * more)
         # Nine tenths of the three messages behind the task are two.
         assert len(driven.sent()) == left
-
-
-def test_agent_framework_drops_groups_by_messages() -> None:
-    driven = Driven("af-truncation:tokenizer=False,max_n=4,compact_to=3", 10_000)
-    driven.user("The task.")
-    driven.calls("one")
-    assert driven.sent() == ["The task.", "{}", "one"]
-    driven.calls("two")
-    # Five messages: without the task four, without the first group two.
-    assert driven.sent() == ["{}", "two"]
 
 
 def test_an_adapter_sends_a_refused_request_again_as_often_as_its_framework() -> None:

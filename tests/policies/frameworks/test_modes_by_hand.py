@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from by_hand import SUMMARY, Driven
+from by_hand import Driven
 
-from ctxsim.errors import LabelError
 from ctxsim.policies import open_policy
 from ctxsim.transcript import Head
 
@@ -22,29 +20,6 @@ def of_calls(label: str, number: int, size: int = 8, window: int = 10_000) -> Dr
 def results(driven: Driven) -> str:
     """What is sent: a letter for each message, of a result its first one."""
     return "".join("S" if text.startswith(("What", "[CON", "<con")) else text[:1] for text in driven.sent())
-
-
-@pytest.mark.parametrize(
-    ("label", "sent"),
-    [
-        # The task, a call, a result, a call, a result ...: nine events of four calls.
-        ("ag2-sliding:max_events=4", "{3{4"),
-        # The last three are a result without its call, a call, a result: the first one leaves too.
-        ("ag2-sliding:max_events=3", "{4"),
-        ("ag2-sliding:max_events=4,keep_first=True", "T{4"),
-        # A result alone is nothing that may be sent: it reaches back to the call.
-        ("ag2-sliding:max_events=1", "{4"),
-        ("ag2-tail-window:target=4,max_events=8", "{3{4"),
-        ("ag2-tail-window:target=3,max_events=8", "{4"),
-        ("ag2-tail-window:target=4,max_events=9", "T{1{2{3{4"),
-        # A call is bash({}) // 4 = 2 tokens, a result of 8 characters 2, the task 2: 18. Behind the task 8 are free.
-        ("ag2-token-limiter:max_tokens=17", "T{2{3{4"),
-        ("ag2-token-limiter:max_tokens=10", "T{3{4"),
-        ("ag2-token-limiter:max_tokens=18", "T{1{2{3{4"),
-    ],
-)
-def test_ag2_keeps_what_has_its_call(label: str, sent: str) -> None:
-    assert results(of_calls(label, 4)) == sent
 
 
 def test_agent_framework_summarizes_whole_groups_that_its_model_may_see() -> None:
@@ -84,13 +59,6 @@ def test_a_prompt_over_the_budget_is_counted_once() -> None:
     assert results(driven) == "{1{2"
 
 
-def test_crewai_puts_one_summary_for_everything_after_a_refusal() -> None:
-    driven = of_calls("crewai-summarize", 2)
-    assert results(driven) == "T{1{2"
-    assert driven.refused() is not None
-    assert driven.sent() == [SUMMARY] and len(driven.asked) == 1
-
-
 def test_haystack_clears_the_oldest_results_until_the_target_is_met() -> None:
     # Lines of 812, 33 and 16 characters, with a line feed between: 1,485 tokens. From 1,400 of 2,000 on 800 may stay.
     driven = Driven("haystack-prune:context_window=2000", 2_000)
@@ -120,40 +88,6 @@ def test_haystack_summarizes_turns_before_steps() -> None:
     driven.calls("w" * 1_600)
     # 316, the summary's 16 and 402: three steps leave as well, and the newest alone is too large.
     assert results(driven) == "SnS{w"
-
-
-def test_inspect_summarizes_the_newest_results_too() -> None:
-    driven = Driven("inspect-summary:at=100,estimator=chars", 10_000)
-    driven.user("The task.")
-    driven.calls("1" * 380)
-    # 3 + 1 + 1 + 95 are 100.
-    assert results(driven) == "T{1"
-    driven.calls("2" * 8)
-    assert results(driven) == "TS" and len(driven.asked) == 1
-
-
-def test_inspect_sends_seven_tenths_of_the_messages_behind_the_task() -> None:
-    # Of eight messages int(2.4) leave; of ten three, and the result whose call was the third.
-    assert results(of_calls("inspect-trim-messages", 4)) == "T{2{3{4"
-    assert results(of_calls("inspect-trim-messages", 5)) == "T{3{4{5"
-
-
-def test_llamaindex_keeps_a_summary_or_nothing_of_what_is_no_users() -> None:
-    # Contents alone: results of 2, the task of 3. The four newest messages fit 5 tokens, but none is a user's.
-    assert results(of_calls("llamaindex-summary:token_limit=5,estimator=chars", 3)) == "S"
-    assert results(of_calls("llamaindex-summary:token_limit=5,llm=False,estimator=chars", 3)) == ""
-    # From the task on: 3 + 3 x 2.
-    assert results(of_calls("llamaindex-summary:token_limit=9,estimator=chars", 3)) == "T{1{2{3"
-
-
-def test_openai_counts_items_and_keeps_users_texts() -> None:
-    # A call and a result are an item each: ten of five calls.
-    assert results(of_calls("openai-compaction-session", 4)) == "T{1{2{3{4"
-    driven = of_calls("openai-compaction-session", 5)
-    assert results(driven) == "TS"
-    driven.user("More.")
-    assert results(driven) == "TSM"
-    assert results(of_calls("openai-session-limit:limit=3", 3)) == "2{3"
 
 
 def test_pydantic_ai_keeps_the_task_beside_the_summary_and_clears_before_it_drops() -> None:
@@ -232,17 +166,6 @@ def test_openclaw_weighs_characters_of_east_asia() -> None:
     assert [counter.text(text) for text in ("word", "\u6570\u6570", "\uac00", "\u1100")] == [1, 2, 1, 3]
 
 
-def test_vercel_prunes_calls_before_the_last_messages() -> None:
-    # Results are a message of their own: with three messages the result of 2, and so its call stay.
-    assert results(of_calls("vercel-prune", 3)) == "T{2{3"
-    assert results(of_calls("vercel-prune:tool_calls=before-last-message", 3)) == "T{3"
-    assert results(of_calls("vercel-prune:tool_calls=all", 3)) == "T"
-    assert results(of_calls("vercel-prune:tools=read", 3)) == "T{1{2{3"
-    assert results(of_calls("vercel-prune:trigger=1000", 3)) == "T{1{2{3"
-    with pytest.raises(LabelError, match="before-last-N-messages"):
-        open_policy("vercel-prune:tool_calls=some").create()
-
-
 def test_langchain_summarizes_from_tokens_on_or_where_it_is_told_from_messages_on() -> None:
     # Seven messages of few tokens.
     assert results(of_calls("langchain-summarize:trigger=9000,keep=2", 3)) == "T{1{2{3"
@@ -257,11 +180,3 @@ def test_deepagents_counts_tools_at_four_characters_a_token() -> None:
         driven = of_calls(label, 1, window=1_000)
         driven.sees.head = Head("", ("x" * characters,))
         assert results(driven) == sent
-
-
-def test_llamaindex_sends_what_fits_from_a_users_text_on() -> None:
-    # Results are 2 tokens, texts 3 and 2, calls nothing. From the second result on 6 tokens fit: its task is the next.
-    driven = of_calls("llamaindex-buffer:token_limit=6,estimator=chars", 2)
-    driven.user("More.")
-    driven.calls("3" * 8)
-    assert results(driven) == "M{3"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
+from ctxsim.errors import LabelError
+
 TRIMMED = "[Trimmed: grep output — {} chars → 10 char preview]\n" + "x" * 10 + "..."
 """65 characters with a number of two digits, 66 with one of three."""
 
@@ -34,17 +36,6 @@ def test_openai_trimmer_spares_the_last_turns(turns: int, cut: list[int]) -> Non
         driven.calls(str(number) * 200)
     sent = driven.sent()
     assert [number for number in (1, 2, 3) if str(number) * 200 not in sent] == cut
-
-
-@pytest.mark.parametrize(
-    ("limit", "sent"), [(1, ["r2"]), (3, ["r1", "{}", "r2"]), (5, ["Go on.", "{}", "r1", "{}", "r2"])]
-)
-def test_openai_session_limit_counts_items(limit: int, sent: list[str]) -> None:
-    driven = Driven(f"openai-session-limit:limit={limit}", 10_000)
-    driven.user()
-    driven.calls("r1")
-    driven.calls("r2")
-    assert driven.sent() == sent
 
 
 @pytest.mark.parametrize(("candidates", "compacted"), [(4, True), (5, False)])
@@ -81,30 +72,6 @@ def test_vercel_prunes_calls_by_messages_and_tools(options: str, kept: str) -> N
     assert driven.sent() == ["Do.", *(text for number in kept for text in ("{}", f"r{number}"))]
 
 
-@pytest.mark.parametrize(("size", "sent"), [(1, "4"), (3, "234"), (4, "1234"), (9, "1234")])
-def test_autogen_buffers_the_last_messages(size: int, sent: str) -> None:
-    driven = Driven(f"autogen-buffered:buffer_size={size}", 10_000)
-    for number in "1234":
-        driven.user(number)
-    assert driven.sent() == list(sent)
-
-
-@pytest.mark.parametrize(("head", "tail", "sent"), [(1, 1, "16"), (2, 3, "12456"), (3, 3, "123456"), (5, 9, "123456")])
-def test_autogen_keeps_both_ends(head: int, tail: int, sent: str) -> None:
-    driven = Driven(f"autogen-head-tail:head_size={head},tail_size={tail}", 10_000)
-    for number in "123456":
-        driven.user(number)
-    assert [text for text in driven.sent() if len(text) == 1] == list(sent)
-
-
-@pytest.mark.parametrize(
-    ("label", "sent"),
-    # Six texts: over target and threshold together, not at them.
-    [("target_count=6", "123456"), ("target_count=5", "23456"), ("target_count=4,threshold_count=2", "123456"),
-     ("target_count=4,threshold_count=1", "3456"), ("target_count=1", "6")],
-)  # fmt: skip
-def test_semantic_kernel_truncates_to_its_target(label: str, sent: str) -> None:
-    driven = Driven(f"sk-truncate:{label}", 10_000)
-    for number in "123456":
-        driven.user(number)
-    assert driven.sent() == list(sent)
+def test_what_vercel_has_no_option_for_is_told() -> None:
+    with pytest.raises(LabelError, match="before-last-N-messages"):
+        Driven("vercel-prune:tool_calls=some", 10_000)
