@@ -220,4 +220,4 @@ def test_a_settled_view_begins_a_new_record() -> None:
 def test_an_empty_view() -> None:
     empty = View(Sizes(lambda one: 1))
     assert (len(empty), empty.size, empty.edits, empty.next_place, list(empty)) == (0, 0, (), -1, [])
-    assert empty.results == empty.messages() == empty[:] == []
+    assert empty.results == empty.messages() == empty[:] == empty.exchange(-1) == empty.exchanges() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.policies.json_aware import truncate
@@ -17,7 +17,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(values, st.integers(2, 400), st.booleans())
 def test_json_in_is_json_out_within_the_limit(value: object, limit: int, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
