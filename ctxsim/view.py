@@ -187,14 +187,8 @@ class View(Sequence[Item]):
 
     def rewrite(self, texts: Mapping[int, str], reason: str) -> View:
         """Return a view in which the items with these places have other texts. An equal text is no edit."""
-        return self._edit(
-            {
-                place: item.with_text(text)
-                for place, text in texts.items()
-                if (item := self[self.position(place)]).text != text
-            },
-            reason,
-        )
+        found = ((place, self[self.position(place)], text) for place, text in texts.items())
+        return self._edit({place: item.with_text(text) for place, item, text in found if item.text != text}, reason)
 
     def drop(self, places: Collection[int], reason: str) -> View:
         """Return a view without the items with these places. The caller keeps pairs together: see `partners`."""
@@ -211,14 +205,7 @@ class View(Sequence[Item]):
         """Return a view with a synthetic item that stands before the recorded item of place `at`, or at the end."""
         # Not past what will be recorded next; a synthetic item at the end stands there already.
         at = min(at, self[-1].order + (not self[-1].synthetic)) if self._length else 0
-        made = Item(
-            kind=kind,
-            place=self.next_place,
-            message=self.next_place,
-            text=text,
-            at=at,
-            sources=tuple(sorted(sources)),
-        )
+        made = Item(kind, self.next_place, self.next_place, text, at=at, sources=tuple(sorted(sources)))
         position = bisect_left(self._items, at, 0, self._length, key=_order)
         while position < self._length and self._items[position].order == at and self._items[position].synthetic:
             position += 1

@@ -11,9 +11,8 @@ import pytest
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import Policy
-from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Scribe
-from ctxsim.policies.foreign.shapes import call_of
 from ctxsim.policies.foreign.shortener import Context
 from ctxsim.transcript import Usage
 

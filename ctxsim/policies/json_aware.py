@@ -2,6 +2,7 @@
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,12 +84,9 @@ def _fit_string(text: str, room: int) -> Any:
     """The longest beginning that fits, with a mark if there is room for one. Escapes take more than a character."""
     if room < 2:
         return 0
-    low, high = 0, min(len(text), room)
     mark = MARK if room >= len(MARK) + 2 else ""
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(text[:middle] + mark) <= room else (low, middle - 1)
-    return text[:low] + mark
+    lengths = range(1, min(len(text), room) + 1)
+    return text[: bisect_right(lengths, room, key=lambda length: size(text[:length] + mark))] + mark
 
 
 def _fit_array(values: list[Any], room: int) -> Any:

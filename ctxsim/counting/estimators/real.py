@@ -8,7 +8,9 @@ from ctxsim.counting.tokenizers.counter import Counter
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
+    """What asks a vocabulary."""
+
     vocabulary: str = "o200k_base"
     _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
 
@@ -17,7 +19,7 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class FullCount(_Counts, Estimator):
+class FullCount(Counts, Estimator):
     """A vocabulary's count x factor, rounded up. RooCodeInc/Roo-Code: o200k_base x 1.5; codebuff x 1.35 for Claude."""
 
     name = "tokenizer"
@@ -30,7 +32,7 @@ class FullCount(_Counts, Estimator):
 
 
 @dataclass(frozen=True)
-class Sampled(_Counts, Estimator):
+class Sampled(Counts, Estimator):
     """Count `chars` characters of a text, spread over it in four pieces, and extrapolate. Short texts are exact."""
 
     chars: int = 2_000

@@ -41,8 +41,7 @@ def _written(file: str, given: list[Given]) -> list[str]:
         return [f"export {one.key}={json.dumps(one.value)}" for one in given]
     if file == CODE:
         return constructors(given)
-    setting = setting_of(given[0].agent, given[0].key)
-    format = next(one.format for one in settings_of(given[0].agent).files if setting and one.path == file)
+    format = next(one.format for one in settings_of(given[0].agent).files if one.path == file)
     if format == "toml":
         return [f"{one.key} = {json.dumps(one.value)}" for one in given]
     nested = _nested({one.key: one.value for one in given})

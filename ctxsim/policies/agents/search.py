@@ -51,12 +51,11 @@ def around(best: Given, tried: Iterable[Value]) -> list[Given]:
 
 def policy_label(*given: Given) -> str:
     """Return the label of the policy whose parameters these settings are; '' where one is no parameter of it."""
-    settings = [setting_of(one.agent, one.key) for one in given]
-    if not settings or any(one is None or not one.parameter for one in settings):
+    found = [(of, one.value) for one in given if (of := setting_of(one.agent, one.key)) and of.parameter]
+    if not found or len(found) < len(given):
         return ""
-    pairs = zip([one for one in settings if one], given, strict=True)
-    parameters = ",".join(f"{one.parameter}={value.value}" for one, value in pairs)
-    return f"{(settings[0] and settings[0].policy) or given[0].agent}:{parameters}"
+    parameters = ",".join(f"{of.parameter}={value}" for of, value in found)
+    return f"{found[0][0].policy or given[0].agent}:{parameters}"
 
 
 def _round(value: float) -> float:

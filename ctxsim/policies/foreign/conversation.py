@@ -14,6 +14,11 @@ HEAD = "head"
 """The id of the system message, which is shown but isn't a policy's to change."""
 
 
+def call_of(name: str, tool: str, arguments: str) -> Message:
+    """Return a tool call as a message holds it."""
+    return {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
+
+
 class Group(NamedTuple):
     """The items of one wire message."""
 
@@ -92,7 +97,8 @@ class Conversation:
         message: Message = {"id": group.id}
         if first.kind in RESPONSE_KINDS:
             message |= {"role": "assistant", "content": text_of(group)}
-            if calls := [self._call(item) for item in group.items if item.kind == "tool_call"]:
+            asked = (item for item in group.items if item.kind == "tool_call")
+            if calls := [call_of(self._calls[item.place], item.tool, item.text) for item in asked]:
                 message["tool_calls"] = calls
             if reasoning := [item.text for item in group.items if item.kind == "reasoning"]:
                 message["reasoning"] = "\n".join(reasoning)
@@ -106,10 +112,6 @@ class Conversation:
         if media := [{"kind": one.kind, "tokens": one.tokens} for item in group.items for one in item.media]:
             message["media"] = media
         return message
-
-    def _call(self, item: Item) -> Message:
-        function = {"name": item.tool, "arguments": item.text}
-        return {"id": self._calls[item.place], "type": "function", "function": function}
 
     def call_ids(self, group: Group) -> Iterator[tuple[str, str]]:
         """Yield by which calls a message can be known: `call` and an id it makes, or `tool` and one that it answers."""

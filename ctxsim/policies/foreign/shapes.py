@@ -31,11 +31,6 @@ class Arguments:
         return text if arguments == known else json.dumps(arguments, ensure_ascii=False)
 
 
-def call_of(name: str, tool: str, arguments: str) -> Message:
-    """Return a tool call as a message holds it."""
-    return {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
-
-
 def packed(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """Yield the messages, the results that answer one response together."""
     for answers, group in groupby(messages, lambda message: message["role"] == "tool"):

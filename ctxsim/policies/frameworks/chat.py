@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -129,10 +130,4 @@ def first_that(condition: Callable[[int], bool], low: int, high: int) -> int:
 
     By halving: a condition on a suffix is asked for a few suffixes only.
     """
-    while low < high:
-        middle = (low + high) // 2
-        if condition(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect_left(range(high), True, low, key=condition)

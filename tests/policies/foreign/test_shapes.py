@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.foreign.shapes import Arguments, call_of, packed, without_head
+from ctxsim.policies.foreign.conversation import call_of
+from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "Go."}

@@ -1,8 +1,10 @@
 """How agents shorten tool results: what stays of a text that is too long, and old results cleared."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, takewhile
 
+from ctxsim.counting.estimators.estimator import length
 from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
@@ -24,9 +26,8 @@ def last_bytes(text: str, size: int) -> str:
     return data[start:].decode("utf-8", "surrogatepass")
 
 
-def byte_length(text: str) -> int:
-    """Return the UTF-8 bytes of a text."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+byte_length = partial(length, unit="bytes")
+"""Returns the UTF-8 bytes of a text."""
 
 
 def ends_of(text: str, head: int, tail: int, mark: str) -> str:
@@ -67,16 +68,16 @@ def _told(kept: str, left: int, what: str, end: bool) -> str:
 
 
 def newest_texts(
-    items: Sequence[Item], tokens: int, length: Callable[[str], int], cut: Callable[[str, int], str]
+    items: Sequence[Item], tokens: int, measure: Callable[[str], int], cut: Callable[[str, int], str]
 ) -> dict[int, str]:
     """Return the user's texts that stay, by place: newest first, the one that crosses the limit cut to what is left.
 
-    A token is 4 of what `length` counts.
+    A token is 4 of what `measure` counts.
     """
     kept: dict[int, str] = {}
     for item in reversed(items):
         if item.kind == "user" and tokens > 0:
-            size = -(-length(item.text) // 4)
+            size = -(-measure(item.text) // 4)
             kept[item.place] = item.text if size <= tokens else cut(item.text, 4 * tokens)
             tokens -= size
     return kept

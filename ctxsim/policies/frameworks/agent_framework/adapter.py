@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
-from ctxsim.policies.foreign.shapes import call_of
 from ctxsim.policies.foreign.shortener import Session
 
 

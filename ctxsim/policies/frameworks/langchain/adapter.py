@@ -7,9 +7,9 @@ and the approximate counter counts.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking
-from ctxsim.policies.foreign.shapes import Arguments, call_of, without_head
+from ctxsim.policies.foreign.shapes import Arguments, without_head
 from ctxsim.policies.foreign.shortener import Session
 
 ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}

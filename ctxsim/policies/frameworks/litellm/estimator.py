@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator
-from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.estimators.real import Counts
 from ctxsim.transcript import Head, Item
 
 FRAME = 3
@@ -16,7 +14,7 @@ PIECE = 1_024
 
 
 @dataclass(frozen=True)
-class Litellm(Estimator):
+class Litellm(Counts, Estimator):
     """Role, content, ids, names and arguments by a vocabulary, in pieces of 1,024 characters; no tool schemas.
 
     BerriAI/litellm, litellm/litellm_core_utils/token_counter.py: 3 more per message and for the reply, 1 more per name.
@@ -27,8 +25,7 @@ class Litellm(Estimator):
     vocabulary: str = "cl100k_base"
 
     def text(self, text: str) -> int:
-        count = _counter(self.vocabulary).text
-        return sum(count(text[start : start + PIECE]) for start in range(0, len(text), PIECE))
+        return sum(self._counter.text(text[start : start + PIECE]) for start in range(0, len(text), PIECE))
 
     def item(self, item: Item) -> int:
         return self._message([item]) + sum(media.tokens for media in item.media)
@@ -52,8 +49,3 @@ class Litellm(Estimator):
 
     def head(self, head: Head) -> int:
         return self.messages([], head.system) + head.hidden
-
-
-@lru_cache(maxsize=4)
-def _counter(vocabulary: str) -> Counter:
-    return Counter(open_tokenizer(vocabulary))

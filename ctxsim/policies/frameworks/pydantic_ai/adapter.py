@@ -7,9 +7,9 @@ the first request, as an agent's `system_prompt` is.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Framework, Scribe, finished
-from ctxsim.policies.foreign.shapes import Arguments, call_of
+from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Answer, Context, Session, Shorten
 from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 

@@ -9,9 +9,9 @@ from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Framework, Scribe
-from ctxsim.policies.foreign.shapes import Arguments, call_of, packed, without_head
+from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
 from ctxsim.policies.policy import Stop
 
