@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Literal
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
@@ -154,8 +153,7 @@ def _notice(old: Sequence[Item]) -> str:
     calls = [item for item in old if item.kind == "tool_call"]
     said = [item.text for item in old if item.kind in RESPONSE_KINDS - {"reasoning", "tool_call"}]
     parts = ["<SYSTEM_NOTICE>", "Earlier context was compacted."]
-    for shell, group in groupby(
-        sorted(calls, key=lambda item: is_shell(item.tool)), key=lambda item: is_shell(item.tool)
-    ):
-        parts += ["Commands ran:" if shell else "Tools used:", *(f"{item.tool} {item.text[:100]}" for item in group)]
+    for told, shell in (("Tools used:", False), ("Commands ran:", True)):
+        made = [f"{item.tool} {item.text[:100]}" for item in calls if is_shell(item.tool) is shell]
+        parts += [told, *made] if made else []
     return "\n".join([*parts, *said[-3:], "</SYSTEM_NOTICE>"])

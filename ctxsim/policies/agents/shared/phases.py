@@ -7,10 +7,7 @@ from ctxsim.transcript import RESPONSE_KINDS, Item
 
 def since_response(items: Sequence[Item]) -> int:
     """Return the position after the last response; 0 where there is none."""
-    for position in range(len(items) - 1, -1, -1):
-        if items[position].kind in RESPONSE_KINDS:
-            return position + 1
-    return 0
+    return next((end for end in range(len(items), 0, -1) if items[end - 1].kind in RESPONSE_KINDS), 0)
 
 
 def newly_asked(items: Sequence[Item]) -> list[Item]:

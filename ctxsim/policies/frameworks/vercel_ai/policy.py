@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import Literal
 
 from ctxsim.errors import LabelError
@@ -90,14 +91,7 @@ def _call(item: Item) -> int | None:
 def _thought_for(items: Sequence[Item], pruned: set[int]) -> list[int]:
     """Places of reasoning that nothing follows but pruned calls, up to the next reasoning."""
     found: list[int] = []
-    thoughts: list[int] = []
-    following: list[int] = []
-    for item in [*items, None]:
-        if item is not None and item.kind != "reasoning":
-            following.append(item.place)
-            continue
-        if following:
-            found += thoughts if pruned.issuperset(following) else []
-            thoughts, following = [], []
-        thoughts += [item.place] if item else []
+    for thoughts, following in pairwise(list(run) for _, run in groupby(items, lambda item: item.kind == "reasoning")):
+        if thoughts[0].kind == "reasoning" and pruned.issuperset(item.place for item in following):
+            found += [item.place for item in thoughts]
     return found
