@@ -80,12 +80,10 @@ def effect(one: Given, version: str = "", model: str = "", bounds: bool = True) 
 
 def _of_model(setting: Setting, key: str, model: str) -> bool:
     """Whether a key that names a model names this one."""
-    parts = setting.key.split(".")
-    if "MODEL" not in parts or key == setting.key:
+    before, of_model, behind = setting.key.partition("MODEL")
+    if not of_model or key == setting.key:
         return True
-    at = parts.index("MODEL")
-    named = ".".join(key.split(".")[at : len(key.split(".")) - (len(parts) - at - 1)])
-    return named.lower() in model.lower() if model else False
+    return bool(model) and key.removeprefix(before).removesuffix(behind).lower() in model.lower()
 
 
 def parameters_of(

@@ -32,8 +32,6 @@ class LlamaindexBuffer(OfLlamaindex):
 
     def before_call(self, view: View) -> View:
         found = messages(view)
-        if not found:
-            return view
         return only(view, found[self._start(found) :], f"over {self.token_limit:,} tokens")
 
     def _start(self, found: list[Message]) -> int:
