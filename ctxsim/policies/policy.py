@@ -108,8 +108,8 @@ class Policy:
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
-    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`. Those in our
-    folder of an agent needn't say it.
+    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`. A policy
+    beside that file needn't say it.
     """
     server_side: ClassVar[bool] = False
     """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
@@ -126,7 +126,7 @@ class Policy:
         for package in FOLDERS:
             if cls.__module__.startswith(f"{package}."):
                 cls.family = cast(Family, package.rpartition(".")[2])
-                cls.agent = agent_beside(cls.__module__) or cls.agent
+        cls.agent = agent_beside(cls.__module__) or cls.agent
         _take_shipped(cls)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -232,6 +233,7 @@ def test_folders_of_agents_have_their_names_and_places(
     (tmp_path / "far_agent").mkdir()
     (tmp_path / "far_agent" / "__init__.py").touch()
     (tmp_path / "far_agent" / "settings.toml").write_text('read_on = "2026-11-26"')
+    (tmp_path / "far_agent" / "policy.py").write_text(GOOD)
     assert "far" not in settings_names()
     plugins.give_points(
         EntryPoint(name, value, "ctxsim.agents")
@@ -245,6 +247,7 @@ def test_folders_of_agents_have_their_names_and_places(
         assert "shared" not in agents and "shared" not in frameworks and "far" not in frameworks
         assert frameworks["langchain"][1].name == "langchain"
         assert "far" in settings_names() and settings_of("far").read_on == "2026-11-26"
+        assert importlib.import_module("far_agent.policy").Installed.agent == "far"
     finally:
         plugins.give_points([])
         monkeypatch.setattr(plugins, "_points", None)

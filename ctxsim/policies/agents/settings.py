@@ -4,6 +4,7 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 """
 
 import os
+import sys
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -221,6 +222,9 @@ def _places() -> dict[str, tuple[str, Path]]:
 
 def agent_beside(module: str) -> str:
     """Return the agent or framework in whose folder a module and a settings file lie; '' if there is none."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not file or not Path(file).with_name(SETTINGS).exists():
+        return ""
     return next((name for name, (package, _) in _places().items() if module.startswith(f"{package}.")), "")
 
 
