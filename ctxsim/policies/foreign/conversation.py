@@ -30,13 +30,13 @@ class Group(NamedTuple):
 class Conversation:
     """One transcript's messages. Remembers ids, so that a message has the same ones at every call."""
 
-    _calls: dict[int, str] = field(default_factory=dict)
+    calls: dict[int, str] = field(default_factory=dict)
     """The id of a tool call, by its place."""
     _used: set[str] = field(default_factory=set)
-    _made: dict[int, str] = field(default_factory=dict)
+    made: dict[int, str] = field(default_factory=dict)
     """What a foreign policy calls the messages that it made itself, by their place."""
     _groups: list[Group] = field(default_factory=list)
-    _numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     """Which of the groups has an id."""
     _seen: View | None = None
 
@@ -52,9 +52,9 @@ class Conversation:
             while self._groups and self._groups[-1].items[-1].kind in RESPONSE_KINDS:
                 group = self._groups.pop()
                 start -= len(group.items)
-                del self._numbers[group.id]
+                del self.numbers[group.id]
         else:
-            self._groups, self._numbers = [], {}
+            self._groups, self.numbers = [], {}
         run: list[Item] = []
         for item in view[start:]:
             self._know(item)
@@ -69,21 +69,21 @@ class Conversation:
         return self._groups
 
     def _know(self, item: Item) -> None:
-        if item.kind == "tool_call" and item.place not in self._calls:
+        if item.kind == "tool_call" and item.place not in self.calls:
             own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
             self._used.add(own)
-            self._calls[item.place] = own
+            self.calls[item.place] = own
 
     def _close(self, run: Sequence[Item]) -> None:
         name = self._id(run[0])
-        if name in self._numbers:
+        if name in self.numbers:
             name = f"{name}.{run[0].place}"
-        self._numbers[name] = len(self._groups)
+        self.numbers[name] = len(self._groups)
         self._groups.append(Group(name, tuple(run)))
 
     def _id(self, item: Item) -> str:
         if item.synthetic:
-            return self._made.get(item.place, f"s{-item.place}")
+            return self.made.get(item.place, f"s{-item.place}")
         return f"a{item.message}" if item.kind in RESPONSE_KINDS else f"m{item.place}"
 
     def messages(self, view: View, head: Head | None = None) -> list[Message]:
@@ -98,12 +98,12 @@ class Conversation:
         if first.kind in RESPONSE_KINDS:
             message |= {"role": "assistant", "content": text_of(group)}
             asked = (item for item in group.items if item.kind == "tool_call")
-            if calls := [call_of(self._calls[item.place], item.tool, item.text) for item in asked]:
+            if calls := [call_of(self.calls[item.place], item.tool, item.text) for item in asked]:
                 message["tool_calls"] = calls
             if reasoning := [item.text for item in group.items if item.kind == "reasoning"]:
                 message["reasoning"] = "\n".join(reasoning)
         elif first.kind == "tool_result":
-            answered = self._calls.get(-1 if first.answers is None else first.answers, first.call_id)
+            answered = self.calls.get(-1 if first.answers is None else first.answers, first.call_id)
             message |= {"role": "tool", "tool_call_id": answered, "name": first.tool, "content": first.text}
         else:
             message |= {"role": "user", "content": first.text}
@@ -117,21 +117,9 @@ class Conversation:
         """Yield by which calls a message can be known: `call` and an id it makes, or `tool` and one that it answers."""
         for item in group.items:
             if item.kind == "tool_call":
-                yield "call", self._calls[item.place]
+                yield "call", self.calls[item.place]
             elif item.kind == "tool_result":
-                yield "tool", self._calls.get(-1 if item.answers is None else item.answers, item.call_id)
-
-    def call_id(self, item: Item) -> str:
-        """Return the id of a tool call."""
-        return self._calls[item.place]
-
-    def number(self, name: str) -> int | None:
-        """Return which of the groups has an id; None if none has."""
-        return self._numbers.get(name)
-
-    def call_made(self, place: int, name: str) -> None:
-        """Take note of what a foreign policy calls a message that it made."""
-        self._made[place] = name
+                yield "tool", self.calls.get(-1 if item.answers is None else item.answers, item.call_id)
 
     def read_on(self, view: View, changed: Sequence[int]) -> None:
         """Take note of a view with other texts in some of the groups, which isn't to be read anew."""

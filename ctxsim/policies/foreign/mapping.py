@@ -46,7 +46,7 @@ def changed(conversation: Conversation, view: View, change: Mapping[str, Message
     drops: list[int] = []
     numbers: list[int] = []
     for name, fields in change.items():
-        number = conversation.number(name)
+        number = conversation.numbers.get(name)
         if number is None:
             raise ContractError(f"changes message {name}, which isn't there")
         numbers.append(number)
@@ -98,7 +98,7 @@ def edited(
         sources = [item.place for item in gap.left]
         for message, text in zip(gap.messages, inserted, strict=True):
             if name := message.get("id"):
-                conversation.call_made(made.next_place, str(name))
+                conversation.made[made.next_place] = str(name)
             made = made.insert(text, at, reason, "summary" if sources else "note", sources)
     return made
 
@@ -111,7 +111,7 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
     newest = -1
     for message in answer:
         role = message.get("role")
-        number = conversation.number(str(message.get("id", "")))
+        number = conversation.numbers.get(str(message.get("id", "")))
         if number is None:
             number = tables.by_call(message)
         if number is None and not message.get("summarize"):
@@ -165,7 +165,7 @@ def _kept(
         yield said[0].place, text
     calls = {str(call.get("id", "")): call for call in message.get("tool_calls") or ()}
     for item in group.items:
-        if item.kind == "tool_call" and (call := calls.pop(conversation.call_id(item), None)) is not None:
+        if item.kind == "tool_call" and (call := calls.pop(conversation.calls[item.place], None)) is not None:
             yield item.place, _arguments(group, item, call)
         elif item.kind == "reasoning" and (not reasoning or "reasoning" in message):
             yield item.place, None

@@ -73,7 +73,7 @@ def test_every_kind_of_message() -> None:
     assert [list(conversation.call_ids(group)) for group in groups[2:5]] == [
         [("call", "c"), ("call", "call_4")], [("tool", "c")], [("tool", "call_4")],
     ]  # fmt: skip
-    assert [conversation.number(name) for name in ("s2", "m0", "s1", "m9")] == [0, 1, 7, None]
+    assert [conversation.numbers.get(name) for name in ("s2", "m0", "s1", "m9")] == [0, 1, 7, None]
     orphan = Item("tool_result", 0, 0, "r", "read", None, "mine")
     assert Conversation().messages(viewed(orphan))[0]["tool_call_id"] == "mine"
 
