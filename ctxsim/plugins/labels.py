@@ -106,9 +106,14 @@ def key(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("label", field.name))
 
 
+def _fields(of: Any) -> dict[str, dataclasses.Field[Any]]:
+    """The fields that a label sets, of a class or an object, by the names that labels have for them."""
+    return {key(field): field for field in dataclasses.fields(of) if field.init}
+
+
 def parameters(value: Any) -> dict[str, Any]:
     """Return the parameters of a parameterised object, by the names that labels have for them."""
-    return {key(field): getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    return {called: getattr(value, field.name) for called, field in _fields(value).items()}
 
 
 def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> T:
@@ -116,7 +121,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
 
     Raises LabelError, naming the parameter, for an unknown one, a missing one, or a value of another type.
     """
-    fields = {key(field): field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+    fields = _fields(cls)
     types = _types(cls)  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for called, text in parameters.items():
@@ -188,10 +193,8 @@ def stated(name: str, value: Any, defaults: bool, given: Container[str] | None =
     """
     found: dict[str, str] = {}
     types = _types(type(value))  # type: ignore[arg-type]
-    for field in dataclasses.fields(value):
-        if not field.init:
-            continue
-        called, parameter = key(field), getattr(value, field.name)
+    for called, field in _fields(value).items():
+        parameter = getattr(value, field.name)
         plain = _same(parameter, _default(field))
         if plain and not defaults:
             continue
@@ -247,17 +250,15 @@ def kebab(class_name: str) -> str:
 
 def required(cls: type[Any]) -> list[str]:
     """Return the parameters that a label of this class must give."""
-    return [key(field) for field in dataclasses.fields(cls) if field.init and _default(field) is dataclasses.MISSING]
+    return [called for called, field in _fields(cls).items() if _default(field) is dataclasses.MISSING]
 
 
 def signature(name: str, cls: type[Any]) -> str:
     """Return a label's pattern: each parameter with its default, or its type where it has none."""
     types = get_type_hints(cls)
     parts = []
-    for field in dataclasses.fields(cls):
-        if field.init:
-            default, kind = _default(field), types[field.name]
-            required = default is dataclasses.MISSING
-            shown = f"<{getattr(kind, '__name__', kind)}>" if required else _texts(default)[0]
-            parts.append(f"{key(field)}={shown}")
+    for called, field in _fields(cls).items():
+        default, kind = _default(field), types[field.name]
+        shown = f"<{getattr(kind, '__name__', kind)}>" if default is dataclasses.MISSING else _texts(default)[0]
+        parts.append(f"{called}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name

@@ -145,8 +145,7 @@ def _ships(cls: type[Policy]) -> bool:
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
     """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
     told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
-    found = _as_shipped(cls, {**told, "version": version, "model": model})
-    return {key: value for key, value in found.items() if key not in ("version", "model")}
+    return _as_shipped(cls, {**told, "version": version, "model": model}) if _ships(cls) else told
 
 
 def old_names(label: str) -> list[str]:
