@@ -7,8 +7,8 @@ missing a drop, unknown an insertion whose sources are what left at that place; 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.errors import ContractError
@@ -105,7 +105,9 @@ def edited(
 
 def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence[Message]) -> list[int | None]:
     """Which group each message that came back is; None for an unknown one."""
-    tables = _Tables(conversation, groups)
+    # Made only if some message isn't known by its id.
+    by_call = cache(lambda: {name: n for n, group in enumerate(groups) for name in conversation.call_ids(group)})
+    by_text = cache(lambda: _by_text(groups))
     found: list[int | None] = []
     taken: set[int] = set()
     newest = -1
@@ -113,9 +115,9 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
         role = message.get("role")
         number = conversation.numbers.get(str(message.get("id", "")))
         if number is None:
-            number = tables.by_call(message)
+            number = next((by_call()[name] for name in _calls_of(message) if name in by_call()), None)
         if number is None and not message.get("summarize"):
-            same = tables.by_text.get((str(role), content_of(message)), ())
+            same = by_text().get((str(role), content_of(message)), ())
             number = next((one for one in same if one > newest and one not in taken), None)
             if number is None and role not in ROLES:
                 raise ContractError(f"message {len(found) + 1} came back with role {role!r}; known: {', '.join(ROLES)}")
@@ -173,31 +175,19 @@ def _kept(
         raise ContractError(f"message {group.id} has a tool call that the model didn't make: {next(iter(calls))}")
 
 
-class _Tables:
-    """Groups by call id and by text: made only if some message isn't known by its id."""
+def _calls_of(message: Message) -> list[tuple[str, Any]]:
+    """By which calls a message that came back can be known, as `call_ids` has them."""
+    role = message.get("role")
+    asked = [("tool", message.get("tool_call_id"))] if role == "tool" else []
+    return asked + [("call", call.get("id")) for call in message.get("tool_calls") or () if role == "assistant"]
 
-    def __init__(self, conversation: Conversation, groups: Sequence[Group]) -> None:
-        self._conversation = conversation
-        self._groups = groups
 
-    @cached_property
-    def _calls(self) -> dict[tuple[str, str], int]:
-        return {name: n for n, group in enumerate(self._groups) for name in self._conversation.call_ids(group)}
-
-    def by_call(self, message: Message) -> int | None:
-        """Which group makes the same calls, or answers the same one."""
-        role = message.get("role")
-        asked = [("tool", message.get("tool_call_id"))] if role == "tool" else []
-        asked += [("call", call.get("id")) for call in message.get("tool_calls") or () if role == "assistant"]
-        return next((self._calls[name] for name in asked if name in self._calls), None)
-
-    @cached_property
-    def by_text(self) -> dict[tuple[str, str], list[int]]:
-        """Groups by role and text, in order."""
-        found: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for number, group in enumerate(self._groups):
-            found[role_of(group), text_of(group)].append(number)
-        return found
+def _by_text(groups: Sequence[Group]) -> dict[tuple[str, str], list[int]]:
+    """Groups by role and text, in order."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, group in enumerate(groups):
+        found[role_of(group), text_of(group)].append(number)
+    return found
 
 
 def content_of(message: Message) -> str:
