@@ -82,8 +82,13 @@ _unpacked = Shipped()
 
 
 def code_given() -> Shipped | None:
-    """Return what this process got last; None for the one that was asked first."""
-    return _unpacked if _unpacked != Shipped() else None
+    """Return what this process got last, for another that it starts: that one has the same search path, and with it the
+    packages. None where it got nothing.
+    """
+    if _unpacked == Shipped():
+        return None
+    packages = _unpacked.packages
+    return msgspec.structs.replace(_unpacked, packages=packages and Packages(points=packages.points))
 
 
 GROUPS = ("ctxsim.policies", "ctxsim.estimators", "ctxsim.readers", OUTSIDE)
@@ -135,18 +140,21 @@ def give_packages(packages: Packages) -> None:
         return
     if _copies is not None:
         sys.path.remove(_copies.name)
+        _copies = None
     names = {
         name.partition("/")[0].removesuffix(".py") for one in (_given, packages) for name in (one.files if one else ())
     }
     for module in list(sys.modules):
         if module.partition(".")[0] in names:
             del sys.modules[module]
-    _given, _copies = packages, Copies()
-    for name, data in packages.files.items():
-        file = Path(_copies.name, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    sys.path.insert(0, _copies.name)
+    _given = packages
+    if packages.files:
+        _copies = Copies()
+        sys.path.insert(0, _copies.name)
+        for name, data in packages.files.items():
+            file = Path(_copies.name, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
     importlib.invalidate_caches()
     give_points([EntryPoint(name, value, group) for group, name, value in packages.points])
 

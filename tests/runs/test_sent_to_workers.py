@@ -157,7 +157,10 @@ def install(place: Path, files: dict[str, str]) -> Path:
 
 @pytest.mark.slow
 def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, scheduler: str) -> None:
-    """The worker stands elsewhere and has another version of the plug-in, which doesn't count."""
+    """The worker stands elsewhere and has another version of the plug-in, which doesn't count.
+
+    What it wrote lies in its own folder, which dask deletes: it is killed, and so are processes of policies.
+    """
     other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
                        "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
     ours, theirs = (
@@ -168,7 +171,7 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, sch
     worker = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
-        env={**os.environ, "PYTHONPATH": theirs},
+        env={**os.environ, "PYTHONPATH": theirs, "TMPDIR": str(tmp_path / "elsewhere")},
     )  # fmt: skip
     common = ["bench", "logs", "--policy", "keep-all", "--policy", "plugged", "--out"]
     benches = [[*common, "here"], [*common, "there", "--jobs", scheduler]]
@@ -182,6 +185,7 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, sch
     finally:
         worker.kill()
         worker.wait()
+    assert [one.name for one in (tmp_path / "elsewhere").iterdir()] == ["dask-scratch-space"]
     here = content(folder.parent / "here")
     assert content(folder.parent / "there") == here
     run = msgspec.json.decode(here["run.json"])

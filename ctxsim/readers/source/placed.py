@@ -5,9 +5,11 @@ Labels, notes and errors say where the original is.
 """
 
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -18,11 +20,21 @@ from ctxsim.transcript import Transcript
 
 
 class Copies:
-    """A temporary folder for copies, deleted with the last source in it."""
+    """A temporary folder for copies, deleted with the last source in it.
+
+    In a worker of dask it is in that worker's own folder, which the next worker deletes if this one is killed.
+    """
 
     def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="ctxsim-")
+        self.name = tempfile.mkdtemp(prefix="ctxsim-", dir=_of_worker())
         weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _of_worker() -> str | None:
+    if "distributed.worker" in sys.modules:
+        with suppress(ValueError):
+            return str(sys.modules["distributed.worker"].get_worker().local_directory)
+    return None
 
 
 class Placed(Source):
