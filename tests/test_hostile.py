@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import json
 import os
-import random
 import socket
 import subprocess
 import sys
@@ -14,12 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import corpus
 import pytest
 from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants import attacked, mutant, recording, seeds, write
 from project import ROOT
 
 from ctxsim.errors import CtxsimError, InputError, ReaderFailed
@@ -205,24 +202,7 @@ def test_small_nonsense(tmp_path: Path, text: str) -> None:
         assert outcome(tmp_path / name)
 
 
-# mutations
-
-
-@corpus.here
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_mutants_of_all_recorded_formats_are_read_or_refused(tmp_path: Path) -> None:
-    chance = random.Random(22)
-    for seed in seeds(corpus.FOLDER, 2):
-        for _ in range(3):
-            path, deep = write(mutant(seed, chance), tmp_path / "m"), chance.random() < 0.2
-            outcome_ = attacked(lambda path=path, deep=deep: recording(path, deep))  # type: ignore[misc]
-            assert outcome_.kind in ("read", "refused"), outcome_
-
-
 FOUND = Path(__file__).parent / "found"
-
-
 """Odd files that once gave, or could give, more than a line of complaint; the fuzzer starts from them."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import msgspec
 import not_drawn
 import pytest
 from bench_runs import POLICIES, arguments, command, content
-from command_line import ctxsim, process
+from command_line import process
 from samples import turns
 
 from ctxsim.errors import CtxsimError
@@ -34,7 +33,6 @@ from evidence.many import cut, make
 def test_the_same_bytes_for_any_hash_seed_zone_locale_folder_and_workers(
     logs: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    """Others are what the run on a full disk has."""
     environment = {"PYTHONHASHSEED": "77", "TZ": "America/New_York", "LC_ALL": "de_DE.UTF-8"}
     done = process(*arguments(logs, tmp_path / "out", "--jobs", "2"), cwd=tmp_path, **environment)
     assert done.returncode == 0, done.stderr
@@ -57,16 +55,6 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_gives_the_same_bytes(logs: Path, tmp_path: Path, cluster: Any) -> None:
-    """Of a sample; of all it gives them though it loses a worker, as below."""
-    for out, more in (("here", ()), ("there", ("--jobs", cluster.scheduler_address))):
-        done = ctxsim(*arguments(logs, tmp_path / out, "--sample", "6", *more), cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    assert content(tmp_path / "here") == content(tmp_path / "there")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
 def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_path: Path, cluster: Any) -> None:
     from distributed import Client
 
@@ -83,30 +71,6 @@ def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_
     assert running.poll() is None, "killed too late to matter"
     assert running.wait(timeout=120) == 0
     assert content(out) == content(undisturbed)
-
-
-def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_path: Path) -> None:
-    """A run in a tmpfs too small for it stops in one line; with more room it goes on to the same bytes."""
-    small = tmp_path / "small"
-    small.mkdir()
-    bench_here = " ".join(shlex.quote(part) for part in command(logs, small / "out", "--resume"))
-    mounted = f"mount -t tmpfs -o size=100k tmpfs {small}"
-    steps = (
-        f"{mounted} || exit 97; {bench_here}; echo status $?; test ! -e {small}/out/run.json; echo absent $?; "
-        f"ls {small}/out/{WORK} | grep -cv tmp; "
-        f"mount -o remount,size=60m {small}; {bench_here} && cp -r {small}/out {tmp_path}/kept"
-    )
-    done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", steps], capture_output=True, text=True,
-        env={**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
-    )  # fmt: skip
-    if done.returncode == 97 or "unshare" in done.stderr:
-        pytest.skip("this machine lets nobody mount a tmpfs")
-    assert "status 1" in done.stdout and "absent 0" in done.stdout, done.stdout + done.stderr
-    assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
-    kept = int(done.stdout.split("absent 0\n")[1].split("\n")[0])
-    assert kept >= 2, "the setting and at least one finished task"
-    assert content(tmp_path / "kept") == content(undisturbed)
 
 
 @pytest.mark.slow

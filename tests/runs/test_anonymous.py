@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from samples import ASK, TASK, chat
+from cached_replay import BIG, PRICES
+from samples import ASK, TASK, chat, conversation
 
-from ctxsim.policies import Policy, Stop, open_policy, register, registered_policies
+from ctxsim.policies import Policy, Stop, open_policies, open_policy, register, registered_policies
 from ctxsim.results.run_info import Recorder
 from ctxsim.runs.anonymous import tables_without_secrets, without_text
 from ctxsim.runs.rows import Rows
@@ -17,6 +18,7 @@ from ctxsim.runs.transcript_rows import rows_of, sent_of
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
+from ctxsim.transcript import Head
 from ctxsim.view import View
 
 SECRET = "sk-ant-api03-" + "aB3dE6gH9jK2mN5p" * 5 + "AA"
@@ -125,3 +127,33 @@ def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pyte
         assert len(list(sent_of(one, spec))) == 2, "a class in hand is replayed here"
     finally:
         registered_policies().pop("mine")
+
+
+def test_why_a_cache_did_not_hold_is_told_without_a_policys_words() -> None:
+    plain = conversation(*[BIG] * 3, system=BIG)
+    heads = [Head(BIG), Head(BIG, ('{"name":"a"}',)), Head(f"And now: {BIG}", ('{"name":"a"}',)), None]
+    calls = tuple(msgspec.structs.replace(call, head=head) for call, head in zip(plain.calls, heads, strict=True))
+    provider = Provider(cache="anthropic", breakpoints="automatic", prices=PRICES, pace_s=10)
+    failed: list[str] = []
+    one = AsSent(msgspec.structs.replace(plain, calls=calls), provider)
+    was = rows_of(one, open_policies(("keep-all", "mask:keep=1")), failed)
+    told = without_text(was, "").tables.calls.to_pandas()
+    assert not failed
+    assert list(told[told.policy == "keep-all"].cache_break) == [
+        "", "another tools than in the request before", "another system prompt than in the request before",
+        "another tools than in the request before",
+    ]  # fmt: skip
+    assert set(told[told.policy != "keep-all"].cache_break) - set(told[told.policy == "keep-all"].cache_break) <= {
+        "edit"
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("claude-opus-4-5", "claude-opus-4-5"), ("claude-opus-4-5-20251101", "claude-opus-4-5-20251101"),
+        ("anns-own-model", None), ("anns-own-model-20251101", None), ("claude-opus-4-5-20251101-of-ann", None),
+    ],
+)  # fmt: skip
+def test_a_model_that_is_listed_is_told_with_its_date_and_no_other(model: str, told: str | None) -> None:
+    assert [summary["model"] for summary in without_text(rows("keep-all"), model).summaries] == [told]

@@ -10,7 +10,6 @@ from command_line import ctxsim
 
 from ctxsim import bench
 from ctxsim.cli.running import _apart
-from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.results import Run, read_run
 from ctxsim.simulator.measure.measured import AsSent
@@ -70,12 +69,6 @@ def test_without_draws_there_is_no_such_table(tmp_path: Path) -> None:
     assert {"draws.csv", "draws.parquet"} <= set(read_run(tmp_path / "run").info.files)
     bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run", overwrite=True)
     assert not list(read_run(tmp_path / "run").folder.glob("draws*"))
-
-
-@pytest.mark.parametrize("rate", [None, 0.0, 1.0])
-def test_draws_are_refused_without_a_rate_between_the_ends(rate: float | None) -> None:
-    with pytest.raises(CtxsimError, match="3 draws: there must be at least 1, at a --refetch rate above 0"):
-        bench(SCENARIO, [MASK], refetch=rate, draws=3)
 
 
 def test_a_rate_has_a_folder_of_its_own(tmp_path: Path) -> None:

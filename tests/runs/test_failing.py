@@ -163,14 +163,11 @@ def test_a_policy_that_kills_its_process_takes_only_its_own_rows(tmp_path: Path)
     )
     paths = [one(tmp_path / "logs")]
     write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
-    for resume in (False, True):
-        info = conduct(
-            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, resume=resume
-        )
-        assert [one.error for one in info.inputs] == [None] * 2
-        assert [len(one.failures) for one in info.inputs] == [0, 1]
-        # Of two transcripts under keep-all, and of one under the policy.
-        assert len(read_run(tmp_path / "out").summary) == 3
+    info = conduct(Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths)
+    assert [one.error for one in info.inputs] == [None] * 2
+    assert [len(one.failures) for one in info.inputs] == [0, 1]
+    # Of two transcripts under keep-all, and of one under the policy.
+    assert len(read_run(tmp_path / "out").summary) == 3
 
 
 def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

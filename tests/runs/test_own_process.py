@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,18 +17,16 @@ from command_line import Done, ctxsim
 from project import ROOT
 from samples import ASK, TASK, chat
 
-from ctxsim import replay
 from ctxsim.api.inputs import opened
 from ctxsim.counting.estimators import open_estimator
-from ctxsim.errors import ContractError, LabelError
-from ctxsim.policies import Policy, open_policy, registered_policies, trial
+from ctxsim.errors import LabelError
+from ctxsim.policies import open_policy, registered_policies, trial
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
-from ctxsim.view import View
 
 BEGINNING = """import ctypes, json, os, signal, sys, threading, time
 from dataclasses import dataclass
@@ -73,7 +70,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-ELSEWHERE = ("copies itself", "dies with status 0", "hangs")
+ELSEWHERE = ["copies itself", "dies with status 0"]
 """What reaches for the process that asked: tried where that is a worker too. The others end in their own."""
 
 LIMITS = {"CTXSIM_POLICY_SECONDS": "0.5", "CTXSIM_POLICY_MB": "1000"}
@@ -93,12 +90,13 @@ def bench(folder: Path, logs: str, kinds: Iterable[str], *more: str) -> Done:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["one job", "two jobs", "a cluster"])
-def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, request: pytest.FixtureRequest) -> None:
-    alone = where == "one job"
-    logs, sources = ("logs/a.jsonl", 1) if alone else ("logs", 2)
-    kinds = [kind for kind in KINDS if kind != "hangs"] if alone else ELSEWHERE[: 2 if where == "a cluster" else 3]
-    if where == "a cluster":
+@pytest.mark.parametrize("clustered", [False, True])
+def test_their_rows_fail_and_the_others_are_the_same(
+    clustered: bool, own: Path, request: pytest.FixtureRequest
+) -> None:
+    logs, sources = ("logs", 2) if clustered else ("logs/a.jsonl", 1)
+    kinds = ELSEWHERE if clustered else list(KINDS)
+    if clustered:
         scheduler = request.getfixturevalue("scheduler")
         worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "2"],
@@ -110,7 +108,7 @@ def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, requ
             worker.kill()
             worker.wait()
     else:
-        done = bench(own, logs, kinds, "--jobs", str(sources))
+        done = bench(own, logs, kinds)
     assert done.returncode == 1 and json.loads(done.stdout)["command"] == "bench", done.stderr
     assert "Traceback" not in done.stderr
     assert "no rows of a: bad" in done.stderr
@@ -132,22 +130,14 @@ def rows(folder: Path) -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_a_replay_of_a_policy_that_never_answers_has_no_rows(own: Path) -> None:
-    number = list(KINDS).index("dies with status 0")
-    with pytest.raises(ContractError, match="its process ended with status 0 in before_call"):
-        replay(own / "logs" / "a.jsonl", f"{own}/bad.py:Bad{number}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["dies with status 0", "replaces json"])
-def test_one_conversation_and_the_doctor_outlive_it(kind: str, tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text(BEGINNING + CLASS.format("") + KINDS[kind][0] + "\n")
-    said = KINDS[kind][1].replace(" in before_call", "")
+def test_one_conversation_and_the_doctor_outlive_it(tmp_path: Path) -> None:
+    body, said = KINDS["dies with status 0"]
+    (tmp_path / "bad.py").write_text(BEGINNING + CLASS.format("") + body + "\n")
     for line in ("replay documented-53k --policy bad.py:Bad",
                  "check policy bad.py:Bad --doctor --scenario defects/task-lost"):  # fmt: skip
         done = ctxsim(*line.split(), cwd=tmp_path)
         assert done.returncode == 1 and "Traceback" not in done.stderr
-        assert done.stderr.replace(" in before_call", "").count(said) == 1
+        assert done.stderr.count(said) == 1
 
 
 def test_what_is_sent_is_the_same_apart(tmp_path: Path) -> None:
@@ -171,20 +161,6 @@ def test_a_file_that_bends_the_process_that_opens_it_is_refused(body: str, said:
     with pytest.raises(LabelError, match=said):
         open_policy(f"{tmp_path}/bad.py:Bad")
     assert json.dumps is before
-
-
-def test_a_class_in_hand_is_replayed_here(own: Path) -> None:
-    seen = []
-
-    @dataclass
-    class Mine(Policy):
-        def before_call(self, view: View) -> View:
-            seen.append(os.getpid())
-            return view
-
-    replay(own / "logs" / "a.jsonl", Mine)
-    registered_policies().pop("mine")
-    assert set(seen) == {os.getpid()}
 
 
 DEFAULTS = {

@@ -75,6 +75,14 @@ def test_finished_tasks_stay_where_their_source_is_the_same(out: Path) -> None:
     assert opened(out, False, ["h0", "h1b"]) == ([], set()), "without resume it begins anew"
 
 
+@pytest.mark.parametrize("setting", [b"", b"garbage\xff", b"{}", b"[" * 100_000, b'{"code": 3}'])
+def test_parts_of_which_nobody_knows_what_made_them_are_none(setting: bytes, out: Path) -> None:
+    with RunFolder(out) as folder, Parts(folder, WITH, [str], False) as parts:
+        write_part(parts.path(0), [done("h0")])
+        (parts.folder / MADE_WITH).write_bytes(setting)
+    assert opened(out, True, ["h0"]) == ([], set())
+
+
 def test_a_run_that_failed_before_anything_was_done_leaves_nothing(out: Path) -> None:
     for finished in (False, True):
         with pytest.raises(KeyError), RunFolder(out) as folder, Parts(folder, WITH, [str], False) as parts:

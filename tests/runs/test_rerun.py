@@ -108,14 +108,6 @@ def test_recordings_that_have_moved_are_known_by_what_they_hold(text: str, run: 
     assert line.startswith("1 input missing: ") and line.endswith("source 3" if text == "none" else "logs/c.jsonl")
 
 
-def test_another_version_is_told_and_nothing_replayed(run: Path) -> None:
-    resealed(run, lambda info: msgspec.structs.replace(info, ctxsim="0.0.9"))
-    assert told(run)[0].startswith("was made by ctxsim 0.0.9, this is ")
-    resealed(run, lambda info: msgspec.structs.replace(info, setting=msgspec.UNSET))
-    with pytest.raises(InputError, match="didn't keep how"):
-        told(run)
-
-
 def test_code_that_a_run_names_asks_for_trust_and_is_the_same(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
     Path("mine.py").write_text(OWN)

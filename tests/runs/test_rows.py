@@ -12,7 +12,7 @@ from ctxsim.errors import CtxsimError, InputError
 from ctxsim.policies import open_policy
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import Recorder
-from ctxsim.runs.rows import LEAST_POLICIES, OF_ALL, Done, Rows, Share, rows_together, shares, tables_together, together
+from ctxsim.runs.rows import LEAST_POLICIES, OF_ALL, Done, Rows, rows_together, tables_together, together
 from ctxsim.runs.transcript_rows import _recorder, rows_alone, rows_of, told_in
 from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.measure.measured import AsSent
@@ -72,11 +72,6 @@ def test_failures_of_all_shares_are_told_in_order_and_an_error_stands() -> None:
     assert list(killed) == [done("killed", ("x",))]
     alone = [done(failed=("b", "a"))]
     assert list(together([iter(alone)])) == alone
-
-
-def test_a_share_is_neighbours() -> None:
-    assert [Share(n, 3).among("abcdefgh") for n in range(3)] == ["ab", "cde", "fgh"]
-    assert shares(3, 2, 99) == [Share(0, 2), Share(1, 2)] and shares(2, 2, 99) == [Share(0, 1)]
 
 
 def test_progress_is_of_all_policies_and_calls() -> None:

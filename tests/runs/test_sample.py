@@ -32,6 +32,8 @@ def test_probabilities_by_hand() -> None:
     # What has no size counts as the smallest: 1 of 1, 1, 2.
     assert inclusion([0, 1, 2], 1) == pytest.approx([1 / 4, 1 / 4, 2 / 4])
     assert inclusion([0, 0], 1) == pytest.approx([0.5, 0.5])
+    assert inclusion([2, 1, 1], 2) == pytest.approx([1, 0.5, 0.5]), "exactly 1 is sure"
+    assert inclusion([], 2).tolist() == []
 
 
 def test_each_start_takes_as_many_and_each_unit_by_its_probability() -> None:

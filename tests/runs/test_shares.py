@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxsim.errors import InputError
-from ctxsim.runs.conduct import Watch, conduct
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.rows import LEAST_POLICIES, Share, shares
-from ctxsim.runs.task import Setting, specs_of
+from ctxsim.runs.task import Setting
 
 FAILS = """
 from dataclasses import dataclass
@@ -70,30 +69,3 @@ def test_two_processes_for_one_file_give_the_same_bytes(
     made = [{path.name: path.read_bytes() for path in (tmp_path / f"out{jobs}").iterdir()} for jobs in (1, 2)]
     assert made[0] == made[1]
     assert b"never" in made[0]["run.json"]
-
-
-@pytest.mark.slow
-def test_a_run_of_shares_goes_on_with_as_many(logs: Path, tmp_path: Path) -> None:
-    one = tmp_path / "one"
-    one.mkdir()
-    shutil.copy(next(logs.iterdir()), one / "log.jsonl")
-    labels = tuple(f"mask:keep={n}" for n in range(1, 9))
-    out = tmp_path / "out"
-    with pytest.raises(KeyboardInterrupt):
-        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, watch=Watch(_interrupt))
-    with pytest.raises(InputError, match=r"the number of --jobs that do one source changed; run without --resume"):
-        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=1, resume=True)
-    assert conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, resume=True).complete
-
-
-def _interrupt(info: object, total: int) -> None:
-    assert total == 1
-    raise KeyboardInterrupt
-
-
-def test_keep_all_runs_first_unless_it_is_asked_for() -> None:
-    def labels(*asked: str) -> list[str]:
-        return [spec.label for spec in specs_of(Setting("a", "a", asked))]
-
-    assert labels("mask:keep=1", "mask:keep=2") == ["keep-all", "mask:keep=1,batch=1", "mask:keep=2,batch=1"]
-    assert labels("mask:keep=1", "keep-all", "mask:keep=1") == ["mask:keep=1,batch=1", "keep-all"]

@@ -13,7 +13,7 @@ from samples import ASK, TASK, chat, conversation
 from ctxsim.readers import sources
 from ctxsim.results.run_info import Sample
 from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.sizes import METHOD, draw, inclusion, keep_all, plan, source_sizes, steps
+from ctxsim.runs.sizes import METHOD, keep_all, plan, source_sizes, steps
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
@@ -102,13 +102,6 @@ def test_dollars_count_where_half_have_them_and_tokens_cost_the_average_then() -
     assert nothing is not None and nothing.about.by == "keep-all's tokens"
 
 
-def test_who_is_sure_leaves_less_for_the_others() -> None:
-    # 50 of 60 by 2 of 2: sure; of the rest one of 10: 0.6 and 0.4.
-    assert inclusion([50, 6, 4], 2) == pytest.approx([1, 0.6, 0.4])
-    assert inclusion([2, 1, 1], 2) == pytest.approx([1, 0.5, 0.5]), "exactly 1 is sure"
-    assert inclusion([], 2).tolist() == [] and inclusion([0, 0], 1) == pytest.approx([0.5, 0.5])
-
-
 def test_steps_lie_a_unit_apart() -> None:
     halves = np.asarray([0.5, 0.5, 0.5, 0.5])
     # Ends at 0.5, 1.0, 1.5, 2.0.
@@ -117,9 +110,3 @@ def test_steps_lie_a_unit_apart() -> None:
     assert steps(np.asarray([]), 0.3).tolist() == []
     # Sums that rounding leaves a little short are stretched.
     assert steps(np.asarray([0.3, 0.3, 0.4 - 1e-9]), 1.0 - 1e-10).tolist() == [2]
-
-
-def test_what_is_sure_is_drawn_beside_the_others_in_order() -> None:
-    assert draw(np.asarray([1.0, 0.0, 1.0]), 1) == [0, 2]
-    found = draw(np.asarray([0.5, 1.0, 0.5]), 3)
-    assert 1 in found and len(found) == 2 and found == sorted(found)

@@ -55,14 +55,6 @@ FORGETFUL, CUT_USER, ON_ARRIVAL = map(spec_of, (Forgetful, CutsUserTexts, CutsOn
 KEEP_ALL, DROP_ALL = map(open_policy, ("keep-all", "drop-all"))
 
 
-def test_refused_and_unpaired() -> None:
-    # Results of 50 tokens, and a few for each call: requests of about 5, 60, 110 and 165 tokens against 140.
-    assert seen("refused-calls", conversation(*[RESULT] * 3), KEEP_ALL, window=140) == 1
-    # Without the call before it, each result but the first request's user text stands alone.
-    assert seen("unpaired-calls", conversation(*[RESULT] * 3), FORGETFUL) == 3
-    assert seen("unpaired-calls", conversation(*[RESULT] * 3), KEEP_ALL) == 0
-
-
 def test_the_task_and_what_users_said() -> None:
     said = chat(TASK, ASK, ("tool_result", "a"), ("assistant", "b"), ("user", "Never touch main."), ("assistant", "c"))
     # Three calls. Forgetful's first request still ends with the task, its second and third don't.
@@ -79,42 +71,6 @@ def test_cut_before_it_was_read() -> None:
     assert seen("results-cut-unread", four, ON_ARRIVAL) == 4
     # drop-all empties what is older: each was read once.
     assert seen("results-cut-unread", four, DROP_ALL) == 0
-
-
-def test_shares_of_calls() -> None:
-    five = conversation(*[RESULT] * 4)
-    # Five calls. From the third on drop-all empties a result that was sent: three of four continuations, of five calls.
-    assert seen("broken-prefixes", five, DROP_ALL) == pytest.approx(3 / 4)
-    assert seen("edits-share", five, DROP_ALL) == pytest.approx(3 / 5)
-    assert seen("edits-share", five, ON_ARRIVAL) == 0
-    assert seen("broken-prefixes", five, ON_ARRIVAL) == 0
-    kept = seen("tokens-lost-early", five, ON_ARRIVAL, framing="none")
-    # 4 results of about 100 tokens each, of which one is left of each.
-    assert 0.8 < kept < 1
-
-
-def test_summaries_and_dollars() -> None:
-    prices = {"input": 1.0, "output": 1.0}
-    five = conversation(*[RESULT] * 4)
-    summary = open_policy("summary:at=0.1,keep_last=1,max_tokens=10")
-    found = seen("summaries-share", five, summary, window=1_000)
-    assert 0 < found <= 1 and seen("summaries-share", five, KEEP_ALL) == 0
-    from ctxsim.simulator.provider.prices import Prices
-
-    assert seen("dollars-of-keep-all", five, KEEP_ALL, prices=Prices(**prices)) == 1
-    assert seen("dollars-of-keep-all", five, ON_ARRIVAL, prices=Prices(**prices)) < 0.5
-
-
-def test_nothing_but_the_head() -> None:
-    @dataclass
-    class Empties(Policy):
-        """Drops all."""
-
-        def before_call(self, view: View) -> View:
-            return view.drop([item.place for item in view], "all")
-
-    assert seen("empty-requests", conversation("a", "b"), spec_of(Empties)) == 3
-    assert seen("empty-requests", conversation("a", "b"), KEEP_ALL) == 0
 
 
 def call(**fields: object) -> Any:

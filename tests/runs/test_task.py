@@ -235,6 +235,7 @@ def test_keep_all_is_first_where_it_is_no_policy_of_its_own() -> None:
     def labels(*asked: str, estimator: str | None = None) -> list[str]:
         return [one.label for one in specs_of(Setting("a", "a", asked, estimator))]
 
+    assert labels("mask:keep=1", "keep-all", "mask:keep=1") == ["mask:keep=1,batch=1", "keep-all"]
     assert labels("mask+keep-all") == ["keep-all", "mask:keep=10,batch=1+keep-all"]
     assert labels("mask:keep=1", estimator="words") == [
         "keep-all:estimator=words",

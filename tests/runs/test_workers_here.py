@@ -21,7 +21,7 @@ from ctxsim.results import InputInfo
 from ctxsim.runs import workers as room
 from ctxsim.runs.parts import read_part
 from ctxsim.runs.rows import Done
-from ctxsim.runs.workers import AHEAD, Workers, _cluster, _listen, _tell_parent, do, fitting, own_code
+from ctxsim.runs.workers import AHEAD, Workers, _cluster, _listen, _tell_parent, fitting
 
 
 def task(name: str, made: list[str]) -> Any:
@@ -227,17 +227,11 @@ def test_a_cluster_has_as_many_jobs_as_workers(monkeypatch: pytest.MonkeyPatch) 
         assert asked == [("x:1", 30.0), (1, 30.0), "closed"]
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [(TimeoutError("late"), "the scheduler at x:1 had no worker for 30 s: late"),
-     (TypeError("no cert"), "no way to x:1: no cert; for tls:// see SECURITY.md"),
-     (OSError("gone"), "no dask scheduler at x:1: gone"), (ValueError("bad"), "no dask scheduler at x:1: bad")],
-)  # fmt: skip
-def test_no_cluster_is_told(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    dask(monkeypatch, error, {})
-    with pytest.raises(CtxsimError) as told, ExitStack() as stack:
+def test_no_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What dask itself raises has a test with dask."""
+    dask(monkeypatch, ValueError("bad"), {})
+    with pytest.raises(CtxsimError, match=r"^no dask scheduler at x:1: bad$"), ExitStack() as stack:
         _cluster("x:1", stack)
-    assert str(told.value) == said
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(CtxsimError, match="--jobs ADDRESS needs dask: "), ExitStack() as stack:
         _cluster("x:1", stack)
@@ -264,20 +258,13 @@ def test_a_worker_tells_its_parent_in_lines(monkeypatch: pytest.MonkeyPatch) -> 
     _tell_parent("b", 0, 0)
 
 
-def test_a_task_is_done_by_the_same_code_alone(tmp_path: Path) -> None:
-    made: list[str] = []
-    heard: list[Any] = []
-    do(task("s", made), tmp_path / "part", own_code(), lambda *one: heard.append(one))
-    assert made == ["s"] and heard == [("s", 1, 2)] and len(list(read_part(tmp_path / "part"))) == 1
-
-
 def test_a_packed_file_counts_six_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(16), raising=False)
     for ending, size in (("gz", 4), ("zst", 4), ("zip", 4), ("eval", 4), ("json", 24)):
         with (tmp_path / f"a.{ending}").open("wb") as file:
             file.truncate(size * 500_000)
         # Two million bytes, six times: three processes; of 12 million as they are too.
-        assert fitting([Source("a", tmp_path / f"a.{ending}")]) == 3
+        assert fitting([Source("a", tmp_path / f"a.{ending}")] * 3) == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert fitting([Source("a", tmp_path / "a.json")]) == 1
