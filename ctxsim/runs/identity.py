@@ -15,6 +15,7 @@ from ctxsim.errors import CtxsimError, InputError, many
 from ctxsim.policies import Spec
 from ctxsim.results.files import description
 from ctxsim.results.run_info import __version__
+from ctxsim.runs.outside import classes_outside
 from ctxsim.runs.task import Setting, specs_of
 
 
@@ -38,14 +39,11 @@ def refuse_other_code(code: str) -> None:
 
 def others_code(specs: Iterable[Spec]) -> str:
     """Return a hash of the files in which policies and estimators from outside the package are written, or ''."""
-    classes = {link[0] for spec in specs for link in spec.links} | {type(spec.estimator) for spec in specs}
-    files = sorted({file for cls in classes if (file := _file_of(cls))})
+    files = sorted(set(filter(None, map(_file_of, classes_outside(specs)))))
     return hashlib.sha256(b"".join(Path(file).read_bytes() + b"\0" for file in files)).hexdigest() if files else ""
 
 
 def _file_of(cls: type[object]) -> str | None:
-    if cls.__module__.partition(".")[0] == "ctxsim":
-        return None
     try:
         file = inspect.getsourcefile(cls)
     except (TypeError, OSError):

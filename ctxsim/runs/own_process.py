@@ -21,11 +21,12 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.plugins.files import FROM_FILE, files_loaded
+from ctxsim.plugins.files import files_loaded
 from ctxsim.policies import Spec
+from ctxsim.runs.outside import others
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.user_code import Shipped, code_given, plugin_packages, shipped
+from ctxsim.runs.user_code import Shipped, code_given, shipped
 from ctxsim.safety.processes import end_group, ended, environment, python
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
@@ -63,17 +64,6 @@ class Answer(msgspec.Struct, frozen=True):
 
     failed: tuple[str, ...]
     rows: bytes | None
-
-
-def others(spec: Spec) -> frozenset[str]:
-    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
-    if os.name != "posix":
-        return frozenset()
-    classes = {cls for cls, _, _ in spec.links} | {type(spec.estimator)}
-    modules = {cls.__module__ for cls in classes if cls.__module__.partition(".")[0] != "ctxsim"}
-    packages = plugin_packages() if modules else set()
-    found = {name for name in modules if name.startswith(FROM_FILE) or name.partition(".")[0] in packages}
-    return frozenset(found | {name for _, name, _ in spec.links if name.startswith("messages:")})
 
 
 def rows_apart(
@@ -233,7 +223,8 @@ _running: dict[tuple[int, frozenset[str]], Child] = {}
 
 def end_apart() -> None:
     """End the processes that serve this thread."""
-    for key in [key for key in _running if key[0] == threading.get_ident()]:
+    # Other threads start and end theirs meanwhile.
+    for key in [key for key in list(_running) if key[0] == threading.get_ident()]:
         _running.pop(key).end()
 
 

@@ -126,6 +126,7 @@ def _of_each(
     """
     transcripts_read, calls_read = 0, 0
     number = -1
+    drawn = None if setting.drawn is msgspec.UNSET else frozenset(setting.drawn)
     noted: list[str] = []
     errors: list[str] = []
     failed: list[str] = []
@@ -139,7 +140,7 @@ def _of_each(
             if not transcript.calls:
                 continue
             number += 1
-            if setting.drawn is not msgspec.UNSET and number not in setting.drawn:
+            if drawn is not None and number not in drawn:
                 continue
             rows = None
             with told_in(failed, transcript.name):

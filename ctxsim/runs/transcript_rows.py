@@ -12,6 +12,7 @@ from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
+from ctxsim.runs.outside import others
 from ctxsim.runs.rows import Rows, rows_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
@@ -44,9 +45,6 @@ def rows_of(
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
-    if not all(map(_ours, specs)):
-        # What starts processes is loaded where there is something to run in them.
-        from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     baseline = baseline or baseline_in(spec.label for spec in specs)
@@ -58,7 +56,10 @@ def rows_of(
         before = number * len(transcript.calls)
         tell(before, known)
         with told_in(failed, transcript.name, spec.label):
-            if not _ours(spec) and others(spec):
+            if others(spec):
+                # What starts processes is loaded where there is something to run in them.
+                from ctxsim.runs.own_process import rows_apart
+
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known), what_if)  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
@@ -78,19 +79,11 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
 
     Raises ContractError where the policy breaks its contract, or its process ends or hangs.
     """
-    if not _ours(spec):
-        from ctxsim.runs.own_process import others, sent_apart
+    if others(spec):
+        from ctxsim.runs.own_process import sent_apart
 
-        if others(spec):
-            return sent_apart(one, spec)
+        return sent_apart(one, spec)
     return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
-
-
-def _ours(spec: Spec) -> bool:
-    """Whether all of a policy is ctxsim's own."""
-    classes = (*(cls for cls, _, _ in spec.links), type(spec.estimator))
-    own = all(cls.__module__.partition(".")[0] == "ctxsim" for cls in classes)
-    return own and not any(name.startswith("messages:") for _, name, _ in spec.links)
 
 
 def rows_alone(

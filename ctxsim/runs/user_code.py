@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -24,6 +25,7 @@ from ctxsim.plugins import OUTSIDE, give_points, installed
 from ctxsim.plugins.files import files_loaded, give_files
 from ctxsim.policies import Policy, Spec, open_policies, register, registered_policies
 from ctxsim.readers.source.placed import Copies
+from ctxsim.runs.outside import classes_outside
 
 
 class Shipped(msgspec.Struct, frozen=True):
@@ -38,11 +40,9 @@ def shipped(specs: Iterable[Spec], elsewhere: bool = False) -> Shipped:
     """Return the code that these policies and their estimators need and that isn't ctxsim's; for another machine, all
     installed plug-ins too.
     """
-    found: set[type] = {cls for spec in specs for cls, _, _ in spec.links} | {type(spec.estimator) for spec in specs}
     # What stands in a file, or is made of a function, is opened by its label again.
-    known: set[type] = {*registered_policies().values(), *registered_estimators().values()}
-    others = {"ctxsim", *plugin_packages()}
-    own = [cls for cls in found & known if cls.__module__.partition(".")[0] not in others]
+    known = classes_outside(specs) & {*registered_policies().values(), *registered_estimators().values()}
+    own = [cls for cls in known if cls.__module__.partition(".")[0] not in plugin_packages()]
     by_value = _by_value(sorted(own, key=lambda cls: cls.__qualname__)) if own else b""
     return Shipped(files_loaded(), by_value, packages_installed() if elsewhere else None)
 
@@ -63,18 +63,23 @@ def _by_value(classes: list[type]) -> bytes:
 def unpack(code: Shipped) -> None:
     """Make shipped code known in this process: what came last counts, as a worker may outlive a bench."""
     global _unpacked
-    if code == _unpacked:
-        return
-    _unpacked = code
-    give_files(code.files)
-    if code.packages is not None:
-        give_packages(code.packages)
-    for cls in cloudpickle.loads(code.classes) if code.classes else ():
-        if issubclass(cls, Policy):
-            register(cls)
-        elif issubclass(cls, Estimator):
-            register_estimator(cls)
-    open_policies.cache_clear()
+    # Another thread of a worker opens no label before all of it is known.
+    with _LOCK:
+        if code == _unpacked:
+            return
+        _unpacked = code
+        give_files(code.files)
+        if code.packages is not None:
+            give_packages(code.packages)
+        for cls in cloudpickle.loads(code.classes) if code.classes else ():
+            if issubclass(cls, Policy):
+                register(cls)
+            elif issubclass(cls, Estimator):
+                register_estimator(cls)
+        open_policies.cache_clear()
+
+
+_LOCK = threading.Lock()
 
 
 _unpacked = Shipped()

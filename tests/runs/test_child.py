@@ -17,7 +17,8 @@ from samples import conversation, spec_of
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.runs import own_process
-from ctxsim.runs.own_process import Answer, Asked, Child, Seen, end_apart, others, rows_apart, sent_apart
+from ctxsim.runs.outside import others
+from ctxsim.runs.own_process import Answer, Asked, Child, Seen, end_apart, rows_apart, sent_apart
 from ctxsim.runs.parts import packed
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.runs.user_code import Shipped
@@ -36,7 +37,7 @@ def from_module(name: str) -> Any:
 
 
 def test_others_are_files_packages_of_plug_ins_and_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_process, "plugin_packages", lambda: {"plug"})
+    monkeypatch.setattr("ctxsim.runs.user_code.plugin_packages", lambda: {"plug"})
     found = {name: others(from_module(name)) for name in ("ctxsim_policy_x_1", "plug.in.it", "plugs", "ctxsim.mine")}
     assert found == {
         "ctxsim_policy_x_1": {"ctxsim_policy_x_1"}, "plug.in.it": {"plug.in.it"}, "plugs": set(), "ctxsim.mine": set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -92,6 +93,21 @@ def test_what_came_last_is_known(as_new: None, monkeypatch: pytest.MonkeyPatch) 
     assert heard == [{"a": b"b"}] and code_given() == code
     unpack(Shipped())
     assert code_given() is None and heard[1:] == [{}]
+
+
+def test_no_thread_goes_on_before_all_is_known(as_new: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+    monkeypatch.setattr(user_code, "give_files", lambda files: (begun.set(), go.wait(9)))
+    threads = [threading.Thread(target=unpack, args=(Shipped({"a": b"b"}),)) for _ in range(2)]
+    threads[0].start()
+    assert begun.wait(9)
+    threads[1].start()
+    threads[1].join(0.05)
+    waits = threads[1].is_alive()
+    go.set()
+    for one in threads:
+        one.join(9)
+    assert waits
 
 
 def test_classes_that_no_file_holds_go_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
