@@ -31,7 +31,7 @@ from ctxsim.runs.parts import Parts, write_part, write_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sent_to_workers import job, part, shared
 from ctxsim.runs.task import Tell, lost
-from ctxsim.safety.processes import end_with, safe_path
+from ctxsim.safety.processes import end_with, safe_path, said_of_path
 
 Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 
@@ -241,9 +241,9 @@ def _listen(heard: Connection, tell: Tell) -> None:
 
 def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
     """Processes that leave Ctrl-C to the one that started them, and end when it does."""
-    with safe_path():
+    with safe_path() as said:
         # Its locks start a process that tracks them.
-        return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+        return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words, said))
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:
@@ -252,9 +252,10 @@ def _kill(pool: ProcessPoolExecutor) -> None:
         process.kill()
 
 
-def _begin(parent: int, words: Connection | None) -> None:
+def _begin(parent: int, words: Connection | None, said: str | None) -> None:
     global _to_parent
     _to_parent = words
+    said_of_path(said)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
     gc.set_threshold(10_000, 10, 10)

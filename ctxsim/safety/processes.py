@@ -42,17 +42,25 @@ def _search_path(variables: Mapping[str, str]) -> list[str]:
 
 
 @contextmanager
-def safe_path() -> Iterator[None]:
-    """Start Python processes meanwhile that others' code makes, without the current folder on their path."""
+def safe_path() -> Iterator[str | None]:
+    """Start Python processes meanwhile that others' code makes, without the current folder on their path.
+
+    Give what they get by `said_of_path` when they have started: programs of the user's choose their path themselves.
+    """
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:
-        yield
+        yield before
     finally:
-        if before is None:
-            os.environ.pop(SAFE_PATH, None)
-        else:
-            os.environ[SAFE_PATH] = before
+        said_of_path(before)
+
+
+def said_of_path(said: str | None) -> None:
+    """Set the variable of a safe path, for processes from now on, to what the user said of it."""
+    if said is None:
+        os.environ.pop(SAFE_PATH, None)
+    else:
+        os.environ[SAFE_PATH] = said
 
 
 def end_with(parent: int, status: int = 1) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,17 +56,21 @@ def test_as_many_shares_as_there_are_processes_for_each_source(
 def test_two_processes_for_one_file_give_the_same_bytes(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a policy fails, and where it is the second share that has one."""
+    """Also where a policy fails, where it is the second share that has one, and of a program that imports another."""
+    (tmp_path / "beside.py").write_text("ANSWER = '{\"unchanged\": true}'")
+    (tmp_path / "program.py").write_text(
+        "import sys, beside\nfor n, _ in enumerate(sys.stdin): print(beside.ANSWER if n else '{}', flush=True)\n"
+    )
     policy = tmp_path / "fails.py"
     policy.write_text(FAILS)
     one = tmp_path / "one"
     one.mkdir()
     shutil.copy(next(logs.iterdir()), one / "log.jsonl")
     labels = ("keep-all", "drop-all", "mask:keep=1", "token-budget:budget=300", "summary:at=0.1", "head-tail",
-              f"{policy}:Fails", "fifo:budget=300")  # fmt: skip
+              f"{policy}:Fails", f"pipe:{sys.executable} {tmp_path}/program.py")  # fmt: skip
     setting = Setting("b", "b", labels, overrides={"window": 3_000})
     for jobs in (1, 2):
         conduct(setting, tmp_path / f"out{jobs}", paths=[str(one)], jobs=jobs)
     made = [{path.name: path.read_bytes() for path in (tmp_path / f"out{jobs}").iterdir()} for jobs in (1, 2)]
     assert made[0] == made[1]
-    assert b"never" in made[0]["run.json"]
+    assert b"never" in made[0]["run.json"] and b"beside" not in made[0]["run.json"]
