@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
 from ctxsim.results.frames import frame_of
-from ctxsim.runs.doctor import Defect, Diagnosis, defect_names, examine_all, load_defect, prepare_case, shortest
+from ctxsim.runs.doctor import Case, Defect, Diagnosis, defect_names, examine, load_defect, prepare_case, shortest
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -55,7 +55,12 @@ def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     """Test policies for known defects of compaction: all, or those named. Raises UnknownName."""
     from ctxsim.runs.presets import expanded
 
-    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))
+    specs = open_policies(expanded(policies))
+    return Diagnoses([examine(spec, case) for case in _cases(defects) for spec in specs])
+
+
+def _cases(defects: Sequence[str]) -> Iterator[Case]:
+    return (prepare_case(load_defect(name)) for name in defects or defect_names())
 
 
 def diagnose_driven(
@@ -79,7 +84,7 @@ def diagnose_driven(
     from ctxsim.live.observed import observe
     from ctxsim.runs.driven import UNPLAYED, examine_driven
 
-    cases = [prepare_case(load_defect(name)) for name in defects or defect_names()]
+    cases = list(_cases(defects))
     broken = faults_of(faults, [case.one.transcript for case in cases if case.defect.name not in UNPLAYED])
     found, untold = [], []
     for agent, programs in [located(load_agent(name), install) for name in agents]:

@@ -1,7 +1,5 @@
 """Known defects of compaction, each a small scenario with one line of expectation: which of them does a policy have?"""
 
-from collections.abc import Iterator, Sequence
-
 import msgspec
 
 from ctxsim.errors import ContractError, InputError, unknown
@@ -94,14 +92,3 @@ def shortest(spec: Spec, case: Case) -> tuple[Transcript, list[Sent]] | None:
         if examine(spec, cut).has_it:
             return transcript, list(sent_of(cut.one, spec))
     return None
-
-
-def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Diagnosis]:
-    """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
-
-    Raises UnknownName.
-    """
-    for name in names or defect_names():
-        case = prepare_case(load_defect(name))
-        for spec in specs:
-            yield examine(spec, case)

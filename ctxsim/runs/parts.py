@@ -111,14 +111,8 @@ class Parts(AbstractContextManager["Parts"]):
 
 def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
     """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
-    write_pieces(path, part_pieces(rows))
-
-
-def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a part as `part_pieces` gives it, under a temporary name; rename the file."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        for piece in pieces:
-            file.write(piece)
+        file.writelines(part_pieces(rows))
 
 
 def packed(one: Rows | Done | Sizes) -> bytes:

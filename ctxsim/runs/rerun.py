@@ -93,25 +93,30 @@ def _changed(
         except CtxsimError as error:
             yield f"an input is missing: {error}"
             return
-        names = _as_in_run(info.inputs, found, setting.text) if moved else [source.name for source in found]
-        yield from _changed_inputs(info.inputs, dict(zip(names, map(source_sha256, found), strict=True)))
+        here = [(one.name, source_sha256(one), one) for one in found]
+        if moved:
+            here = _as_in_run(info.inputs, here, setting.text)
+            found[:] = [source for _, _, source in here]
+        yield from _changed_inputs(info.inputs, {name: sha256 for name, sha256, _ in here})
 
 
-def _as_in_run(inputs: Sequence[InputInfo], found: list[Source], named: bool) -> list[str]:
-    """Put recordings that have moved in the order of the run, and return what they are called there.
+Hashed = list[tuple[str, str, Source]]
+"""Recordings with their names in a run, and the hashes of what they hold."""
+
+
+def _as_in_run(inputs: Sequence[InputInfo], here: Hashed, named: bool) -> Hashed:
+    """Return recordings that have moved in the order of the run, with what they are called there.
 
     They are called so from now on if it is `named`: without text their own names are no part of a run.
     """
     known: dict[str, list[str]] = {}
     for one in inputs:
         known.setdefault(one.sha256, []).append(one.name)
-    called = [(names.pop(0) if (names := known.get(source_sha256(one))) else one.name, one) for one in found]
+    called = [(names.pop(0) if (names := known.get(one[1])) else one[0], *one[1:]) for one in here]
     order = {one.name: place for place, one in enumerate(inputs)}
-    called.sort(key=lambda pair: order.get(pair[0], len(order)))
-    found[:] = [source for _, source in called]
-    for name, source in called:
+    for name, _, source in called:
         source.name = name if named else source.name
-    return [name for name, _ in called]
+    return sorted(called, key=lambda one: order.get(one[0], len(order)))
 
 
 def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Iterator[str]:

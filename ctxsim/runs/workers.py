@@ -25,9 +25,10 @@ import msgspec
 from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
 from ctxsim.readers.source import Source
+from ctxsim.results.files import replacing
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.own_process import end_apart
-from ctxsim.runs.parts import Parts, write_part, write_pieces
+from ctxsim.runs.parts import Parts, write_part
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sent_to_workers import job, part, shared
 from ctxsim.runs.task import Tell, lost
@@ -186,7 +187,8 @@ class Workers(AbstractContextManager["Workers"]):
                 raise
             what = f"{'is lost' if known else 'failed'}: {type(error).__name__}: {error}"
             raise CtxsimError(f"the cluster {what}; go on with --resume") from error
-        write_pieces(path, [data])
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
 
     def _result(self, future: Future[Any]) -> Any:
         """Raises Stopped where somebody wants to stop before it is there."""

@@ -63,19 +63,20 @@ def test_only_tables_with_other_bytes_are_looked_at(monkeypatch: pytest.MonkeyPa
     assert list(_differences(held, now)) == ["calls", "draws"]  # type: ignore[arg-type]
 
 
+def test_recordings_that_moved_stand_where_they_stood() -> None:
+    inputs = [info("one", "a"), info("two", "b"), info("three", "b"), info("four", "d")]
+    found = [(name, name[-1], Source(name, None)) for name in ("x/d", "x/b", "y/b", "z/e", "w/a", "v/b")]
+    named = _as_in_run(inputs, found, True)
+    assert [name for name, *_ in named] == ["one", "two", "three", "four", "z/e", "v/b"]
+    assert all(one.name == name for name, _, one in named) and "".join(sha256 for _, sha256, _ in named) == "abbdeb"
+    found = [(name, name[-1], Source(name, None)) for name in ("x/b", "w/a")]
+    assert [(name, one.name) for name, _, one in _as_in_run(inputs, found, False)] == [("one", "w/a"), ("two", "x/b")]
+
+
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source's hash is the letter behind its name."""
     monkeypatch.setattr(rerun, "source_sha256", lambda source: source.name[-1:])
-
-
-def test_recordings_that_moved_stand_where_they_stood(hashes: None) -> None:
-    inputs = [info("one", "a"), info("two", "b"), info("three", "b"), info("four", "d")]
-    found = [Source(name, None) for name in ("x/d", "x/b", "y/b", "z/e", "w/a", "v/b")]
-    assert _as_in_run(inputs, found, True) == ["one", "two", "three", "four", "z/e", "v/b"]
-    assert [one.name for one in found] == ["one", "two", "three", "four", "z/e", "v/b"]
-    found = [Source(name, None) for name in ("x/b", "w/a")]
-    assert _as_in_run(inputs, found, False) == ["one", "two"] and [one.name for one in found] == ["w/a", "x/b"]
 
 
 def described(**fields: Any) -> Any:
