@@ -25,13 +25,13 @@ from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
 from ctxsim.runs.rows import Done, Rows, Share, shares, together
 from ctxsim.runs.sizes import Plan, plan, source_sizes
-from ctxsim.runs.task import Setting, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
+from ctxsim.runs.task import Setting, scenario_rows, source_content, source_rows, specs_of, transcript_sha256
 from ctxsim.runs.user_code import shipped
 from ctxsim.runs.workers import Task, Workers, fitting, forget_policies
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import DETECTORS, word_hash
-from ctxsim.synthesis import Scenario
+from ctxsim.synthesis import Scenario, synthesize
 
 LONG_LABEL = 44
 
@@ -130,7 +130,7 @@ def conduct(
             raise Stopped
         failed = [line for one in inputs for line in one.failures]
         if failed and not replayed:
-            parts.clear()
+            folder.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
@@ -149,7 +149,7 @@ def conduct(
         )
         writer.finish(info)
         if info.complete:
-            parts.clear()
+            folder.clear()
     return info
 
 
@@ -237,8 +237,8 @@ def _told(task: Task, **known: Any) -> Task:
 def _work(setting: Setting, scenario: Scenario | None, found: list[Source]) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-        content = partial(scenario_sha256, scenario)
-        return _Work([scenario.name], [(scenario_rows, (scenario, setting))], [content])
+        task = (scenario_rows, (scenario, setting))
+        return _Work([scenario.name], [task], [lambda: transcript_sha256(synthesize(scenario))])
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
     return _Work(

@@ -102,10 +102,6 @@ class Parts(AbstractContextManager["Parts"]):
         """After a failure finished tasks stay for `--resume`; a run that finished none leaves nothing behind."""
         if error is None or not self.folder.is_dir() or any(file.name.isdecimal() for file in self.folder.iterdir()):
             return
-        self.clear()
-
-    def clear(self) -> None:
-        """Remove them: the run's tables hold everything."""
         self._out.clear()
 
 

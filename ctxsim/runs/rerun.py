@@ -18,9 +18,9 @@ from ctxsim.results.run import read_run
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import others_code
-from ctxsim.runs.task import Asked, Setting, scenario_sha256, source_sha256, specs_of
+from ctxsim.runs.task import Asked, Setting, source_sha256, specs_of, transcript_sha256
 from ctxsim.safety.trust import asking, refuse
-from ctxsim.synthesis import Scenario
+from ctxsim.synthesis import Scenario, synthesize
 
 SHOWN = 3
 """Inputs that are told by name."""
@@ -83,7 +83,7 @@ def _changed(
         yield "a policy or estimator file has changed since"
     paths = moved or setting.paths or ()
     if scenario is not None:
-        if scenario_sha256(scenario) != info.inputs[0].sha256:
+        if transcript_sha256(synthesize(scenario)) != info.inputs[0].sha256:
             yield f"{scenario.name}: the scenario gives another conversation here"
     elif not paths:
         yield "a run without text keeps no names of its recordings: say where they are by --inputs"

@@ -187,11 +187,6 @@ def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> 
     return _of_each([AsSent(transcript, provider)], setting, setting.name, transcript_sha256(transcript), made)
 
 
-def scenario_sha256(scenario: Scenario) -> str:
-    """Return the hash of a scenario's transcript as JSON."""
-    return transcript_sha256(synthesize(scenario))
-
-
 def transcript_sha256(transcript: Transcript) -> str:
     """Return the hash of a transcript as JSON."""
     return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()

@@ -64,14 +64,6 @@ def test_a_source_is_its_files_and_what_no_label_shows_of_its_path(logs: Path) -
     assert folder.files == data and folder.data is None
 
 
-def test_what_can_not_be_read_goes_with_its_reason(logs: Path) -> None:
-    gone = carried(Source("x", logs / "none"))
-    assert gone.refused == ("x", "cannot be read: No such file or directory", False) and gone.files == {}
-    stranger = Source("x", None, refused=NotATranscript("x", "is none"))
-    assert carried(stranger).refused == ("x", "is none", True)
-    assert carried(Source("x", None, refused=InputError("y", "is bad"))).refused == ("y", "is bad", False)
-
-
 def test_what_all_tasks_share_is_code_setting_and_names_in_both_folders(logs: Path) -> None:
     (logs / "b.json").write_text("")
     (logs / "c.txt").write_text("")

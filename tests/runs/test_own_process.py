@@ -43,8 +43,6 @@ KINDS = {
     "takes all memory": (BEFORE + "self.x = [bytes(1 << 28) for _ in range(99)]", "raised MemoryError"),
     "replaces json": (BEFORE + "json.dumps = print\n        return view", "replaced json.dumps, which others use too"),
     "dies with status 0": (BEFORE + "os._exit(0)", "its process ended with status 0 in before_call"),
-    "kills itself": ("    def after_call(self, view, usage): os.kill(os.getpid(), signal.SIGKILL)",
-                     "was ended by SIGKILL in after_call"),
     "another program": (BEFORE + "os.execv('/bin/true', ['true'])", "ended with status 0"),
     "hangs": (BEFORE + "[signal.signal(n, signal.SIG_IGN) for n in (2, 14, 15)]\n"
               "        while True:\n            try: time.sleep(9)\n            except BaseException: pass",
@@ -52,7 +50,6 @@ KINDS = {
     "stops itself when made": ("    def __post_init__(self):\n"
                                "        if 'own_process_main' in str(sys.argv): os.kill(os.getpid(), signal.SIGSTOP)",
                                "constructor took longer than 0.5 s"),
-    "closes every file": (BEFORE + "os.closerange(3, 999)\n        return view", "without an answer"),
     "leaves a thread": (BEFORE + "threading.Thread(target=time.sleep, args=(999,)).start(); ctypes.string_at(0)",
                         "was ended by SIGSEGV in before_call"),
 }  # fmt: skip

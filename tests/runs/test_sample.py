@@ -12,7 +12,6 @@ from command_line import ctxsim
 
 from ctxsim import bench
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 from ctxsim.results.run_info import Sample
 from ctxsim.runs.sizes import draw, inclusion, steps
@@ -142,14 +141,6 @@ def test_a_sample_of_everything_is_everything_and_said(few_logs: Path, tmp_path:
     assert "--sample 4: there are 4 transcripts, all of them ran" in done.stderr
     run = read_run(tmp_path / "all")
     assert not run.info.sample and run.transcripts == 4 and not (tmp_path / "all" / "estimates.csv").exists()
-
-
-def test_what_is_no_number_of_transcripts_is_told(logs: Path, tmp_path: Path) -> None:
-    for number in ("0", "many"):
-        done = ctxsim(*arguments(logs, "out", "--sample", number), cwd=tmp_path)
-        assert done.returncode == 2 and "--sample" in done.stderr
-    with pytest.raises(CtxsimError, match="a sample of 0 transcripts: it must have at least 1"):
-        bench(str(logs), sample=0)
 
 
 def test_of_a_sample_that_needed_nothing_no_share_is_drawn(tmp_path: Path) -> None:

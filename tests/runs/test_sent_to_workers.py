@@ -21,8 +21,10 @@ from bench_runs import POLICIES, content
 from project import ROOT, TESTS
 
 from ctxsim.counting.estimators import Estimator, registered_estimators
+from ctxsim.errors import NotATranscript
 from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
+from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, read_run
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
@@ -104,6 +106,8 @@ def test_a_file_that_goes_while_it_is_asked_for_is_told_as_here(folder: Path) ->
     source = next(source for source in sources("logs") if source.name == "logs/log00.jsonl")
     (folder / "log00.jsonl").unlink()
     assert carried(source).refused == ("logs/log00.jsonl", "cannot be read: No such file or directory", False)
+    stranger = Source("x", None, refused=NotATranscript("x", "is none"))
+    assert carried(stranger).refused == ("x", "is none", True)
 
 
 def test_a_class_of_a_file_goes_as_text(tmp_path: Path) -> None:

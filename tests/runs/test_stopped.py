@@ -15,14 +15,10 @@ from pages import words_of
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.results import InputInfo, read_run
-from ctxsim.results.columns import NeedRow
 from ctxsim.results.folder import WORK
-from ctxsim.results.frames import tables_of
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.parts import read_part, write_part
-from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.task import Setting
-from ctxsim.simulator.provider import Provider
 
 
 @pytest.mark.slow
@@ -128,14 +124,3 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
     assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
     assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
     assert conduct(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete
-
-
-def test_parts_hold_rows_whole(tmp_path: Path) -> None:
-    needs = [NeedRow("a", call, "strict", "value", 2, "head", "shell", 3, 1, f"atom é {call}") for call in (4, 5)]
-    rows = [
-        Rows("a", None, Provider(), b"abc", tables_of({"needs": needs}), [{"calls": 1, "survival": None}]),
-        Rows("é", "a", Provider(), b"", tables_of({}), []),
-        Done(InputInfo("a.json", "", 2, 3)),
-    ]
-    write_part(tmp_path / "0", rows)
-    assert list(read_part(tmp_path / "0")) == rows
