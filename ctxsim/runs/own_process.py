@@ -51,6 +51,27 @@ class Seen(NamedTuple):
     replayed: int = 0
 
 
+class Shown:
+    """Memory in which a process shows what it is at to the one that asked it."""
+
+    def __init__(self, file: int) -> None:
+        self._numbers = memoryview(mmap.mmap(file, SEEN_BYTES)).cast("Q")
+
+    @property
+    def now(self) -> Seen:
+        """What is shown now."""
+        return Seen(*self._numbers)
+
+    def within(self, moment: str) -> None:
+        """The policy is called at a moment; '' when it has come back."""
+        self._numbers[1] = MOMENTS.index(moment)
+        self._numbers[0] += 1
+
+    def replayed(self, calls: int) -> None:
+        """So many calls are replayed."""
+        self._numbers[2] = calls
+
+
 class Asked(NamedTuple):
     """What is wanted of the transcript under a policy: its rows, or what is sent."""
 
@@ -129,7 +150,7 @@ class Child:
         self._asked: AsSent | None = None
         with tempfile.TemporaryFile() as file:
             file.truncate(SEEN_BYTES)
-            self._seen = mmap.mmap(file.fileno(), SEEN_BYTES)
+            self._shown = Shown(file.fileno())
             self._answers, theirs = os.pipe()
             self._process = subprocess.Popen(
                 python("ctxsim.runs.own_process_main", str(theirs), str(file.fileno()), str(os.getpid())),
@@ -178,8 +199,7 @@ class Child:
                 elif not self.alive:
                     # A copy of it may still hold the pipe.
                     raise self._silent(label)
-                now = Seen(*memoryview(self._seen).cast("Q"))
-                if now != seen:
+                if (now := self._shown.now) != seen:
                     seen, since = now, time.monotonic()
                 tell(seen.replayed)
                 self._limit(label, seen, time.monotonic() - since)
@@ -197,7 +217,7 @@ class Child:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDS_S)
         end_group(self._process.pid)
-        moment = MOMENTS[Seen(*memoryview(self._seen).cast("Q")).moment]
+        moment = MOMENTS[self._shown.now.moment]
         within = f" in {moment}" if moment else ""
         return ContractError(f"{label}: its process {ended(self._process.wait())}{within}, without an answer")
 

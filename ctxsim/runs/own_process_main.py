@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
-import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +14,7 @@ import msgspec
 from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
 from ctxsim.results.columns import NeedRow
-from ctxsim.runs.own_process import LENGTH_BYTES, SEEN_BYTES, Answer, Asked
+from ctxsim.runs.own_process import LENGTH_BYTES, Answer, Asked, Shown
 from ctxsim.runs.parts import packed
 from ctxsim.runs.transcript_rows import rows_alone, told_in
 from ctxsim.runs.user_code import unpack
@@ -25,28 +23,11 @@ from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.guard import MOMENTS, heard_by
+from ctxsim.simulator.replay.guard import heard_by
 
 VARIABLE = "CTXSIM_POLICY_MB"
 DEFAULT_MB = 4_096
 """What such a process may hold in memory."""
-
-
-class Seen:
-    """Shows the process that asked what this one is at."""
-
-    def __init__(self, file: int) -> None:
-        self._memory = mmap.mmap(file, SEEN_BYTES)
-        self._entered = 0
-
-    def within(self, moment: str) -> None:
-        """The policy is called at a moment; '' when it has come back."""
-        self._entered += 1
-        struct.pack_into("QQ", self._memory, 0, self._entered, MOMENTS.index(moment))
-
-    def replayed(self, calls: int) -> None:
-        """So many calls are replayed."""
-        struct.pack_into("Q", self._memory, 16, calls)
 
 
 def main() -> None:
@@ -55,7 +36,7 @@ def main() -> None:
     end_with(parent)
     limit_memory()
     os.set_inheritable(answers, False)
-    seen = Seen(shown)
+    seen = Shown(shown)
     os.close(shown)
     requests = os.fdopen(os.dup(0), "rb")
     # Nobody but this loop reads requests.
@@ -94,7 +75,7 @@ class _About(NamedTuple):
     needs: Sequence[NeedRow]
 
 
-def _answered(about: _About, asked: Asked, seen: Seen, watch: Watch) -> bytes:
+def _answered(about: _About, asked: Asked, seen: Shown, watch: Watch) -> bytes:
     failed: list[str] = []
     made: bytes | None = None
     label = asked.label

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import struct
 import tempfile
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +14,8 @@ from samples import conversation
 
 from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.runs import own_process_main as room
-from ctxsim.runs.own_process import Answer, Asked
-from ctxsim.runs.own_process_main import DEFAULT_MB, Seen, _About, _answered, _write, limit_memory
+from ctxsim.runs.own_process import Answer, Asked, Shown
+from ctxsim.runs.own_process_main import DEFAULT_MB, _About, _answered, _write, limit_memory
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure.losses import need_rows
@@ -29,12 +28,11 @@ from ctxsim.view import View
 def test_it_shows_its_moment_and_how_far_it_is() -> None:
     with tempfile.TemporaryFile() as file:
         file.truncate(24)
-        seen = Seen(file.fileno())
+        there, here = Shown(file.fileno()), Shown(file.fileno())
         shown: list[Any] = []
-        for step in (lambda: seen.within("before_call"), lambda: seen.within(""), lambda: seen.replayed(7)):
+        for step in (lambda: there.within("before_call"), lambda: there.within(""), lambda: there.replayed(7)):
             step()
-            file.seek(0)
-            shown.append(struct.unpack("QQQ", file.read(24)))
+            shown.append(here.now)
     assert shown == [(1, MOMENTS.index("before_call"), 0), (2, 0, 0), (2, 0, 7)]
 
 
