@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -161,17 +160,6 @@ def test_its_end_is_told_with_the_moment(code: str, said: str, child: Any, monke
     one = child(code.replace("{moment}", str(MOMENTS.index("before_call"))))
     with pytest.raises(ContractError, match=f"^mask: {said}"):
         one.ask(ONE, Asked("mask"), lambda done: None)
-
-
-def test_a_call_that_does_not_come_back_is_told(child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.1")
-    one = child(f"shown[0:16] = struct.pack('QQ', 1, {MOMENTS.index('on_tool_result')}); time.sleep(9)")
-    began = time.monotonic()
-    with pytest.raises(
-        ContractError, match=r"^mask: on_tool_result took longer than 0\.1 s; CTXSIM_POLICY_SECONDS sets"
-    ):
-        one.ask(ONE, Asked("mask"), lambda done: None)
-    assert time.monotonic() - began < 5
 
 
 def test_limits_are_of_silence_within_a_moment_and_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
