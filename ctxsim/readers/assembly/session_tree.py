@@ -13,7 +13,10 @@ CHAT = frozenset({"user", "assistant", "tool_result"})
 
 
 class Envelope(msgspec.Struct, rename="camel", kw_only=True):
-    """What every line of Claude Code and Qwen Code has around its message."""
+    """What every line of Claude Code, of Qwen Code and, under other names, of pi has around its message.
+
+    A field of ours has a name that no log has, or it would be read from one.
+    """
 
     type: str
     uuid: str | None = None
@@ -26,7 +29,7 @@ class Envelope(msgspec.Struct, rename="camel", kw_only=True):
     timestamp: Any = None
     cwd: Any = None
     version: Any = None
-    line: int = 0
+    line: int = msgspec.field(default=0, name="(line)")
 
 
 E = TypeVar("E", bound=Envelope)
@@ -92,8 +95,8 @@ def _by_agent(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
     return main, {agent: found for agent, found in agents.items() if any(line.type in CHAT for line in found)}
 
 
-def branch(lines: Sequence[Envelope]) -> set[int]:
-    """Return the positions of the lines from the first one to the last chat line, along the parents."""
+def branch(lines: Sequence[E], ends: Callable[[E], bool] = lambda line: line.type in CHAT) -> set[int]:
+    """Return the positions of the lines from the first one to the last that can be an end, along the parents."""
     positions = {line.uuid: position for position, line in enumerate(lines) if line.uuid}
 
     def parent(position: int) -> int | None:
@@ -105,7 +108,7 @@ def branch(lines: Sequence[Envelope]) -> set[int]:
         before = position - 1 if broken and position else None
         return next((positions[uuid] for uuid in named if uuid in positions), before)
 
-    return ancestors(max((at for at, line in enumerate(lines) if line.type in CHAT), default=None), parent)
+    return ancestors(max((at for at, line in enumerate(lines) if ends(line)), default=None), parent)
 
 
 def ancestors(last: int | None, parent: Callable[[int], int | None]) -> set[int]:

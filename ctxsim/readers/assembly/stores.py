@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Connection: TypeAlias = "sqlite3.Connection"
+"""To a database. What reads none must not need sqlite3, which isn't in every Python."""
+
 MOST_TOLD = 5
 
 
@@ -30,8 +33,14 @@ def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
     return convert(found | fields if isinstance(found, dict) else found, kind, where)
 
 
+def row(found: Connection, asked: str, key: str) -> dict[str, Any]:
+    """Return the row that a query with one parameter finds, by the names of its columns; {} if it is gone meanwhile."""
+    cursor = found.execute(asked, (key,))
+    return dict(zip((name for name, *_ in cursor.description), cursor.fetchone() or (), strict=False))
+
+
 def of_database(
-    source: Source, listed: str, read: Callable[[sqlite3.Connection, str, str, str | None], Transcript | None]
+    source: Source, listed: str, read: Callable[[Connection, str, str, str | None], Transcript | None]
 ) -> Iterator[Transcript]:
     """Return the sessions of a database, which a query lists with their parents, each read at one moment.
 

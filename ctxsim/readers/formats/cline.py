@@ -74,7 +74,9 @@ class _UiMessage(msgspec.Struct):
     say: str | None = None
     # Of a request it is JSON again.
     text: str | None = None
+    # When it was sent.
     ts: Any = None
+    # The first and the last message that it left out.
     deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
     model: str = field(default="", name="modelInfo.modelId")
 
@@ -92,15 +94,6 @@ class _RequestLine(msgspec.Struct, rename="camel"):
             return None
         cached = 0 if self.api_protocol == "openai" else (self.cache_reads or 0) + (self.cache_writes or 0)
         return Usage(self.tokens_in + cached, self.tokens_out, self.cache_reads, self.cache_writes)
-
-
-class _Request(msgspec.Struct):
-    """A request as the user interface knows it; `deleted` are the first and last message that it left out."""
-
-    usage: Usage | None = None
-    time_s: float | None = None
-    deleted: tuple[int, int] | None = None
-    model: str = ""
 
 
 def owns(folder: Path) -> bool:
@@ -129,8 +122,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             how = "manual" if "manual" in message.reason else "auto"
             removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
             assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
-        if message.role == "user":
-            message.content = _with_files_as_text(message.content)
+        if message.role == "user" and isinstance(message.content, list):
+            message.content = [*map(_file_as_text, message.content)]
         # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
         later = not marked or number > marked[-1]
         # The time is that of the finished response.
@@ -139,16 +132,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     yield assembly.finished()
 
 
-def _with_files_as_text(content: Any) -> Any:
-    """Return content whose attached text files are text; elsewhere a `file` block is something that isn't text."""
-    if not isinstance(content, list):
-        return content
-    return [
-        {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
-        if has(block, content=str) and block.get("type") == "file"
-        else block
-        for block in content
-    ]
+def _file_as_text(block: Any) -> Any:
+    """An attached text file is text; elsewhere a `file` block is something that isn't text."""
+    if not has(block, content=str) or block.get("type") != "file":
+        return block
+    return {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
 
 
 def _task(source: Source, folder: Path) -> Transcript:
@@ -173,7 +161,7 @@ def _task(source: Source, folder: Path) -> Transcript:
                 assembly.notes.append(f"starts after a compaction: {what}")
             add_user_content(assembly, message.content, f"{where} {number}")
         else:
-            request = next(requests, _Request(time_s=time_s(message.ts)))
+            request, usage = next(requests, (_UiMessage(ts=message.ts), None))
             if request.deleted != deleted:
                 deleted = request.deleted
                 # From here on requests hold all messages but these; nothing stands in their place.
@@ -182,7 +170,7 @@ def _task(source: Source, folder: Path) -> Transcript:
                 assembly.compacted("auto", (), kept)
             parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
-            assembly.response(parts, request.usage, request.time_s, request.model, whole)
+            assembly.response(parts, usage, time_s(request.ts), request.model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
@@ -195,7 +183,7 @@ def _ends_with_xml(text: str) -> bool:
     return end is not None and f"<{end[1]}>" in text
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[_Request]:
+def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[tuple[_UiMessage, Usage | None]]:
     """Return what the user interface recorded of each response; nothing if it can't be told which is which."""
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
@@ -203,24 +191,22 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[_
     requests = [*_requests(folder / UI_FILE)]
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
-        requests = [request for request in requests if request.usage and request.usage.output_tokens]
+        requests = [(request, usage) for request, usage in requests if usage and usage.output_tokens]
     if len(requests) != responses:
         assembly.notes.append(f"usage left out: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)")
         return iter(())
-    cut = next((number for number, request in enumerate(requests, 1) if request.deleted), None)
+    cut = next((number for number, (request, _) in enumerate(requests, 1) if request.deleted), None)
     if cut is not None:
         assembly.notes.append(f"recorded compaction before call {cut} (auto): older messages were no longer sent")
     return iter(requests)
 
 
-def _requests(path: Path) -> Iterator[_Request]:
+def _requests(path: Path) -> Iterator[tuple[_UiMessage, Usage | None]]:
     for number, value in enumerate(json_file(path, list[Any])):
         message = convert(value, _UiMessage, f"{path} message {number}")
         if message.say != "api_req_started":
             continue
         try:
-            line = msgspec.json.decode(message.text or "{}", type=_RequestLine)
+            yield message, msgspec.json.decode(message.text or "{}", type=_RequestLine).whole()
         except msgspec.DecodeError as error:
             raise InputError(f"{path} message {number}", f"text of the request: {error}") from None
-        # The time is when the request was sent.
-        yield _Request(line.whole(), time_s(message.ts), message.deleted, message.model)

@@ -12,6 +12,7 @@ Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/p
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -268,14 +269,9 @@ def _newest_user_texts(items: Sequence[Item]) -> list[int]:
 
     Source: codex-rs/core/src/compact.rs, COMPACT_USER_MESSAGE_MAX_TOKENS, at four bytes a token.
     """
-    kept: list[int] = []
-    left = 80_000
-    for item in reversed(items):
-        left -= len(item.text.encode(errors="replace")) if item.kind == "user" else 0
-        if left < 0:
-            break
-        kept += [item.place] if item.kind == "user" else []
-    return kept[::-1]
+    newest = [item for item in reversed(items) if item.kind == "user"]
+    sizes = accumulate(len(item.text.encode(errors="replace")) for item in newest)
+    return [item.place for item, size in zip(newest, sizes, strict=True) if size <= 80_000][::-1]
 
 
 def _parent(source: Source, meta: _Meta) -> str | None:

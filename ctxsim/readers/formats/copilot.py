@@ -116,7 +116,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             session.add(convert(record.value, _Event, record.where), record.where)
         else:
             session.left_out["line without a type"] += 1
-    yield from session.transcripts()
+    for agent in (session.main, *session.agents.values()):
+        yield agent.transcript()
 
 
 class _Agent:
@@ -158,7 +159,7 @@ class _Session:
         self.name = name
         self.main = _Agent(name)
         self.left_out = self.main.assembly.left_out
-        self._agents: dict[str, _Agent] = {}
+        self.agents: dict[str, _Agent] = {}
         self._prompts: dict[str, str] = {}
         self._started_by: dict[str, str] = {}
 
@@ -191,22 +192,17 @@ class _Session:
             case _:
                 self.left_out[event.type] += 1
 
-    def transcripts(self) -> Iterator[Transcript]:
-        yield self.main.transcript()
-        for agent in self._agents.values():
-            yield agent.transcript()
-
     def _agent(self, event: _Event) -> _Agent:
-        data = event.data if isinstance(event.data, dict) else {}
-        key = data.get("parentToolCallId") or self._started_by.get(event.agent_id or "") or event.agent_id
-        if event.type == "subagent.started" and event.agent_id and isinstance(data.get("toolCallId"), str):
-            self._started_by[event.agent_id] = data["toolCallId"]
+        call = under(event.data, "toolCallId")
+        if event.type == "subagent.started" and event.agent_id and isinstance(call, str):
+            self._started_by[event.agent_id] = call
             return self.main
+        key = under(event.data, "parentToolCallId") or self._started_by.get(event.agent_id or "") or event.agent_id
         if not isinstance(key, str):
             return self.main
-        if key not in self._agents:
-            self._agents[key] = _Agent(f"{self.name}#{key}", self.name)
-        return self._agents[key]
+        if key not in self.agents:
+            self.agents[key] = _Agent(f"{self.name}#{key}", self.name)
+        return self.agents[key]
 
     def _user(self, agent: _Agent, message: _UserMessage) -> None:
         media: list[Media] = []
@@ -239,7 +235,7 @@ class _Session:
                 f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
             )
             # A total is one request's usage where there was only one, and it can't be told what it says of caches.
-            alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self._agents
+            alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self.agents
             if alone and not usage.cache_read_tokens and not usage.cache_write_tokens:
                 whole = Usage(usage.input_tokens, usage.output_tokens, 0, 0, usage.reasoning_tokens)
                 self.main.exchanges.usage(whole)

@@ -16,11 +16,9 @@ https://github.com/michaeldhood/chatrxiv (`docs/cursor/storage-reference.md`) de
                  cursorDiskKV   key bubbleId:c1:b1, value {"type": 1, "text": "Any mail?"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import field
@@ -28,13 +26,10 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
-from ctxsim.readers.assembly.stores import cell, each
+from ctxsim.readers.assembly.stores import Connection, cell, each, row
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
 from ctxsim.readers.source.database import Database
 from ctxsim.transcript import Media, Transcript, Usage
-
-if TYPE_CHECKING:
-    import sqlite3
 
 NAME = "cursor"
 TITLE = "Cursor agent transcripts and conversations"
@@ -167,12 +162,12 @@ def _range(start: str) -> tuple[str, str]:
     return start, f"{start[:-1]};"
 
 
-def _ids(found: sqlite3.Connection) -> list[str]:
+def _ids(found: Connection) -> list[str]:
     keys = found.execute(f"SELECT key FROM {_KEYS} WHERE key >= ? AND key < ? ORDER BY key", _range("composerData:"))
     return [key.partition(":")[2] for (key,) in keys]
 
 
-def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
+def _children(found: Connection) -> list[tuple[str, list[str]]]:
     """Conversations that started others, with the ids of those."""
     rows = found.execute(f"SELECT key, value FROM {_KEYS} WHERE key >= ? AND key < ?", _range("composerData:"))
     told = []
@@ -184,20 +179,22 @@ def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
     return told
 
 
-def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:
+def _value(found: Connection, key: str) -> Any:
+    return row(found, f"SELECT value FROM {_KEYS} WHERE key = ?", key).get("value")
+
+
+def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:
     """A conversation, its bubbles in order, and how many have no row; None if it has no bubbles."""
-    row = found.execute(f"SELECT value FROM {_KEYS} WHERE key = ?", (f"composerData:{one}",)).fetchone()
-    if row is None or row[0] is None:
+    if (value := _value(found, f"composerData:{one}")) is None:
         return None
-    composer = cell(row[0], _Composer, name)
+    composer = cell(value, _Composer, name)
     inside = composer.by_id or {}
     bubbles, missing = [], 0
     for header in composer.headers or []:
         own = str(header.get("bubbleId"))
         key = f"bubbleId:{one}:{own}"
-        row = found.execute(f"SELECT value FROM {_KEYS} WHERE key = ?", (key,)).fetchone()
-        if row and row[0] is not None:
-            bubbles.append(cell(row[0], _Bubble, f"{name} {key}"))
+        if (value := _value(found, key)) is not None:
+            bubbles.append(cell(value, _Bubble, f"{name} {key}"))
         elif own in inside:
             bubbles.append(convert(inside[own], _Bubble, f"{name} {key}"))
         else:

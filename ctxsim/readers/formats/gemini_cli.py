@@ -13,6 +13,7 @@ https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -270,17 +271,11 @@ class _Conversation:
             yield Part("tool_call", compact_json(call.args), call.name, call.id or "")
 
     def _result(self, call: _ToolCall) -> tuple[str, tuple[Media, ...]]:
-        texts: list[str] = []
-        media: list[Media] = []
-        for part in api_parts(call.result, self._where):
-            answer = part.function_response
-            # The results of other calls of the response can stand here too.
-            if answer and answer.id in (call.id, None):
-                text, images = result(answer, self._where)
-                texts.append(text)
-                media += images
-        others = [part for part in api_parts(call.result, self._where) if not part.function_response]
-        for other in user_parts(others):
-            texts += [other.text] if other.text else []
-            media += other.media
-        return "\n".join(texts), tuple(media)
+        parts = api_parts(call.result, self._where)
+        answers = [part.function_response for part in parts if part.function_response]
+        # The results of other calls of the response can stand here too.
+        own = [result(answer, self._where) for answer in answers if answer.id in (call.id, None)]
+        others = user_parts([part for part in parts if not part.function_response])
+        texts = [*(text for text, _ in own), *(part.text for part in others if part.text)]
+        media = (*(media for _, media in own), *(part.media for part in others))
+        return "\n".join(texts), tuple(chain.from_iterable(media))

@@ -94,13 +94,12 @@ class _Compaction(msgspec.Struct, rename="camel"):
     compacted_count: int | None = None
 
 
-class _Step:
+class _Step(msgspec.Struct):
     """One response in the making, and its results."""
 
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self.results: list[Part] = []
-        self.usage: Usage | None = None
+    parts: list[Part] = []
+    results: list[Part] = []
+    usage: Usage | None = None
 
 
 class _Agent(msgspec.Struct, rename="camel"):

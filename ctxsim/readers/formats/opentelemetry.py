@@ -19,6 +19,7 @@ https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-tr
       "openinference.span.kind": "LLM", "llm.output_messages.0.message.content": "Two."}}
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import chain
@@ -185,6 +186,9 @@ def _camel(name: str) -> str:
 def _nanoseconds(value: Any) -> float | None:
     try:
         return int(value) / 1e9 if value else None
+    except OverflowError:
+        # Noted, as all times beyond all dates are.
+        return math.inf
     except (TypeError, ValueError):
         return None
 
@@ -205,6 +209,6 @@ def _value(value: Any) -> Any:
     if kind == "intValue":
         try:
             return int(held)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
     return held

@@ -13,7 +13,7 @@ https://docs.openclaw.ai/reference/session-management-compaction
 """
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -23,7 +23,7 @@ from msgspec import UNSET, UnsetType
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
+from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, kind_of
 from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
@@ -71,11 +71,9 @@ class _Message(msgspec.Struct, rename="camel"):
     stop_reason: str | None = None
 
 
-class _Entry(msgspec.Struct, rename="camel"):
-    type: str
-    id: str | None = None
-    parent_id: str | UnsetType | None = UNSET
-    timestamp: Any = None
+class _Entry(Envelope, rename="camel"):
+    uuid: str | None = msgspec.field(default=None, name="id")
+    parent_uuid: str | UnsetType | None = msgspec.field(default=UNSET, name="parentId")
     message: _Message | None = None
     content: str | list[Any] | None = None
     summary: str | None = None
@@ -84,8 +82,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     first_kept_entry_index: int | None = None
     model_id: str | None = None
     parent_session: str | None = None
-    where: str = ""
-    index: int = 0
+    index: int = msgspec.field(default=0, name="(index)")
 
     @property
     def role(self) -> str:
@@ -114,7 +111,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly = Assembly(source.name, NAME)
     notes: list[str] = []
     entries = list(_entries(source, notes, assembly.left_out))
-    kept = _branch(entries)
+    # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
+    kept = {0} | branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
     answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
     conversation = _Conversation(assembly, answered)
     for position, entry in enumerate(entries):
@@ -141,31 +139,15 @@ def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iter
         kind = kind_of(record.value)
         if kind in KNOWN:
             entry = convert(record.value, _Entry, record.where)
-            entry.where, entry.index = record.where, index
+            entry.line, entry.index = record.line, index
             yield entry
             continue
         counts[kind] += 1
         if has(record.value, id=str):
             # The chain of parents runs through entries of every type.
             parent = record.value.get("parentId", UNSET)
-            yield _Entry(kind, record.value["id"], parent if isinstance(parent, str | UnsetType) else None)
-
-
-def _branch(entries: Sequence[_Entry]) -> set[int]:
-    """Return the positions of the entries on the branch that the session ended on."""
-    positions = {entry.id: position for position, entry in enumerate(entries) if entry.id}
-
-    def parent(position: int) -> int | None:
-        named = entries[position].parent_id
-        if named is None or position == 0:
-            return None
-        # Version 1 names no parents, and a parent that isn't in the file says no more than the order does.
-        return positions.get(named, position - 1) if isinstance(named, str) else position - 1
-
-    # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
-    ends = CHAT | {"compaction"}
-    last = max((position for position, entry in enumerate(entries) if entry.role in ends), default=0)
-    return {0} | ancestors(last, parent)
+            parent = parent if isinstance(parent, str | UnsetType) else None
+            yield _Entry(type=kind, uuid=record.value["id"], parent_uuid=parent)
 
 
 class _Conversation:
@@ -180,7 +162,7 @@ class _Conversation:
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
-        for name in (entry.id, entry.index):
+        for name in (entry.uuid, entry.index):
             if name is not None:
                 self.place_of[name] = len(self.assembly.items)
         match entry.type:
@@ -199,8 +181,7 @@ class _Conversation:
                 self._user(entry.content)
             case "model_change":
                 self.model = entry.model_id or self.model
-            case _:
-                pass  # counted when it was read
+            # All others were counted when they were read.
 
     def _message(self, entry: _Entry, message: _Message) -> None:
         match message.role:
@@ -229,7 +210,8 @@ class _Conversation:
         elif not message.content and usage is None:
             self.counts["empty response, aborted or failed"] += 1
         else:
-            parts = response_parts(_renamed(message.content), entry.where)
+            content = [*map(_renamed, message.content)] if isinstance(message.content, list) else message.content
+            parts = response_parts(content, f"{self.assembly.name}:{entry.line}")
             sent = self._resent(parts) if message.stop_reason in ("aborted", "error") else parts
             self.assembly.response(sent, usage, _time_s(entry, message), message.model or self.model)
 
@@ -253,16 +235,11 @@ class _Conversation:
         self.assembly.compacted("", [entry.summary or ""], kept, entry.tokens_before)
 
 
-def _renamed(content: str | list[Any] | None) -> str | list[Any] | None:
-    """Content in which tool calls are blocks of Anthropic's API, as all others are."""
-    if not isinstance(content, list):
-        return content
-    return [
-        block | {"type": "tool_use", "input": {} if block.get("arguments") is None else block["arguments"]}
-        if has(block, type=str) and block["type"] == "toolCall"
-        else block
-        for block in content
-    ]
+def _renamed(block: Any) -> Any:
+    """A tool call as a block of Anthropic's API, as all others are."""
+    if under(block, "type") != "toolCall":
+        return block
+    return block | {"type": "tool_use", "input": {} if block.get("arguments") is None else block["arguments"]}
 
 
 def _command_text(message: _Message) -> str:

@@ -65,7 +65,7 @@ class _Line(session_tree.Envelope):
     model: str | None = None
     usage_metadata: _Usage | None = None
     system_payload: dict[str, Any] | None = None
-    decoded: list[gemini.ApiPart] = msgspec.field(default_factory=list)
+    decoded: list[gemini.ApiPart] = msgspec.field(default_factory=list, name="(decoded)")
     """The parts of the message, and of further lines with the same uuid."""
 
 

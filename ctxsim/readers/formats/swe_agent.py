@@ -137,9 +137,8 @@ def _command_place(text: str, command: str) -> int | None:
     """Return where a command begins in its response: in the last fence that opens with it, else its last place."""
     if not command:
         return None
-    for fence in ("```\n", "<command>\n"):
-        at = text.rfind(fence + command)
+    for before in ("```\n", "<command>\n", ""):
+        at = text.rfind(before + command)
         if at >= 0:
-            return at + len(fence)
-    at = text.rfind(command)
-    return at if at >= 0 else None
+            return at + len(before)
+    return None

@@ -12,6 +12,8 @@ Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbo
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator
+from io import StringIO
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -186,15 +188,16 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
     if not held.parts:
         reasoning = [Part("reasoning", step.reasoning_content)] if step.reasoning_content else []
         return [*reasoning, *([Part("assistant", text)] if text else []), *calls]
-    texts, at = {"assistant": text, "reasoning": step.reasoning_content or ""}, {"assistant": 0, "reasoning": 0}
-    parts, waiting = [], iter(calls)
+    said, thought, waiting = StringIO(text), StringIO(step.reasoning_content or ""), iter(calls)
+    parts: list[Part] = []
     for kind, length in held.parts:
-        if kind == "tool_call":
-            parts += [call for call in [next(waiting, None)] if call]
-        elif kind in texts:
-            start = at[kind]
-            at[kind] = start + length
-            parts.append(Part("reasoning" if kind == "reasoning" else "assistant", texts[kind][start : start + length]))
+        match kind:
+            case "tool_call":
+                parts += islice(waiting, 1)
+            case "assistant":
+                parts.append(Part(kind, said.read(length)))
+            case "reasoning":
+                parts.append(Part(kind, thought.read(length)))
     return [*parts, *waiting]
 
 

@@ -168,23 +168,24 @@ def _extra(held: Any) -> Json:
 
 
 def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model: str) -> Json:
-    step: Json = {"source": "agent"}
     time = None if call.time_s is None else datetime.fromtimestamp(call.time_s, UTC).isoformat()
-    step |= {"timestamp": time} if time else {}
-    step |= {"model_name": call.model} if call.model and call.model != model else {}
-    step["message"] = "".join(item.text for item in items if item.kind == "assistant")
     reasoning = [item.text for item in items if item.kind == "reasoning"]
-    step |= {"reasoning_content": "".join(reasoning)} if reasoning else {}
     calls = [item for item in items if item.kind == "tool_call"]
     ids = {item.place: item.call_id for item in calls}
     if len(set(ids.values())) < len(ids) or not all(ids.values()):
         ids = {place: f"call_{place}" for place in ids}
-    if calls:
-        step["tool_calls"] = [_tool_call(item, ids[item.place]) for item in calls]
     # The results of a response stand right behind it.
     answered = [_result(item, ids) for item in takewhile(lambda item: item.kind == "tool_result", after)]
-    step |= {"observation": {"results": answered}} if answered else {}
-    step |= {"metrics": _metrics(call.usage)} if call.usage else {}
+    step = {
+        "source": "agent",
+        "timestamp": time,
+        "model_name": call.model if call.model and call.model != model else None,
+        "message": "".join(item.text for item in items if item.kind == "assistant"),
+        "reasoning_content": "".join(reasoning) if reasoning else None,
+        "tool_calls": [_tool_call(item, ids[item.place]) for item in calls] or None,
+        "observation": {"results": answered} if answered else None,
+        "metrics": call.usage and _metrics(call.usage),
+    }
     head = call.head
     held = OfStep(
         parts=_layout(items),
@@ -197,7 +198,7 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
         tools=head.tools if head else None,
         hidden=head.hidden if head else 0,
     )
-    return step | _extra(held)
+    return _known(step) | _extra(held)
 
 
 def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:

@@ -103,6 +103,14 @@ def _model(messages: Sequence[LineMessage]) -> str:
     return f"{model}-fast" if any(message.usage and message.usage.speed == "fast" for message in messages) else model
 
 
+def _responses(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.type == "assistant":
+            found.setdefault(line.response, []).append(line)
+    return found
+
+
 class _Conversation:
     def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
         self.name = name
@@ -119,10 +127,7 @@ class _Conversation:
         self, lines: Sequence[Envelope], notes: list[str], told: Iterable[tuple[LineMessage, Any]]
     ) -> Transcript:
         kept, rest = conversation(lines)
-        responses: dict[str, list[Line]] = {}
-        for line in kept:
-            if line.type == "assistant":
-                responses.setdefault(line.response, []).append(line)
+        responses = _responses(kept)
         first = next((line for line in kept if line.type in session_tree.CHAT), None)
         self.assembly.project, self.assembly.version = session_tree.where(kept)
         if first and first.type == "assistant":
@@ -143,11 +148,7 @@ class _Conversation:
             for each in of_response or [line]:
                 self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
         # Responses of branches that were left were paid all the same.
-        left: dict[str, list[Line]] = {}
-        for line in rest:
-            if line.type == "assistant" and not line.local:
-                left.setdefault(line.response, []).append(line)
-        for response in left.values():
+        for response in _responses(line for line in rest if not line.local).values():
             self._paid([line.message for line in response if line.message], response[0].timestamp)
         for message, when in told:
             self._paid([message], when)

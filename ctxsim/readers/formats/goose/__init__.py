@@ -16,19 +16,13 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
     usage_ledger   session_id 20260101_1, model m, input_tokens 400, output_tokens 20, cost 0.01
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
-from ctxsim.readers.assembly.stores import of_database
+from ctxsim.readers.assembly.stores import Connection, of_database
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
 from ctxsim.readers.source import Sample, Source, under
 from ctxsim.transcript import Media, StartedBy, Transcript
-
-if TYPE_CHECKING:
-    import sqlite3
 
 NAME = "goose"
 TITLE = "Goose sessions"
@@ -59,7 +53,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     tables = sample.tables
     parent = "parent_session_id" if "parent_session_id" in tables["sessions"] else "NULL"
 
-    def one(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript | None:
+    def one(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
         held = stored(found, tables, session, name)
         return _transcript(name, parent, held) if held.messages else None
 

@@ -1,9 +1,7 @@
 """What Goose's database holds of a session: its messages, the ledger of its requests, its model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import field
@@ -11,12 +9,9 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.stores import cell
+from ctxsim.readers.assembly.stores import Connection, cell, row
 from ctxsim.readers.source import convert, convert_all, under
 from ctxsim.transcript import Usage
-
-if TYPE_CHECKING:
-    import sqlite3
 
 Tables = Mapping[str, frozenset[str]]
 
@@ -101,7 +96,7 @@ class Session(msgspec.Struct):
     cost_usd: float | None
 
 
-def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -> Session:
+def stored(found: Connection, tables: Tables, session: str, name: str) -> Session:
     """Return all that is stored of a session. Raises InputError for what doesn't fit."""
     # A message's own id came with schema version 7.
     own = "message_id" if "message_id" in tables["messages"] else "NULL"
@@ -110,10 +105,8 @@ def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -
         "ORDER BY created_timestamp, id",
         (session,),
     )
-    messages = [_message(row, f"{name} message {row[0]}") for row in rows]
-    told = [column for column in ("model_config_json", "accumulated_cost") if column in tables["sessions"]]
-    row = found.execute(f"SELECT {', '.join(['id', *told])} FROM sessions WHERE id = ?", (session,)).fetchone()
-    kept = dict(zip(told, row[1:] if row else (), strict=False))
+    messages = [_message(one, f"{name} message {one[0]}") for one in rows]
+    kept = row(found, "SELECT * FROM sessions WHERE id = ?", session)
     config = kept.get("model_config_json")
     model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
     return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))
@@ -130,7 +123,7 @@ def _message(row: Any, where: str) -> Message:
     return Message(own or str(number), role, pieces, metadata, seconds)
 
 
-def _ledger(found: sqlite3.Connection, tables: Tables, session: str, name: str) -> list[Spent]:
+def _ledger(found: Connection, tables: Tables, session: str, name: str) -> list[Spent]:
     columns = tables.get("usage_ledger", frozenset())
     if not columns.issuperset((*Spent.__struct_fields__, "is_compaction", "cost_source")):
         return []
@@ -141,4 +134,4 @@ def _ledger(found: sqlite3.Connection, tables: Tables, session: str, name: str) 
         (session,),
     )
     where = f"{name} usage_ledger"
-    return [convert(dict(zip(Spent.__struct_fields__, row, strict=True)), Spent, where) for row in rows]
+    return [convert(dict(zip(Spent.__struct_fields__, one, strict=True)), Spent, where) for one in rows]

@@ -13,22 +13,17 @@ Documentation: https://opencode.ai/docs (`opencode export`), https://github.com/
     opencode.db: part           id prt_1, message_id msg_1, session_id ses_1, data {"type": "text", "text": "Any mail?"}
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.stores import cell, of_database
+from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
 from ctxsim.transcript import Transcript
-
-if TYPE_CHECKING:
-    import sqlite3
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
@@ -84,7 +79,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     yield transcript(source.name, NAME, session, messages, None)
 
 
-def _of_database(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript:
+def _of_database(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
     parts: defaultdict[str, list[Part]] = defaultdict(list)
     asked = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
     for message, part, data in found.execute(asked, (session,)):
@@ -94,8 +89,8 @@ def _of_database(found: sqlite3.Connection, session: str, name: str, parent: str
         Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
         for message, data in found.execute(asked, (session,))
     ]
-    asked_of = found.execute("SELECT * FROM session WHERE id = ?", (session,))
-    of_session = dict(zip((column for column, *_ in asked_of.description), asked_of.fetchone(), strict=True))
+    if not (of_session := row(found, "SELECT * FROM session WHERE id = ?", session)):
+        return None
     about = Session(session, of_session["parent_id"], of_session.get("version"))
     return transcript(name, NAME, about, messages, parent)
 
