@@ -1,10 +1,18 @@
 """What formats share: putting a transcript together from messages, blocks, trees of sessions and logs of requests."""
 
-from ctxsim.readers.assembly.assembly import Assembly, Part, call_part, kept_and_new, left_out, started_by
+from ctxsim.readers.assembly.assembly import (
+    Assembly,
+    Part,
+    call_part,
+    content_parts,
+    kept_and_new,
+    left_out,
+    started_by,
+)
 from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.numbers import dollars
 
 __all__ = [
-    "IMAGE_TOKENS", "Assembly", "Part", "call_part", "dollars", "kept_and_new", "left_out", "started_by",
-    "text_and_media",
+    "IMAGE_TOKENS", "Assembly", "Part", "call_part", "content_parts", "dollars", "kept_and_new", "left_out",
+    "started_by", "text_and_media",
 ]  # fmt: skip

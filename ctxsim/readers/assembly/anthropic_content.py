@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Usage
@@ -122,5 +122,4 @@ def add_user_content(assembly: Assembly, content: str | list[Any] | None, where:
             assembly.result(text, block.tool_use_id or "", media=media)
         else:
             others.append(value)
-    texts = [text_and_media([value], IMAGE_TOKENS["anthropic"]) for value in others]
-    assembly.user(*(Part("user", text, media=media) for text, media in texts if text or media))
+    assembly.user(*(part for one in others for part in content_parts("user", [one], IMAGE_TOKENS["anthropic"])))

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
@@ -21,6 +22,12 @@ class Part(msgspec.Struct, frozen=True):
     tool: str = ""
     call_id: str = ""
     media: tuple[Media, ...] = ()
+
+
+def content_parts(kind: Kind, content: Any, image_tokens: int) -> list[Part]:
+    """Return polymorphic content as one part, with its non-text parts; none if there is nothing in it."""
+    text, media = text_and_media(content, image_tokens)
+    return [Part(kind, text, media=media)] if text or media else []
 
 
 def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly.assembly import Assembly
-from ctxsim.readers.source import Sample, Source, compact_json, under
+from ctxsim.readers.source import Record, Sample, Source, compact_json, under
 
 
 class Conversation(NamedTuple):
@@ -59,6 +59,14 @@ def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterato
     if held is not None:
         held.notes.extend(notes)
         yield held
+
+
+def entries(sample: Sample, notes: list[str]) -> Iterator[Record]:
+    """Return the values of a table, of JSON lines or of a document, and of a document that is a list its entries."""
+    if not isinstance(sample.document, list):
+        return sample.all(notes)
+    name = sample.source.name
+    return (Record(number, value, f"{name} entry {number}") for number, value in enumerate(sample.document, 1))
 
 
 def trial_name(source: str, task: int | str, trial: int | None, seen: Frequencies[str]) -> str:

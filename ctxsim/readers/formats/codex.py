@@ -280,5 +280,5 @@ def _parent(source: Source, meta: _Meta) -> str | None:
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
     if not thread or not source.path:
         return thread
-    beside = sorted(path for path in source.path.parent.iterdir() if path.name.startswith("rollout-"))
+    beside = sorted(source.path.parent.glob("rollout-*"))
     return next((str(path) for path in beside if thread in path.name), thread)

@@ -146,9 +146,9 @@ def _parent(source: Source) -> str | None:
 
 def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
     """The conversations of a database in order of their ids, each read at one moment."""
-    ids = database.read(_ids)
-    names = {one: f"{source.name}#{one}" for one in dict.fromkeys(ids)}
-    parents = {child: names[one] for one, children in database.read(_children) for child in children if one in names}
+    started = database.read(_started)
+    names = {one: f"{source.name}#{one}" for one in started}
+    parents = {child: names[one] for one, children in started.items() for child in children}
 
     def read(one: str) -> Transcript | None:
         held = database.read(lambda found: _held(found, one, names[one]))
@@ -157,25 +157,17 @@ def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
     yield from each(source.name, names, read)
 
 
-def _range(start: str) -> tuple[str, str]:
-    """The keys that begin with a text which ends in a colon; the semicolon is the next sign."""
-    return start, f"{start[:-1]};"
-
-
-def _ids(found: Connection) -> list[str]:
-    keys = found.execute(f"SELECT key FROM {_KEYS} WHERE key >= ? AND key < ? ORDER BY key", _range("composerData:"))
-    return [key.partition(":")[2] for (key,) in keys]
-
-
-def _children(found: Connection) -> list[tuple[str, list[str]]]:
-    """Conversations that started others, with the ids of those."""
-    rows = found.execute(f"SELECT key, value FROM {_KEYS} WHERE key >= ? AND key < ?", _range("composerData:"))
-    told = []
-    for key, value in rows:
+def _started(found: Connection) -> dict[str, list[str]]:
+    """By the ids of all conversations in order, the ids of those that each started."""
+    # The semicolon is the next sign after the colon.
+    between = "key >= 'composerData:' AND key < 'composerData;'"
+    told: dict[str, list[str]] = {}
+    for key, value in found.execute(f"SELECT key, value FROM {_KEYS} WHERE {between} ORDER BY key"):
+        children = told.setdefault(key.partition(":")[2], [])
         # One that can't be read says so when it is read by itself.
         with suppress(InputError):
             one = cell(value, _Composer, key)
-            told.append((key.partition(":")[2], [*(one.sub_composers or []), *(one.subagents or [])]))
+            children += [*(one.sub_composers or []), *(one.subagents or [])]
     return told
 
 

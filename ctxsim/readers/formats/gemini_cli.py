@@ -14,6 +14,7 @@ https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -95,7 +96,7 @@ def _parent(source: Source, header: dict[str, Any]) -> str | None:
         return None
     folder = source.path.parent
     start = folder.name[:8]
-    beside = sorted(path for path in folder.parent.iterdir() if path.is_file() and path.name.startswith("session-"))
+    beside = sorted(filter(Path.is_file, folder.parent.glob("session-*")))
     return next((str(path) for path in beside if start and f"-{start}." in path.name), folder.name)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, started_by, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
 from ctxsim.transcript import Item, Transcript, Usage
@@ -196,14 +196,12 @@ class _Reading:
             self.head.tools = settings.tools or self.head.tools
 
     def _message(self, message: _UserMessage) -> None:
-        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
-        if not text and not media:
-            return
+        parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
         # A message that comes while a step is open is sent with the next request.
         if self.step and self.step.parts:
-            self.waiting.append(Part("user", text, media=media))
+            self.waiting += parts
         else:
-            self.assembly.user(Part("user", text, media=media))
+            self.assembly.user(*parts)
 
     def _event(self, event: _Event) -> None:
         if event.type == "step.begin":

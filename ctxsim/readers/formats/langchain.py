@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, left_out, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out, text_and_media
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
@@ -208,8 +208,7 @@ def _response_parts(message: _Message) -> list[Part]:
             text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
             parts.append(Part("reasoning", text))
         elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
-            text, media = text_and_media([block], IMAGE_TOKENS["openai"])
-            parts += [Part("assistant", text, media=media)] if text or media else []
+            parts += content_parts("assistant", [block], IMAGE_TOKENS["openai"])
     written = chat_messages.written_arguments(extra.get("tool_calls"))
     for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:
         arguments = written.get(call.id or "") or compact_json(call.args)

@@ -12,7 +12,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.conversations import conversations
 from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, is_known
 from ctxsim.readers.source import Sample, Source, convert, has
@@ -71,18 +70,15 @@ def _items(value: Any) -> list[Any]:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per list of items."""
     for found in conversations(source, sample, one_per_line=bool(_items(sample.first))):
-        yield _one(found.begun(NAME), found.where, found.value)
-
-
-def _one(assembly: Assembly, where: str, value: Any) -> Transcript:
-    held = Document(items=value) if isinstance(value, list) else convert(value, Document, where)
-    exchanges = Exchanges(assembly)
-    add_request(exchanges, held, where)
-    if held.output:
-        exchanges.close()
-    for number, item in enumerate(held.output or []):
-        exchanges.add(item, f"{where} output {number}", held.created_at)
-    if held.output and held.usage:
-        exchanges.usage(held.usage.whole())
-    exchanges.finish()
-    return assembly.finished()
+        listed, where = isinstance(found.value, list), found.where
+        held = Document(items=found.value) if listed else convert(found.value, Document, where)
+        exchanges = Exchanges(found.begun(NAME))
+        add_request(exchanges, held, where)
+        if held.output:
+            exchanges.close()
+        for number, item in enumerate(held.output or []):
+            exchanges.add(item, f"{where} output {number}", held.created_at)
+        if held.output and held.usage:
+            exchanges.usage(held.usage.whole())
+        exchanges.finish()
+        yield exchanges.assembly.finished()

@@ -22,9 +22,9 @@ https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-tr
 import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
+from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.spans import Attributes, Event, Span, conversations
 from ctxsim.readers.assembly.spans.span import flat
 from ctxsim.readers.source import Sample, Source, has, time_s, under
@@ -69,9 +69,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _spans(sample: Sample, notes: list[str]) -> list[Span]:
     spans: list[Span] = []
     events: dict[str, list[Event]] = {}
-    for record in sample.all(notes):
-        one = sample.document is not None and isinstance(record.value, list)
-        for found in chain.from_iterable(map(_spans_of, record.value if one else [record.value])):
+    for record in entries(sample, notes):
+        for found in _spans_of(record.value):
             if isinstance(found, Span):
                 spans.append(found)
             else:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, kind_of
@@ -199,9 +199,7 @@ class _Conversation:
                 self._user(message.content)
 
     def _user(self, content: str | list[Any] | None) -> None:
-        text, media = text_and_media(content, IMAGE_TOKENS["anthropic"])
-        if text or media:
-            self.assembly.user(Part("user", text, media=media))
+        self.assembly.user(*content_parts("user", content, IMAGE_TOKENS["anthropic"]))
 
     def _response(self, entry: _Entry, message: _Message) -> None:
         usage = message.usage.request() if message.usage else None

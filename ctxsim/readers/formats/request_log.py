@@ -20,9 +20,10 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
-from ctxsim.readers.source import Sample, Source, convert, decoded, has
+from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has
 from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Transcript
 
@@ -81,19 +82,15 @@ def _body(value: Any) -> dict[str, Any]:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per conversation."""
     notes: list[str] = []
-    if sample.document is None:
-        entries = ((record.where, record.value) for record in source.records(notes))
-    else:
-        values = sample.document if isinstance(sample.document, list) else [sample.document]
-        entries = ((f"{source.name} entry {number}", value) for number, value in enumerate(values, 1))
-    yield from transcripts(_logs(entries, notes), source.name, NAME, notes)
+    yield from transcripts(_logs(entries(sample, notes), notes), source.name, NAME, notes)
 
 
-def _logs(entries: Iterator[tuple[str, Any]], notes: list[str]) -> Iterator[Logged]:
+def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
     """Return the pairs; at the end is noted how many have no response, or are of another kind."""
     left_out: Frequencies[str] = Frequencies()
     waiting: tuple[str, _Line] | None = None
-    for where, value in entries:
+    for record in records:
+        where, value = record.where, record.value
         if _is_pair(value):
             pair = convert(value, _Pair, where)
             times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)

@@ -75,7 +75,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcript:
     assembly = Assembly(name, NAME)
-    _add_head(assembly, info)
+    assembly.system += filter(None, [info.policy])
+    assembly.tools += map(compact_json, info.tool_defs if isinstance(info.tool_defs, list) else [])
+    if info.policy and not assembly.tools:
+        assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
     retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
@@ -113,14 +116,6 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
     assembly.cost_usd = dollars(simulation.agent_cost)
     return assembly.finished(more=again)
-
-
-def _add_head(assembly: Assembly, info: _Info) -> None:
-    assembly.system += filter(None, [info.policy])
-    tools = info.tool_defs if isinstance(info.tool_defs, list) else []
-    assembly.tools += map(compact_json, tools)
-    if info.policy and not tools:
-        assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
 
 
 def _parts(message: _Message) -> list[Part]:

@@ -55,7 +55,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
     def one(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
         held = stored(found, tables, session, name)
-        return _transcript(name, parent, held) if held.messages else None
+        return _Reading(Assembly(name, NAME, parent), held).all() if held.messages else None
 
     return of_database(source, f"SELECT id, {parent} FROM sessions ORDER BY created_at, id", one)
 
@@ -66,31 +66,26 @@ _STARTED: Mapping[str, StartedBy] = {
 """By what the word to continue says, what started a compaction."""
 
 
-def _transcript(name: str, parent: str | None, session: Session) -> Transcript:
-    messages = _sent(session.messages)
-    groups = list(_groups(messages))
-    assembly = Assembly(name, NAME, parent)
-    if unsent := len(session.messages) - len(messages):
-        assembly.left_out["message that only the user sees"] = unsent
-    return _Reading(assembly, session, sum(map(_is_response, groups))).all(groups)
-
-
 class _Reading:
-    def __init__(self, assembly: Assembly, session: Session, responses: int) -> None:
+    def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly = assembly
         self.session = session
         self.skipped = assembly.left_out
+        messages = _sent(session.messages)
+        if unsent := len(session.messages) - len(messages):
+            self.skipped["message that only the user sees"] = unsent
+        self.groups = list(_groups(messages))
+        self.responses = sum(map(_is_response, self.groups))
         # Each request of the conversation is one line of the ledger, or nobody knows which line is whose.
-        self.spent = iter(session.spent if len(session.spent) == responses else [])
-        self.responses = responses
+        self.spent = iter(session.spent if len(session.spent) == self.responses else [])
         self.summarized = 0
         self.whole = True
 
-    def all(self, groups: list[list[Message]]) -> Transcript:
+    def all(self) -> Transcript:
         assembly, session = self.assembly, self.session
         assembly.window = session.model.context_limit
         copied = False
-        for group, after in zip(groups, [*groups[1:], []], strict=True):
+        for group, after in zip(self.groups, [*self.groups[1:], []], strict=True):
             if copied:
                 copied = False
             elif _starts_over(group):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Media, Usage
 
@@ -110,8 +110,7 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
             assembly.notes += [] if note in assembly.notes else [note]
             assembly.user(text)
         case "user":
-            if text or media:
-                assembly.user(Part("user", text, media=media))
+            assembly.user(*content_parts("user", message.content, image))
         case "tool":
             error = str(message.error.get("message") or "") if message.error else message.tool_error
             call_id = message.tool_call_id if isinstance(message.tool_call_id, str) else ""
@@ -133,9 +132,7 @@ def response_parts(message: Message, image: int, reasoning_tokens: int | None = 
                 # The recorded number is that of the whole response.
                 reasoning_tokens = None
             continue
-        text, media = text_and_media([block], image)
-        if text or media:
-            parts.append(Part("assistant", text, media=media))
+        parts += content_parts("assistant", [block], image)
     for call in message.tool_calls or []:
         parts.append(Part("tool_call", compact_json(call.arguments), call.function, call.id))
     return parts

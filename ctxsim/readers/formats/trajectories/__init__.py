@@ -19,12 +19,13 @@ https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://
       {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.source import Sample, Source, compact_json, decoded
 from ctxsim.transcript import Transcript
 
@@ -99,7 +100,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per row. Raises InputError if no column holds messages, or if the one asked for doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
-    rows = sample.rows({column, *BESIDE}) if sample.parquet else _json_rows(source, sample, notes)
+    rows = sample.rows({column, *BESIDE}) if sample.parquet else _json_rows(sample, notes)
     held: Assembly | None = None
     bad: list[str] = []
     number = 0
@@ -157,12 +158,9 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _json_rows(source: Source, sample: Sample, notes: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _json_rows(sample: Sample, notes: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Return the rows of JSON lines, or of a list of objects; what is no object is an empty row."""
-    values: Iterable[tuple[int, Any]] = ((record.line, record.value) for record in source.records(notes))
-    if sample.document is not None:
-        values = enumerate(sample.document if isinstance(sample.document, list) else [sample.document], 1)
-    return ((number, value if isinstance(value, dict) else {}) for number, value in values)
+    return ((one.line, one.value if isinstance(one.value, dict) else {}) for one in entries(sample, notes))
 
 
 def _column_of(source: Source, sample: Sample) -> str:
