@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, kinds, only, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 
 def line(kind: str, uuid: str, parent: str | None, **fields: Any) -> Json:
@@ -45,10 +42,6 @@ def answer(uuid: str, parent: str | None, message_id: str | None, *blocks: Json,
     return line("assistant", uuid, parent, message=message, **fields)
 
 
-def text(value: str) -> Json:
-    return {"type": "text", "text": value}
-
-
 def call(call_id: str, name: str = "Bash", **arguments: Any) -> Json:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
@@ -62,21 +55,8 @@ def usage(fresh: int, written: int, read: int, output: int = 1) -> Json:
     }
 
 
-def write(path: Path, lines: Iterable[Json | str]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
-    return path
-
-
 def one(tmp_path: Path, *lines: Json | str) -> Transcript:
-    (transcript,) = read(str(write(tmp_path / "session.jsonl", lines)))
-    assert problems(transcript) == []
-    assert transcript.format == "claude-code"
-    return transcript
-
-
-def kinds(transcript: Transcript) -> list[str]:
-    return [item.kind for item in transcript.items]
+    return only(write(tmp_path / "session.jsonl", *lines), "claude-code")
 
 
 def test_a_response_of_several_lines_is_one_call_with_the_usage_of_its_last_line(tmp_path: Path) -> None:
@@ -187,21 +167,6 @@ def test_blocks_that_later_lines_of_a_response_repeat_are_read_once(tmp_path: Pa
     assert kinds(transcript) == ["user", "assistant", "tool_call", "tool_result"]
 
 
-def test_an_interrupted_call_gets_a_placeholder_before_the_next_request(tmp_path: Path) -> None:
-    transcript = one(
-        tmp_path,
-        user("u1", None, "Go."),
-        answer("a1", "u1", "m1", call("t1"), call("t2")),
-        result("r1", "a1", "t1", "one"),
-        user("u2", "r1", [text("[Request interrupted by user]")]),
-        user("u3", "u2", "Go on."),
-        answer("a2", "u3", "m2", text("Done.")),
-    )
-    assert kinds(transcript) == ["user", *["tool_call"] * 2, *["tool_result"] * 2, "user", "user", "assistant"]
-    assert [item.text for item in transcript.items[3:5]] == ["one", NO_RESULT]
-    assert transcript.notes == (f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",)
-
-
 def test_calls_without_ids_are_paired_in_order(tmp_path: Path) -> None:
     def bare(block: Json) -> Json:
         return {key: value for key, value in block.items() if not key.endswith("id")}
@@ -264,9 +229,15 @@ def test_a_compaction_keeps_the_lines_that_it_names(tmp_path: Path) -> None:
     expected = Compaction(3, 4, "auto", ("This is a summary.",), (1, 2), tokens_after=900, seconds=2.5)
     assert one_by_one == (expected,)
     # What is no text names no line.
-    assert kept(preservedMessages={"uuids": ["r1", ["a2"], {}, "a1"]})[0].kept == (1, 2)
-    assert kept(preservedSegment={"headUuid": "r1", "anchorUuid": "u2", "tailUuid": "a2"})[0].kept == (2, 3)
-    assert kept(preservedSegment={"headUuid": "gone", "tailUuid": "a2"})[0].kept == ()
+    segment = {"headUuid": "r1", "anchorUuid": "u2", "tailUuid": "a2"}
+    for metadata, places in (
+        ({"preservedMessages": {"uuids": ["r1", ["a2"], {}, 5, "a1"]}, "preservedSegment": segment}, (1, 2)),
+        ({"preservedMessages": {"uuids": []}, "preservedSegment": segment}, (2, 3)),
+        ({"preservedSegment": segment}, (2, 3)),
+        ({"preservedSegment": segment | {"headUuid": "gone"}}, ()),
+        ({"preservedSegment": segment | {"tailUuid": "gone"}}, ()),
+    ):
+        assert kept(**metadata)[0].kept == places
 
 
 def test_lines_repeated_under_new_uuids_are_read_once(tmp_path: Path) -> None:
@@ -304,25 +275,6 @@ def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> 
     assert kinds(transcript) == ["user", "assistant"]
     assert transcript.calls[0].comparable
     assert transcript.notes == ("the history before the recorded compaction is missing: starts with its summary",)
-
-
-def test_cleared_tool_results_mark_the_calls_after_them(tmp_path: Path) -> None:
-    transcript = one(
-        tmp_path,
-        user("u1", None, "Go."),
-        answer("a1", "u1", "m1", call("t1"), usage=usage(0, 0, 60_000), stop_reason="end_turn"),
-        result("r1", "a1", "t1", "long"),
-        line("system", "c1", "r1", subtype="microcompact_boundary", microcompactMetadata={
-            "trigger": "auto", "preTokens": 60000, "tokensSaved": 20000, "compactedToolIds": ["t1", "gone"]}),
-        # The fall of usage is what the line before tells of: one clearing, told once.
-        answer("a2", "c1", "m2", text("Done."), usage=usage(0, 0, 40_000), stop_reason="end_turn"),
-    )  # fmt: skip
-    # What was cleared is known, so a segment without it can be told.
-    assert [each.comparable for each in transcript.calls] == [True, True]
-    assert transcript.cleared == ((2, 2),)
-    assert transcript.notes == (
-        "recorded clearing of old tool results before call 2 (auto, 60000 tokens, 20000 saved)",
-    )
 
 
 def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> None:
@@ -372,16 +324,21 @@ def test_what_was_never_sent_is_left_out_and_counted(tmp_path: Path) -> None:
         user("u2", "a1", "Shown only.", isVisibleInTranscriptOnly=True),
         answer("a2", "u2", "m2", text("Yes.")),
         {"type": "brand-new", "sessionId": "s"},
-        {"type": "brand-new", "sessionId": "s"},
+        json.dumps({"type": "brand-new"}) + json.dumps({"type": "brand-new"}),
+        line("user", "u9", "a2", message=None),
+        line("assistant", "a9", "u9", message=None),
+        '{"type":"user","uuid":"u10","par',
     )
     assert [item.text for item in transcript.items] == [
         "<local-command-caveat>Ignore.</local-command-caveat>",
         "Go.",
         "Yes.",
     ]
-    assert transcript.notes == (
-        "left out: 2 x brand-new, 1 x summary, 1 x file-history-snapshot, 1 x queue-operation, 1 x system api_error, "
-        "1 x local message, not generated, 1 x user line for display only",
+    assert [note[:16] for note in transcript.notes[:2]] == ["1 line(s) with m", "line 15 skipped,"]
+    assert transcript.notes[2:] == (
+        "left out: 3 x brand-new, 1 x summary, 1 x file-history-snapshot, 1 x queue-operation, 1 x system api_error, "
+        "1 x local message, not generated, 1 x user line for display only, "
+        "1 x assistant line without a message, 1 x user line without a message",
     )
 
 
@@ -457,20 +414,17 @@ def test_sidechains_in_a_file_are_transcripts_of_their_own(tmp_path: Path) -> No
     # Two sub-agents of an older version, told apart by where their chains begin.
     path = write(
         tmp_path / "session.jsonl",
-        [
-            user("u1", None, "Go."),
-            answer("a1", "u1", "m1", call("t1", "Task"), call("t2", "Task")),
-            user("s1", None, "Find A.", isSidechain=True),
-            user("z1", None, "Find B.", isSidechain=True),
-            answer("s2", "s1", "m2", text("A is here."), isSidechain=True),
-            answer("z2", "z1", "m3", text("B is there."), isSidechain=True),
-            result("r1", "a1", "t1", "A is here."),
-            result("r2", "a1", "t2", "B is there."),
-            answer("a2", "r2", "m4", text("Both found.")),
-        ],
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1", "Task"), call("t2", "Task")),
+        user("s1", None, "Find A.", isSidechain=True),
+        user("z1", None, "Find B.", isSidechain=True),
+        answer("s2", "s1", "m2", text("A is here."), isSidechain=True),
+        answer("z2", "z1", "m3", text("B is there."), isSidechain=True),
+        result("r1", "a1", "t1", "A is here."),
+        result("r2", "a1", "t2", "B is there."),
+        answer("a2", "r2", "m4", text("Both found.")),
     )
-    main, first, second = read(str(path))
-    assert [problems(each) for each in (main, first, second)] == [[], [], []]
+    main, first, second = all_of(path, "claude-code")
     assert kinds(main) == ["user", "tool_call", "tool_call", "tool_result", "tool_result", "assistant"]
     assert [item.text for item in first.items] == ["Find A.", "A is here."]
     assert [item.text for item in second.items] == ["Find B.", "B is there."]
@@ -478,35 +432,12 @@ def test_sidechains_in_a_file_are_transcripts_of_their_own(tmp_path: Path) -> No
     assert (first.name, second.name) == (f"{path}#s1", f"{path}#z1")
 
 
-def agent_lines(session: str) -> list[Json]:
-    return [
-        user("s1", None, "Find A.", isSidechain=True, agentId="a7", sessionId=session),
-        answer("s2", "s1", "m2", text("Here."), isSidechain=True, agentId="a7", sessionId=session),
-    ]
-
-
-def test_the_file_of_a_sub_agent_names_the_session_that_its_folder_belongs_to(tmp_path: Path) -> None:
-    session = tmp_path / "5e55.jsonl.gz"
-    session.write_bytes(gzip.compress(json.dumps(user("u1", None, "Go.")).encode() + b"\n{}\n"))
-    path = write(tmp_path / "5e55" / "subagents" / "agent-a7.jsonl", agent_lines("other"))
-    (transcript,) = read(str(path))
-    assert transcript.name == str(path)
-    assert transcript.parent == str(session)
-    assert kinds(transcript) == ["user", "assistant"]
-    assert problems(transcript) == []
-
-
 def test_the_file_of_a_sub_agent_elsewhere_names_the_session_in_its_lines(tmp_path: Path) -> None:
-    (transcript,) = read(str(write(tmp_path / "agent-a7.jsonl", agent_lines("5e55"))))
+    of_agent = {"isSidechain": True, "agentId": "a7", "sessionId": "5e55"}
+    lines = [user("s1", None, "Find A.", **of_agent), answer("s2", "s1", "m2", text("Here."), **of_agent)]
+    transcript = only(write(tmp_path / "agent-a7.jsonl", *lines), "claude-code")
+    assert (transcript.name, kinds(transcript)) == (str(tmp_path / "agent-a7.jsonl"), ["user", "assistant"])
     assert transcript.parent == str(tmp_path / "5e55.jsonl")
-
-
-def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    glued = json.dumps(user("u1", None, "Go.")) + json.dumps(answer("a1", "u1", "m1", text("Yes.")))
-    transcript = one(tmp_path, glued, '{"type":"user","uuid":"u2","par')
-    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
-    assert transcript.notes[0] == "1 line(s) with more than one record, separated"
-    assert transcript.notes[1].startswith("line 2 skipped, not JSON")
 
 
 def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:
@@ -531,21 +462,8 @@ def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:
     ],
 )
 def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path, bad: Json, field: str) -> None:
-    path = write(tmp_path / "session.jsonl", [user("u1", None, "Go."), bad])
+    path = write(tmp_path / "session.jsonl", user("u1", None, "Go."), bad)
     with pytest.raises(InputError) as error:
         list(read(str(path)))
     assert f"{path}:2" in str(error.value)
     assert field in str(error.value)
-
-
-def test_a_line_whose_message_is_null_is_counted(tmp_path: Path) -> None:
-    lines = [
-        user("u1", None, "a"),
-        answer("a1", "u1", "m1", text("b")),
-        line("user", "u2", "a1", message=None),
-        line("assistant", "a2", "u2", message=None),
-    ]
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    (transcript,) = read(str(tmp_path / "s.jsonl"))
-    (note,) = [note for note in transcript.notes if "without a message" in note]
-    assert "1 x user line without a message" in note and "1 x assistant line without a message" in note

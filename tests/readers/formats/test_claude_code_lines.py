@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, left_out, only, said, taken, write
 
-from ctxsim.readers import read
-from ctxsim.readers.formats.claude_code import matches
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Compaction, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript, Usage
 
 
 def line(kind: str, uuid: str | None, parent: str | None, **fields: Any) -> Json:
@@ -36,27 +31,14 @@ def system(uuid: str, parent: str | None, subtype: str, **fields: Any) -> Json:
     return line("system", uuid, parent, subtype=subtype, **fields)
 
 
-def all_of(path: Path, *lines: Json) -> list[Transcript]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
-    found = list(read(str(path)))
-    assert all(problems(transcript) == [] for transcript in found)
-    return found
-
-
 def one(tmp_path: Path, *lines: Json) -> Transcript:
-    (transcript,) = all_of(tmp_path / "s.jsonl", *lines)
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "s.jsonl", *lines), "claude-code")
 
 
 def test_markers_of_a_change_of_model_are_counted(tmp_path: Path) -> None:
     marker = {"type": "fallback", "from": "a", "to": "b"}
     found = one(tmp_path, user("u1", None, "Go."), answer("a1", "u1", marker, {**marker, "to": "c"}, "Done."))
-    assert texts(found) == [("user", "Go."), ("assistant", "Done.")]
+    assert said(found) == [("user", "Go."), ("assistant", "Done.")]
     assert found.notes == ("left out: 2 x marker of a change of model",)
 
 
@@ -72,61 +54,31 @@ def test_a_file_that_is_attached_again_stands_for_the_history_until_somebody_spe
              user("s1", "c1", "So far.", isCompactSummary=True), line("attachment", "f1", "s1",
              attachment=FILE)]  # fmt: skip
     later = line("attachment", "f2", "x1", attachment={**FILE, "filename": "b.py"})
-    for said in (user("x1", "f1", "And?"), answer("x1", "f1", "Two.")):
-        found = one(tmp_path, *begun, said, later, answer("a9", "f2", "Done."))
+    for spoken in (user("x1", "f1", "And?"), answer("x1", "f1", "Two.")):
+        found = one(tmp_path, *begun, spoken, later, answer("a9", "f2", "Done."))
         (compaction,) = found.compactions
         assert (compaction.call, compaction.at, len(compaction.summary)) == (2, 2, 2)
         assert compaction.summary[0] == "So far." and "x = 1" in compaction.summary[1]
-        assert [("x = 1" in text) for _, text in texts(found)] == [False, False, False, True, False]
+        assert [("x = 1" in text) for _, text in said(found)] == [False, False, False, True, False]
 
 
 @pytest.mark.parametrize(("ids", "comparable", "cleared"), [
-    (["t1"], True, ((2, 2),)), (["t9"], False, ()), ([], False, ()),
+    (["t1", "t9"], True, ((2, 2),)), (["t9"], False, ()), ([], False, ()),
 ])  # fmt: skip
 def test_requests_behind_a_clearing_can_be_told_where_it_names_its_results(
     tmp_path: Path, ids: list[str], comparable: bool, cleared: tuple[tuple[int, int], ...]
 ) -> None:
     use = {"type": "tool_use", "id": "t1", "name": "read", "input": {}}
     found = one(
-        tmp_path, user("u1", None, "Go."), answer("a1", "u1", use),
+        tmp_path, user("u1", None, "Go."), answer("a1", "u1", use, tokens=90),
         user("r1", "a1", [{"type": "tool_result", "tool_use_id": "t1", "content": "1"}]),
         system("c1", "r1", "microcompact_boundary",
                microcompactMetadata={"trigger": "auto", "preTokens": 90, "tokensSaved": 40, "compactedToolIds": ids}),
-        answer("a2", "c1", "Done."),
+        # The fall of usage is what the line before tells of: one clearing, told once.
+        answer("a2", "c1", "Done.", tokens=50),
     )  # fmt: skip
     assert [call.comparable for call in found.calls] == [True, comparable] and found.cleared == cleared
     assert found.notes == ("recorded clearing of old tool results before call 2 (auto, 90 tokens, 40 saved)",)
-
-
-@pytest.mark.parametrize(("tokens", "noted"), [(90, False), (89, True)])
-def test_a_request_of_less_than_nine_tenths_of_the_one_before_is_noted(
-    tmp_path: Path, tokens: int, noted: bool
-) -> None:
-    found = one(tmp_path, user("u1", None, "Go."), answer("a1", "u1", "One.", tokens=100), user("u2", "a1", "And?"),
-                answer("a2", "u2", "Two.", tokens=tokens))  # fmt: skip
-    assert any("100 to 89 tokens" in note for note in found.notes) is noted
-    # Another model counts otherwise.
-    found = one(tmp_path, user("u1", None, "Go."), answer("a1", "u1", "One.", tokens=100), user("u2", "a1", "And?"),
-                answer("a2", "u2", "Two.", tokens=tokens, message={"model": "n"}))  # fmt: skip
-    assert found.notes == ()
-
-
-def test_a_compaction_keeps_lines_by_their_ids_or_from_one_to_another(tmp_path: Path) -> None:
-    begun = [user("u1", None, "Go."), answer("a1", "u1", "One."), user("u2", "a1", "And?"), answer("a2", "u2", "Two.")]
-    summary = user("s1", "c1", "So far.", isCompactSummary=True)
-    segment = {"headUuid": "a1", "tailUuid": "u2"}
-    for metadata, kept in (
-        ({"preservedMessages": {"uuids": ["a2", "u1", 5]}, "preservedSegment": segment}, (0, 3)),
-        ({"preservedMessages": {"uuids": []}, "preservedSegment": segment}, (1, 2)),
-        ({"preservedSegment": {"headUuid": "a1", "tailUuid": "gone"}}, ()),
-        ({"trigger": "manual", "preTokens": 90, "postTokens": 9, "durationMs": 2500}, ()),
-    ):  # fmt: skip
-        boundary = system("c1", "a2", "compact_boundary", compactMetadata=metadata)
-        found = one(tmp_path, *begun, boundary, summary, answer("a3", "s1", "Done."))
-        manual = metadata.get("trigger") == "manual"
-        told = ("manual", 90, 9, 2.5) if manual else ("", None, None, None)
-        assert found.compactions == (Compaction(3, 4, told[0], ("So far.",), kept, *told[1:]),)
-        assert found.notes == (f"recorded compaction before call 3{' (manual, 90 tokens)' if manual else ''}",)
 
 
 def test_answers_that_no_model_made(tmp_path: Path) -> None:
@@ -134,14 +86,14 @@ def test_answers_that_no_model_made(tmp_path: Path) -> None:
         tmp_path, user("u1", None, "Go."), answer("a1", "u1", "Failed.", isApiErrorMessage=True),
         answer("a2", "a1", "Made up.", message={"model": "<synthetic>"}), answer("a3", "a2", "Done."),
     )  # fmt: skip
-    assert texts(found) == [("user", "Go."), ("assistant", "Done.")]
+    assert said(found) == [("user", "Go."), ("assistant", "Done.")]
     assert found.notes == ("left out: 2 x local message, not generated",)
 
 
 def test_lines_without_a_uuid_are_read_each_time(tmp_path: Path) -> None:
     plain = {"type": "user", "sessionId": "s", "isSidechain": False, "message": {"role": "user", "content": "Go."}}
     found = one(tmp_path, plain, plain, answer("a1", None, "Done.") | {"parentUuid": "gone"})
-    assert texts(found) == [("user", "Go."), ("user", "Go."), ("assistant", "Done.")]
+    assert said(found) == [("user", "Go."), ("user", "Go."), ("assistant", "Done.")]
 
 
 def progress(agent: str, message: str, tokens: int, **fields: Any) -> Json:
@@ -160,7 +112,7 @@ def test_what_sub_agents_cost_is_told_by_progress_unless_their_own_files_are_the
     (tmp_path / "s" / "subagents").mkdir(parents=True)
     (tmp_path / "agent-b.jsonl").write_text("")
     (tmp_path / "s" / "subagents" / "agent-c.jsonl.gz").write_bytes(b"")
-    (found,) = all_of(tmp_path / "s.jsonl", *lines)
+    found = one(tmp_path, *lines)
     # The last word on each response: of `a`, of nobody, of a name that is none. 2026 began then.
     assert [(call.usage, call.model, call.time_s) for call in found.beside] == [
         (Usage(tokens, 2), "n", 1_767_225_600.0) for tokens in (7, 10, 11)
@@ -175,8 +127,8 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
     for ending in beside:
         (tmp_path / f"main{ending}").write_bytes(b"")
     mark = {"isSidechain": True, "agentId": "x", "sessionId": "other"}
-    (found,) = all_of(tmp_path / "main" / "subagents" / "agent-x.jsonl", user("u1", None, "Go.", **mark),
-                      answer("a1", "u1", "Done.", **mark))  # fmt: skip
+    lines = [user("u1", None, "Go.", **mark), answer("a1", "u1", "Done.", **mark)]
+    found = only(write(tmp_path / "main" / "subagents" / "agent-x.jsonl", *lines), "claude-code")
     assert found.parent == f"{tmp_path}/main{parent}"
 
 
@@ -191,8 +143,7 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
     ({"uuid": "u", "parentUuid": None, "sessionId": "s", "isSidechain": False, "message": {"parts": []}}, False),
 ])  # fmt: skip
 def test_what_is_taken_for_a_session(record: Json, matched: bool) -> None:
-    data = f"{json.dumps(record)}\n[]\n".encode()
-    assert matches(Sample(Source("x.jsonl", data=data))) is matched
+    assert taken("claude_code", record, []) is matched
 
 
 def test_what_came_with_a_branch_that_was_left_is_left_with_it(tmp_path: Path) -> None:
@@ -205,11 +156,8 @@ def test_what_came_with_a_branch_that_was_left_is_left_with_it(tmp_path: Path) -
         line("attachment", "f2", "r1", attachment=FILE), user("k1", "r1", "Skill text.", sourceToolUseID="t1"),
         user("u9", "r1", "Left, too."), answer("a3", "r1", "Done."),
     )  # fmt: skip
-    assert [text.split("\n")[0][:11] for kind, text in texts(found) if kind in ("user", "assistant")] == [
+    assert [text.split("\n")[0][:11] for kind, text in said(found) if kind in ("user", "assistant")] == [
         "Go.",
         "Done.",
     ]
-    (note,) = found.notes
-    assert sorted(note.removeprefix("left out: ").split(", ")) == [
-        "2 x attachment file", "4 x line of an abandoned branch"
-    ]  # fmt: skip
+    assert left_out(found) == ["2 x attachment file", "4 x line of an abandoned branch"]

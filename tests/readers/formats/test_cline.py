@@ -7,16 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, only, said, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
-
-Json = dict[str, Any]
-
-
-def text(value: str) -> Json:
-    return {"type": "text", "text": value}
+from ctxsim.transcript import Transcript, Usage
 
 
 def call(call_id: str) -> Json:
@@ -31,7 +26,7 @@ def user(*blocks: Json, **fields: Any) -> Json:
     return {"id": "u", "role": "user", "content": list(blocks), "ts": 1000} | fields
 
 
-def said(*blocks: Json, metrics: Json | None = None, **fields: Any) -> Json:
+def answer(*blocks: Json, metrics: Json | None = None, **fields: Any) -> Json:
     made = {"id": "a", "role": "assistant", "content": list(blocks), "ts": 2500, "modelInfo": {"id": "m"}} | fields
     return made | ({"metrics": metrics} if metrics else {})
 
@@ -40,35 +35,22 @@ def metrics(prompt: int, output: int, read: int = 0) -> Json:
     return {"inputTokens": prompt, "outputTokens": output, "cacheReadTokens": read, "cacheWriteTokens": 0, "cost": 0.1}
 
 
-def only(path: Path) -> Transcript:
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "cline"
-    return transcript
-
-
 def session(tmp_path: Path, *messages: Json, **fields: Any) -> Transcript:
-    path = tmp_path / "session.json"
     value = {"version": 1, "agent": "lead", "sessionId": "s", "system_prompt": "Be brief.", "messages": list(messages)}
-    path.write_text(json.dumps(value | fields))
-    return only(path)
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "session.json", value | fields), "cline")
 
 
 def test_a_session_with_metrics_and_an_attached_file(tmp_path: Path) -> None:
     transcript = session(
         tmp_path,
         user(text("Any mail?"), {"type": "file", "path": "/w/a.txt", "content": "one\ntwo"}),
-        said(text("I look."), call("t1"), metrics=metrics(900, 20)),
+        answer(text("I look."), call("t1"), metrics=metrics(900, 20)),
         user(result("t1", [{"query": "mail", "result": "2 messages", "success": True}])),
-        said(text("Two."), metrics=metrics(950, 5, 890)),
+        answer(text("Two."), metrics=metrics(950, 5, 890)),
     )
     assert transcript.head.system == "Be brief."
     assert transcript.head.recorded
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("user", "/w/a.txt\none\ntwo"),
         ("assistant", "I look."),
@@ -91,9 +73,9 @@ def test_a_compacted_session(tmp_path: Path) -> None:
     transcript = session(
         tmp_path,
         user(text("Any mail?"), text("Earlier context was compacted."), metadata=mark),
-        said(text("Two."), metadata=kept),
+        answer(text("Two."), metadata=kept),
         user(text("Thanks.")),
-        said(text("Sure."), metrics=metrics(400, 2)),
+        answer(text("Sure."), metrics=metrics(400, 2)),
     )
     assert [item.kind for item in transcript.items] == ["user", "user", "assistant", "user", "assistant"]
     # The kept response answered a longer request; what came after it, this history.
@@ -111,7 +93,7 @@ def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"session.json message 1: .*inputTokens"):
-        session(tmp_path, user(text("Hi.")), said(text("Yes?"), metrics={"inputTokens": "many"}))
+        session(tmp_path, user(text("Hi.")), answer(text("Yes?"), metrics={"inputTokens": "many"}))
 
 
 def request(tokens_in: int | None, tokens_out: int | None, ts: int, protocol: str | None = None, **fields: Any) -> Json:
@@ -124,12 +106,11 @@ def request(tokens_in: int | None, tokens_out: int | None, ts: int, protocol: st
 
 def task(tmp_path: Path, messages: list[Json], shown: list[Json] | None = None) -> Transcript:
     folder = tmp_path / "tasks" / "1"
-    folder.mkdir(parents=True)
-    (folder / "api_conversation_history.json").write_text(json.dumps(messages))
+    write(folder / "api_conversation_history.json", messages)
     if shown is not None:
-        (folder / "ui_messages.json").write_text(json.dumps(shown))
-    (folder / "task_metadata.json").write_text("{}")
-    return only(tmp_path / "tasks")
+        write(folder / "ui_messages.json", shown)
+    write(folder / "task_metadata.json", "{}")
+    return only(tmp_path / "tasks", "cline")
 
 
 TURNS = [
@@ -217,7 +198,7 @@ def test_a_truncation_that_does_not_say_what_it_left_out(tmp_path: Path) -> None
 def test_a_task_that_starts_with_a_summary(tmp_path: Path) -> None:
     summary = {"role": "user", "content": [text("So far: mail.")], "isSummary": True}
     transcript = task(tmp_path, [summary, TURNS[3]], [request(1, 1, 1)])
-    assert texts(transcript) == [("user", "So far: mail."), ("assistant", "Two.")]
+    assert said(transcript) == [("user", "So far: mail."), ("assistant", "Two.")]
     assert "starts after a compaction: its summary is user text, what came before is not there" in transcript.notes
 
 
@@ -245,13 +226,13 @@ def test_tokens_of_a_request(tmp_path: Path, counted: Json, usage: Usage | None)
 
 def test_files_are_text_where_they_say_what_is_in_them(tmp_path: Path) -> None:
     blocks = [{"type": "file", "content": "one"}, {"type": "file", "path": "b"}, {"type": "other", "content": "x"}]
-    transcript = session(tmp_path, user(*blocks), user(text("Plain.")), said(text("Done.")))
-    assert texts(transcript) == [
+    transcript = session(tmp_path, user(*blocks), user(text("Plain.")), answer(text("Done.")))
+    assert said(transcript) == [
         ("user", "\none"), ("user", ""), ("user", '{"type":"other","content":"x"}'), ("user", "Plain."), ("assistant",
         "Done.")
     ]  # fmt: skip
     plain = {"id": "u", "role": "user", "content": "As text.", "ts": 1}
-    assert texts(session(tmp_path, plain, said(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]
+    assert said(session(tmp_path, plain, answer(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]
 
 
 def test_as_many_requests_as_responses_are_theirs_whatever_they_counted(tmp_path: Path) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, only, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
 from ctxsim.readers.formats import codex
 from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 NINE = "2026-01-05T09:00:00.000Z"
 NINE_S = 1767603600.0
@@ -62,17 +59,8 @@ def tokens(total: int, input: int, output: int = 10, cached: int = 0, thought: i
     return wrapped("event_msg", {"type": "token_count", "info": info, "rate_limits": None})
 
 
-def write(folder: Path, lines: Iterable[Json | str], name: str = "rollout.jsonl") -> str:
-    path = folder / name
-    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
-    return str(path)
-
-
 def one(folder: Path, *lines: Json | str) -> Transcript:
-    [transcript] = read(write(folder, lines))
-    assert transcript.format == "codex-rollout"
-    assert problems(transcript) == []
-    return transcript
+    return only(write(folder / "rollout.jsonl", *lines), "codex-rollout")
 
 
 def kinds(transcript: Transcript) -> list[list[str]]:
@@ -308,25 +296,6 @@ def test_tools_of_every_kind(tmp_path: Path) -> None:
     }
 
 
-def test_unanswered_late_and_orphan_outputs(tmp_path: Path) -> None:
-    read_back = one(
-        tmp_path,
-        meta(),
-        message("user", "Go."),
-        call("c1"),
-        call("c2"),
-        output("c2", "two"),
-        message("user", "<turn_aborted>"),
-        message("assistant", "Stopped."),
-        output("c1", "late"),
-        output("c9", "nobody asked"),
-    )
-    assert texts(read_back, "tool_result") == ["two", "late"]
-    # The user's text waits until all results stand.
-    assert [item.kind for item in read_back.items[3:6]] == ["tool_result", "tool_result", "user"]
-    assert "1 result(s) without a call left out" in read_back.notes
-
-
 def test_what_was_not_sent_is_named(tmp_path: Path) -> None:
     read_back = one(
         tmp_path,
@@ -337,13 +306,16 @@ def test_what_was_not_sent_is_named(tmp_path: Path) -> None:
         wrapped("world_state", {"full": True}),
         wrapped("brand_new", {}),
         "[]",
+        "{not json",
         message("assistant", "Done."),
         message("developer", "New rules."),
         message("user", "On."),
         message("assistant", "Yes."),
+        '{"timestamp": "2026',
     )
     assert texts(read_back, "user") == ["Go.", "New rules.", "On."]
-    assert read_back.notes == (
+    assert [note[:15] for note in read_back.notes[1:3]] == ["line 8 skipped,", "line 13 skipped"]
+    assert (read_back.notes[0], *read_back.notes[3:]) == (
         "a system or developer message in mid-conversation is kept as user text",
         "left out: 1 x event user_message, 1 x ghost_snapshot, 1 x world_state, 1 x brand_new, 1 x line without a type",
     )
@@ -407,14 +379,13 @@ def test_the_users_instructions_are_not_counted_twice(tmp_path: Path) -> None:
 
 
 def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
-    parent = write(tmp_path, [meta()], "rollout-2026-01-05T09-00-00-thread-1.jsonl")
+    parent = write(tmp_path / "rollout-2026-01-05T09-00-00-thread-1.jsonl", meta())
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "thread-1", "depth": 1}}}
     lines = [meta(id="thread-2", source=spawned, dynamic_tools=[{"name": "mail"}]), message("assistant", "Hi.")]
-    [child] = read(write(tmp_path, lines, "rollout-2026-01-05T09-01-00-thread-2.jsonl"))
-    assert child.parent == parent
+    child = only(write(tmp_path / "rollout-2026-01-05T09-01-00-thread-2.jsonl", *lines), "codex-rollout")
+    assert child.parent == str(parent)
     assert child.head.tools == ('{"name":"mail"}',)
-    [stray] = read(write(tmp_path, [meta(parent_thread_id="gone"), message("assistant", "Hi.")], "stray.jsonl"))
-    assert stray.parent == "gone"
+    assert one(tmp_path, meta(parent_thread_id="gone"), message("assistant", "Hi.")).parent == "gone"
 
 
 def later(line: Json, seconds: int) -> Json:
@@ -456,23 +427,8 @@ def test_without_a_folder_a_parent_is_its_thread(tmp_path: Path) -> None:
 
     assert (parent_of(parent_thread_id="thread-1"), parent_of()) == ("thread-1", None)
     # With one: other rollouts beside a main session are not its parents.
-    write(tmp_path, [meta()], "rollout-a.jsonl")
-    [main] = read(write(tmp_path, [meta(), message("assistant", "Hi.")], "rollout-b.jsonl"))
-    assert main.parent is None
-
-
-def test_a_torn_end_and_a_broken_line_are_noted(tmp_path: Path) -> None:
-    read_back = one(
-        tmp_path, meta(), message("user", "Go."), "{not json", message("assistant", "Done."), '{"timestamp": "2026'
-    )
-    assert kinds(read_back) == [["assistant"]]
-    assert [note[:14] for note in read_back.notes] == ["line 3 skipped", "line 5 skipped"]
-
-
-def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
-    read_back = one(tmp_path, meta(), wrapped("event_msg", {"type": "turn.completed", "usage": {"input_tokens": 9}}))
-    assert read_back.calls == ()
-    assert "no response of the model is recorded" in read_back.notes
+    write(tmp_path / "rollout-a.jsonl", meta())
+    assert one(tmp_path, meta(), message("assistant", "Hi.")).parent is None
 
 
 def test_strange_times_are_no_error(tmp_path: Path) -> None:
@@ -494,7 +450,7 @@ def test_strange_times_are_no_error(tmp_path: Path) -> None:
 )
 def test_a_wrong_type_is_named_with_its_line(tmp_path: Path, line: Json, what: str) -> None:
     with pytest.raises(InputError, match=r"rollout\.jsonl:2: ") as error:
-        list(read(write(tmp_path, [meta(), line])))
+        one(tmp_path, meta(), line)
     assert what in str(error.value)
 
 
@@ -506,7 +462,7 @@ def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> 
         {"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}},
     ]
     with pytest.raises(InputError, match="no user texts"):
-        list(read(write(tmp_path, lines)))
+        one(tmp_path, *lines)
 
 
 HEADER = {"id": "s", "timestamp": NINE, "instructions": "Use tabs."}
@@ -542,13 +498,14 @@ SAID = {"type": "message", "role": "user", "content": []}
     ],
 )
 def test_what_is_a_rollout(lines: list[Any], is_rollout: bool) -> None:
-    data = "\n".join(map(json.dumps, lines)).encode()
-    assert codex.matches(Sample(Source("rollout.jsonl", data=data))) is is_rollout
+    assert taken("codex", *lines) is is_rollout
 
 
 def test_the_first_line_says_whether_lines_are_wrapped(tmp_path: Path) -> None:
     # A file of one line, and a bare one whose later lines look wrapped.
+    ended = wrapped("event_msg", {"type": "turn.completed", "usage": {"input_tokens": 9}})
     assert one(tmp_path, meta()).calls == ()
+    assert one(tmp_path, meta(), ended).notes[-1] == "no response of the model is recorded"
     state = wrapped("turn_context", {"model": "gpt-x"})
     answered = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
     bare = one(tmp_path, {**HEADER, "git": {}}, answered, {**state, "record_type": "turn_context"})

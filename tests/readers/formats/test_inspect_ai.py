@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import read_back
+from read_back import Json, kinds, said, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Media, Transcript, Usage
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "Any mail?", "source": "input"}
@@ -47,14 +47,8 @@ def used(prompt: int, output: int, **parts: int) -> Json:
 
 
 def sample(*events: Json, **fields: Any) -> Json:
-    return {
-        "id": 1,
-        "epoch": 1,
-        "input": "Any mail?",
-        "messages": [],
-        "attachments": {},
-        "events": list(events),
-    } | fields
+    made = {"id": 1, "epoch": 1, "input": "Any mail?", "messages": [], "attachments": {}, "events": list(events)}
+    return made | fields
 
 
 def log(*samples: Json, **fields: Any) -> Json:
@@ -62,22 +56,12 @@ def log(*samples: Json, **fields: Any) -> Json:
 
 
 def all_of(tmp_path: Path, document: Json) -> list[Transcript]:
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(document))
-    transcripts = list(read(str(path)))
-    for transcript in transcripts:
-        assert problems(transcript) == []
-        assert transcript.format == "inspect-ai"
-    return transcripts
+    return read_back.all_of(write(tmp_path / "log.json", document), "inspect-ai")
 
 
 def one(tmp_path: Path, *events: Json, **fields: Any) -> Transcript:
     (transcript,) = all_of(tmp_path, log(sample(*events, **fields)))
     return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
 
 
 def test_requests_with_attachments_and_usage(tmp_path: Path) -> None:
@@ -93,7 +77,7 @@ def test_requests_with_attachments_and_usage(tmp_path: Path) -> None:
     assert transcript.name.endswith("log.json#1_epoch_1")
     assert transcript.head.system == "Be brief."
     assert transcript.head.tools == ('{"name":"search","description":"Searches.","parameters":{"type":"object"}}',)
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", '{"q":"mail"}'),
         ("tool_result", "2 messages"),
@@ -111,8 +95,8 @@ def test_pooled_messages(tmp_path: Path) -> None:
     # The last request skips nothing: two ranges, [0, 3) and [3, 4).
     events = [model([], asks("c1"), input_refs=[[0, 1]]), model([], FINAL, input_refs=[[0, 3], [3, 4]])]
     for place in ({"message_pool": pool}, {"events_data": {"messages": pool, "calls": []}}):
-        kinds = [item.kind for item in one(tmp_path, *events, **place).items]
-        assert kinds == ["user", "tool_call", "tool_result", "user", "assistant"]
+        found = one(tmp_path, *events, **place)
+        assert kinds(found) == ["user", "tool_call", "tool_result", "user", "assistant"]
 
 
 def test_exact_tools_of_the_request_and_an_error_in_place_of_the_content(tmp_path: Path) -> None:
@@ -142,7 +126,7 @@ def test_reasoning_images_and_redacted_reasoning(tmp_path: Path) -> None:
         model(history[:1], plain),
         model(history, hidden, used(50, 40, reasoning_tokens=30), model="anthropic/m"),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "What is this?"),
         ("reasoning", "Hm."),
         ("assistant", "A cat."),
@@ -197,8 +181,8 @@ def test_older_logs_keep_events_in_a_transcript_and_nest_them(tmp_path: Path) ->
     value = sample(transcript={"events": events, "content": {"x": "Look in b."}})
     del value["events"], value["attachments"]
     main, helper = all_of(tmp_path, log(value))
-    assert [item.kind for item in main.items] == ["user", "tool_call", "tool_result", "assistant"]
-    assert texts(helper)[0] == ("user", "Look in b.")
+    assert kinds(main) == ["user", "tool_call", "tool_result", "assistant"]
+    assert said(helper)[0] == ("user", "Look in b.")
     assert helper.name.endswith(":helper-1")
     assert main.notes == ("left out: 1 x model call of a scorer",)
 
@@ -215,7 +199,7 @@ def test_a_compaction_by_a_summary_keeps_the_whole_history(tmp_path: Path) -> No
         model([SYSTEM, USER, summary], asks("c2"), used(20, 1)),
         model([SYSTEM, USER, summary, asks("c2"), result("c2", "short")], FINAL, used(30, 1)),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", "{}"),
         ("tool_result", "a long text"),
@@ -263,7 +247,7 @@ def test_what_came_from_the_harness_s_cache_is_said_but_was_not_sent(tmp_path: P
     asked, answer = [USER], asks("c1", q="mail")
     later = [USER, answer, result("c1", "2 messages")]
     transcript = one(tmp_path, model(asked, answer, used(100, 7), cache="read"), model(later, FINAL, used(120, 2)))
-    assert [kind for kind, _ in texts(transcript)] == ["user", "tool_call", "tool_result", "assistant"]
+    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
     assert [call.usage for call in transcript.calls] == [None, Usage(120, 2)]
     assert transcript.notes == ("1 response(s) came from the harness's own cache, with no request: no usage",)
 
@@ -281,7 +265,7 @@ def test_responses_that_came_with_the_first_request(tmp_path: Path) -> None:
 def test_without_model_events_the_final_messages_are_read(tmp_path: Path) -> None:
     messages = [SYSTEM, USER, asks("c1"), FINAL, result("c9", "orphan")]
     transcript = one(tmp_path, messages=messages)
-    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
     assert transcript.items[2].text == NO_RESULT
     assert transcript.notes[0].startswith("no usable model events")
     assert transcript.notes[-1] == "1 result(s) without a call left out"
@@ -316,15 +300,14 @@ def test_archives_with_whole_and_with_chunked_samples(tmp_path: Path) -> None:
         archive.writestr(f"{folder}/events/stats.json", "{}")
         archive.writestr(f"{folder}/messages/0.json", json.dumps(pool))
         archive.writestr(f"{folder}/attachments/0.json", json.dumps(["unused", "2 messages"]))
-    chunked, whole = read(str(path))
+    chunked, whole = read_back.all_of(path, "inspect-ai")
     assert [chunked.name, whole.name] == [f"{path}#1_epoch_1", f"{path}#2_epoch_1"]
-    assert texts(chunked) == [
+    assert said(chunked) == [
         ("user", "Any mail?"),
         ("tool_call", "{}"),
         ("tool_result", "2 messages"),
         ("assistant", "Two."),
     ]
-    assert problems(chunked) == problems(whole) == []
 
 
 def test_a_damaged_member_says_which(tmp_path: Path) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, left_out, only, said, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Compaction, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Compaction, Transcript, Usage
 
 START = {"type": "metadata", "protocol_version": "1.4", "created_at": 1000}
 
 
-def user(text: str) -> Json:
-    message = {"role": "user", "content": [{"type": "text", "text": text}], "toolCalls": []}
+def user(value: str) -> Json:
+    message = {"role": "user", "content": [text(value)], "toolCalls": []}
     return {"type": "context.append_message", "message": message, "time": 1000}
 
 
@@ -48,21 +46,8 @@ def end(other: int, read_: int = 0) -> Json:
     return event("step.end", uuid="s", usage=usage, finishReason="tool_use")
 
 
-def write(path: Path, *lines: Json) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(map(json.dumps, lines)))
-
-
 def one(tmp_path: Path, *lines: Json) -> Transcript:
-    write(tmp_path / "wire.jsonl", START, *lines)
-    (transcript,) = read(str(tmp_path / "wire.jsonl"))
-    assert problems(transcript) == []
-    assert transcript.format == "kimi"
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "wire.jsonl", START, *lines), "kimi")
 
 
 def test_steps_with_their_usage(tmp_path: Path) -> None:
@@ -90,7 +75,7 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
         {"type": "plan_mode.enter"},
     )
     assert (transcript.head.system, transcript.head.tools) == ("Be brief.", ('{"name":"Search"}',))
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("reasoning", "Look."),
         ("tool_call", '{"q":"mail"}'),
@@ -107,25 +92,11 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
     assert transcript.notes == ("left out: 1 x plan_mode.enter",)
 
 
-@pytest.mark.parametrize(
-    ("output", "failed", "sent"),
-    [
-        ("", False, "Tool output is empty."),
-        ("", True, "ERROR: Tool execution failed. Tool output is empty."),
-        ("ERROR: no", True, "ERROR: no"),
-        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], False, "a\nb"),
-    ],
-)
-def test_what_the_model_is_sent_of_a_result(output: Any, failed: bool, sent: str, tmp_path: Path) -> None:
-    transcript = one(tmp_path, *begin(), call("c1"), result("c1", output, isError=failed), end(9))
-    assert transcript.items[-1].text == sent
-
-
 def test_requests_without_a_response_and_a_stopped_one(tmp_path: Path) -> None:
     transcript = one(
         tmp_path, user("Go."), *begin(), user("Go!"), *begin(), part(type="text", text="Goi"), {"type": "turn.cancel"}
     )
-    assert texts(transcript) == [("user", "Go."), ("user", "Go!"), ("assistant", "Goi")]
+    assert said(transcript) == [("user", "Go."), ("user", "Go!"), ("assistant", "Goi")]
     assert [call.usage for call in transcript.calls] == [None]
     assert transcript.notes == ("left out: 1 x step without a response, 1 x turn.cancel",)
 
@@ -152,7 +123,7 @@ def test_a_compaction_keeps_the_whole_history(tmp_path: Path) -> None:
         part(type="text", text="Three."),
         end(40),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("assistant", "Two."),
         ("user", "And now?"),
@@ -171,14 +142,8 @@ def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
     agents = {"agent-0": {"type": "sub", "parentAgentId": "main"}, "main": {"type": "main", "parentAgentId": None}}
     write(session / "state.json", {"agents": agents, "title": "x"})
     for agent in agents:
-        write(
-            session / "agents" / agent / "wire.jsonl",
-            START,
-            user("Go."),
-            *begin(),
-            part(type="text", text=agent),
-            end(9),
-        )
+        lines = [START, user("Go."), *begin(), part(type="text", text=agent), end(9)]
+        write(session / "agents" / agent / "wire.jsonl", *lines)
     main, sub = read(str(tmp_path))
     assert (main.name, main.parent) == (str(session), None)
     assert (sub.name, sub.parent) == (f"{session}#agent-0", main.name)
@@ -196,26 +161,19 @@ def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
 
 
 def test_results_of_every_kind_as_the_model_is_sent_them(tmp_path: Path) -> None:
-    calls = [call(f"c{number}") for number in range(6)]
+    calls = [call(f"c{number}") for number in range(7)]
     results = [
         result("c0", ""), result("c1", " ", isError=True), result("c2", "no", isError=True),
         result("c3", " ERROR: no", isError=True), result("c4", "yes", note="<note>"), result("c5", "", note="<note>"),
+        result("c6", [text("a"), text("b")]),
     ]  # fmt: skip
-    found = one(
-        tmp_path,
-        user("Go."),
-        *begin(),
-        part(type="think", think="Hm."),
-        part(type="new", x=1),
-        *calls,
-        *results,
-        end(9),
-    )
-    assert texts(found)[:3] == [("user", "Go."), ("reasoning", "Hm."), ("assistant", '{"type":"new","x":1}')]
-    assert [text for kind, text in texts(found) if kind == "tool_result"] == [
+    parts = [part(type="think", think="Hm."), part(type="new", x=1)]
+    found = one(tmp_path, user("Go."), *begin(), *parts, *calls, *results, end(9))
+    assert said(found)[:3] == [("user", "Go."), ("reasoning", "Hm."), ("assistant", '{"type":"new","x":1}')]
+    assert [text for kind, text in said(found) if kind == "tool_result"] == [
         "Tool output is empty.", "ERROR: Tool execution failed. Tool output is empty.",
         "ERROR: Tool execution failed.\nno",
-        " ERROR: no", "yes\n<note>", "Tool output is empty.\n<note>",
+        " ERROR: no", "yes\n<note>", "Tool output is empty.\n<note>", "a\nb",
     ]  # fmt: skip
 
 
@@ -226,8 +184,7 @@ def test_events_outside_steps_and_steps_without_a_response_are_counted(tmp_path:
         text="Done."),
         user("Meanwhile."), end(9), user("Next."),
     )  # fmt: skip
-    assert texts(found) == [("user", "Go."), ("assistant", "Done."), ("user", "Meanwhile."), ("user", "Next.")]
-    (note,) = found.notes
-    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+    assert said(found) == [("user", "Go."), ("assistant", "Done."), ("user", "Meanwhile."), ("user", "Next.")]
+    assert left_out(found) == [
         "1 x tool.result", "2 x content.part outside a step", "2 x odd", "2 x step without a response"
     ]  # fmt: skip

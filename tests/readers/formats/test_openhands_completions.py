@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import all_of
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.formats.openhands.completions import owns
-from ctxsim.transcript import Call, Compaction, Transcript, Usage, problems
+from ctxsim.transcript import Call, Compaction, Transcript, Usage
 
 TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Runs é."}}]
 
@@ -50,10 +51,7 @@ def write(folder: Path, *records: dict[str, Any]) -> Path:
 
 
 def transcripts(path: Path) -> list[Transcript]:
-    found = list(read(str(path)))
-    assert [problems(transcript) for transcript in found] == [[] for _ in found]
-    assert {transcript.format for transcript in found} == {"openhands-completions"}
-    return found
+    return all_of(path, "openhands-completions")
 
 
 def recorded_items(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:

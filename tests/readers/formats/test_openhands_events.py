@@ -7,23 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import all_of, called, kinds, said, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Compaction, Transcript, Usage, problems
+from ctxsim.readers.formats.openhands.events import owns
+from ctxsim.transcript import Compaction, Transcript, Usage
 
 
-def transcripts(tmp_path: Path, value: Any, name: str = "trajectory.json") -> list[Transcript]:
-    path = tmp_path / name
-    path.write_text(value if isinstance(value, str) else json.dumps(value))
-    return checked(path)
-
-
-def checked(path: Path) -> list[Transcript]:
-    found = list(read(str(path)))
-    assert [problems(transcript) for transcript in found] == [[] for _ in found]
-    assert {transcript.format for transcript in found} == {"openhands-events"}
-    return found
+def transcripts(tmp_path: Path, *lines: Any, name: str = "trajectory.json") -> list[Transcript]:
+    return all_of(write(tmp_path / name, *lines), "openhands-events")
 
 
 def user(number: int, content: str) -> dict[str, Any]:
@@ -77,7 +69,7 @@ def test_actions_hold_the_response_and_observations_are_shown_as_the_agent_does(
             {"id": 9, "source": "agent", "action": "message", "args": spoken},
         ],
     )
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+    assert called(transcript) == [
         ("user", "", "Fix mail.py."),
         ("assistant", "", "I look."),
         ("tool_call", "execute_bash", '{"command": "ls"}'),
@@ -102,7 +94,7 @@ def test_parallel_calls_are_one_response_with_one_usage(tmp_path: Path) -> None:
     events = [user(0, "Go."), action(1, "c1", both), ran(2, 1, "c1", "a", -1), action(3, "c2", both)]
     (transcript,) = transcripts(tmp_path, {"trajectory": [*events, ran(4, 3, "c2", "b", -1)]})
     assert len(transcript.calls) == 1
-    assert [item.kind for item in transcript.items] == [
+    assert kinds(transcript) == [
         *("user", "assistant", "tool_call", "tool_call", "tool_result", "tool_result"),
     ]
     # No line on the exit code where it is -1.
@@ -116,11 +108,9 @@ def test_costs_are_what_the_sum_grows_by(tmp_path: Path) -> None:
     events = [user(1, "Go."), first, ran(3, 2, "c1", "a"), second]
     (transcript,) = transcripts(tmp_path, events)
     assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [0.25, 0.5]
-    file = tmp_path / "output.jsonl"
     run = {"instance_id": "i", "test_result": {}, "metrics": {"accumulated_cost": 0.5}}
     lines = [{**run, "history": events}, {**run, "history": [events[0], action(2, "c1", response("r1", "c1"))]}]
-    file.write_text("\n".join(map(json.dumps, lines)))
-    assert [transcript.cost_usd for transcript in checked(file)] == [None, 0.5]
+    assert [one.cost_usd for one in transcripts(tmp_path, *lines, name="output.jsonl")] == [None, 0.5]
 
 
 def test_later_condensations_forget_more_and_send_their_own_summary(tmp_path: Path) -> None:
@@ -145,12 +135,6 @@ def test_later_condensations_forget_more_and_send_their_own_summary(tmp_path: Pa
         (2, 4, ("One.",), (0,)),
         (3, 7, ("Two.",), (0, 4, 5)),
     ]
-
-
-def test_an_unanswered_call_gets_a_placeholder(tmp_path: Path) -> None:
-    first, second = action(1, "c1", response("r1", "c1")), action(3, "c2", response("r2", "c2"))
-    (transcript,) = transcripts(tmp_path, [user(0, "Go."), first, user(2, "Stop."), second])
-    assert [item.text for item in transcript.items[3:5]] == [NO_RESULT, "Stop."]
 
 
 def test_the_head_a_condensation_and_what_the_user_ran(tmp_path: Path) -> None:
@@ -202,10 +186,10 @@ def test_evaluation_output_has_a_run_a_line_and_old_runs_are_rebuilt(tmp_path: P
         {"action": "finish", "outputs": {}, "thought": "Done."},
     ]
     pairs = [[user(0, "Go."), NOTHING], [action(1, "c1", response("r1", "c1")), ran(2, 1, "c1", "a")]]
-    lines = [json.dumps({"issue": {}, "history": old}), json.dumps({"instance_id": "i-2", "history": pairs}), '{"his']
-    first, second = transcripts(tmp_path, "\n".join(lines), "output.jsonl")
+    lines = [{"issue": {}, "history": old}, {"instance_id": "i-2", "history": pairs}, '{"his']
+    first, second = transcripts(tmp_path, *lines, name="output.jsonl")
     assert (first.name, second.name) == (f"{tmp_path}/output.jsonl#1", f"{tmp_path}/output.jsonl#i-2")
-    assert [(item.kind, item.tool, item.text) for item in first.items] == [
+    assert called(first) == [
         ("user", "", "Fix it."),
         ("assistant", "", "I look."),
         ("tool_call", "run", '{"command":"ls"}'),
@@ -220,45 +204,24 @@ def test_evaluation_output_has_a_run_a_line_and_old_runs_are_rebuilt(tmp_path: P
         "1 command result(s) as recorded, without the line on the exit code that was sent",
         "1 message(s) of the agent without the model's response: their usage is unknown",
     )
-    assert [item.kind for item in second.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert kinds(second) == ["user", "assistant", "tool_call", "tool_result"]
     assert second.notes[0].startswith("line 3 skipped, not JSON")
-
-
-def test_a_delegate_is_a_child_with_its_own_events(tmp_path: Path) -> None:
-    task = {"agent": "B", "inputs": {"task": "Browse."}}
-    delegated = {"id": 1, "source": "agent", "action": "delegate", "args": task}
-    back = {"id": 4, "source": "agent", "cause": 1, "observation": "delegate", "content": "Found it.", "extras": {}}
-    browsing = {"id": 2, "source": "agent", "action": "browse", "args": {"url": "x"}}
-    page = {"id": 3, "source": "agent", "cause": 2, "observation": "browse", "content": "A page.", "extras": {}}
-    main, child = transcripts(tmp_path, [user(0, "Go."), delegated, browsing, page, back])
-    assert [(item.kind, item.text) for item in main.items] == [
-        ("user", "Go."),
-        ("tool_call", '{"agent":"B","inputs":{"task":"Browse."}}'),
-        ("tool_result", "Found it."),
-    ]
-    assert child.parent == main.name
-    assert [(item.kind, item.text) for item in child.items] == [
-        ("user", '{"task":"Browse."}'),
-        ("tool_call", '{"url":"x"}'),
-        ("tool_result", "A page."),
-    ]
 
 
 def test_an_event_folder_is_one_transcript_in_the_order_of_its_numbers(tmp_path: Path) -> None:
     folder = tmp_path / "events"
-    folder.mkdir()
     events = {2: user(2, "Go."), 9: action(9, "c1", response("r1", "c1")), 10: ran(10, 9, "c1", "a")}
     for number, event in events.items():
-        (folder / f"{number}.json").write_text(json.dumps(event))
-    (folder / "11.json").write_text('{"id": 11, "so')
-    (transcript,) = checked(folder)
-    assert [item.kind for item in transcript.items] == ["user", "assistant", "tool_call", "tool_result"]
+        write(folder / f"{number}.json", event)
+    write(folder / "11.json", '{"id": 11, "so')
+    (transcript,) = all_of(folder, "openhands-events")
+    assert kinds(transcript) == ["user", "assistant", "tool_call", "tool_result"]
     assert transcript.notes[0].startswith("11.json left out: is not complete JSON")
 
 
 def test_events_one_a_line(tmp_path: Path) -> None:
     events = [user(0, "Go."), action(1, "c1", response("r1", "c1")), *[STATE] * 18, {"id": 2, "source": "agent"}]
-    (transcript,) = transcripts(tmp_path, "\n".join(json.dumps(event) for event in events), "events.jsonl")
+    (transcript,) = transcripts(tmp_path, *events, name="events.jsonl")
     assert len(transcript.calls) == 1
     assert transcript.notes == ("left out: 18 x agent_state_changed, 1 x event without action or observation",)
 
@@ -323,35 +286,38 @@ def test_an_event_without_its_own_metadata_may_have_its_causes(tmp_path: Path) -
             {"id": 4, "source": "agent", "cause": 1, "observation": "run", "content": "first", "extras": {}},
         ],
     )  # fmt: skip
-    assert [(item.kind, item.text) for item in transcript.items] == [
+    assert said(transcript) == [
         ("user", "Go."), ("tool_call", '{"command":"ls"}'), ("tool_result", "first"), ("tool_call", '{"command":"ls"}'),
         ("tool_result", "second"),
     ]  # fmt: skip
 
 
 def test_a_delegate_ends_with_its_observation_alone(tmp_path: Path) -> None:
-    def delegated(number: int, name: str) -> dict[str, Any]:
-        return {"id": number, "source": "agent", "action": "delegate", "args": {"agent": name}}
+    def delegated(number: int, name: str, **inputs: str) -> dict[str, Any]:
+        args = {"agent": name} | ({"inputs": inputs} if inputs else {})
+        return {"id": number, "source": "agent", "action": "delegate", "args": args}
 
     def back(number: int, content: str) -> dict[str, Any]:
         return {"id": number, "source": "agent", "observation": "delegate", "content": content, "extras": {}}
 
-    found = transcripts(
-        tmp_path, [user(0, "Go."), delegated(1, "A"), delegated(2, "B"), back(3, "b"), back(4, "a"), back(5, "again")]
-    )
+    browsing = {"id": 7, "source": "agent", "action": "browse", "args": {"url": "x"}}
+    page = {"id": 8, "source": "agent", "cause": 7, "observation": "browse", "content": "A page.", "extras": {}}
+    events = [user(0, "Go."), delegated(1, "A", task="Browse."), delegated(2, "B"), browsing, page, back(3, "b")]
+    found = transcripts(tmp_path, [*events, back(4, "a"), back(5, "again")])
     assert [(one.name.partition("#")[2], one.parent and one.parent.partition("#")[2]) for one in found] == [
         ("", None), ("delegate-1", ""), ("delegate-2", "delegate-1")
     ]  # fmt: skip
     assert [[item.text for item in one.items] for one in found] == [
-        ["Go.", '{"agent":"A"}', "a"], ["{}", '{"agent":"B"}', "b"], ["{}"]
+        ["Go.", '{"agent":"A","inputs":{"task":"Browse."}}', "a"], ['{"task":"Browse."}', '{"agent":"B"}', "b"],
+        ["{}", '{"url":"x"}', "A page."],
     ]  # fmt: skip
     assert found[0].notes[-1] == "1 result(s) without a call left out"
 
 
 def test_runs_with_delegates_stand_one_after_the_other(tmp_path: Path) -> None:
     delegated = {"id": 1, "source": "agent", "action": "delegate", "args": {"agent": "A"}}
-    line = json.dumps({"instance_id": "i", "test_result": {}, "history": [user(0, "Go."), delegated]})
-    found = transcripts(tmp_path, f"{line}\n{line}\ntorn{{", "output.jsonl")
+    line = {"instance_id": "i", "test_result": {}, "history": [user(0, "Go."), delegated]}
+    found = transcripts(tmp_path, line, line, "torn{", name="output.jsonl")
     assert [one.name.partition("#")[2] for one in found] == ["i", "i#delegate-1"] * 2
     assert [any("line 3 skipped" in note for note in one.notes) for one in found] == [False, False, True, False]
 
@@ -366,15 +332,10 @@ def test_runs_with_delegates_stand_one_after_the_other(tmp_path: Path) -> None:
     ([*[user(0, "Go.")] * 20, {"id": 1}], True), ([*[user(0, "Go.")] * 19, {"id": 1}], False),
 ])  # fmt: skip
 def test_what_is_taken_for_events(first: Any, matched: bool) -> None:
-    from ctxsim.readers.formats.openhands.events import matches
-    from ctxsim.readers.source import Sample, Source
-
-    assert matches(Sample(Source("x.json", data=json.dumps(first).encode()))) is matched
+    assert taken("openhands.events", first) is matched
 
 
 def test_a_folder_of_other_files_is_no_store_of_events(tmp_path: Path) -> None:
-    from ctxsim.readers.formats.openhands.events import owns
-
     def folder(**files: str) -> Path:
         made = tmp_path / f"events{len(list(tmp_path.iterdir()))}"
         made.mkdir()

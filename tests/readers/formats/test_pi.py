@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, kinds, only, said, taken, text, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.readers.formats import pi
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 OLD = {"type": "session", "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w", "modelId": "m0"}
 NEW = {"type": "session", "version": 3, "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w"}
@@ -26,10 +22,6 @@ def entry(links: tuple[str, str | None] | None, role: str, content: Any, **field
     return {"type": "message", "timestamp": "2025-01-02T03:04:09.000Z", **linked, "message": message}
 
 
-def text(value: str) -> Json:
-    return {"type": "text", "text": value}
-
-
 def call(call_id: str, **arguments: Any) -> Json:
     return {"type": "toolCall", "id": call_id, "name": "read", "arguments": arguments}
 
@@ -38,17 +30,8 @@ def result(links: tuple[str, str | None] | None, call_id: str, content: Any) -> 
     return entry(links, "toolResult", content, toolCallId=call_id, toolName="read", isError=False)
 
 
-def one(tmp_path: Path, *lines: Json | str) -> Transcript:
-    path = tmp_path / "session.jsonl"
-    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "pi"
-    return transcript
-
-
-def kinds(transcript: Transcript) -> list[str]:
-    return [item.kind for item in transcript.items]
+def one(tmp_path: Path, *lines: Any) -> Transcript:
+    return only(write(tmp_path / "session.jsonl", *lines), "pi")
 
 
 def test_a_linear_session_with_parallel_calls(tmp_path: Path) -> None:
@@ -122,8 +105,8 @@ def test_a_parent_that_is_not_in_the_file_means_the_entry_before(tmp_path: Path)
     assert transcript.notes == ("left out: 1 x message of the gateway, not generated",)
 
 
-@pytest.mark.parametrize("kept", [{"firstKeptEntryIndex": 2}, {"firstKeptEntryId": "2"}])
-def test_a_compaction_keeps_the_entries_from_the_first_kept_one_on(tmp_path: Path, kept: Json) -> None:
+def test_a_compaction_keeps_the_entries_from_the_first_kept_one_on(tmp_path: Path) -> None:
+    kept = {"firstKeptEntryIndex": 2}
     transcript = one(
         tmp_path,
         OLD,
@@ -194,7 +177,7 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
         OLD,
         command(output="ok", exitCode=0, cancelled=False, truncated=False),
         command(output="bad", exitCode=2),
-        command(output="", cancelled=True, exitCode=None),
+        command(output="", cancelled=True, exitCode=130),
         command(output="secret", exitCode=0, excludeFromContext=True),
         entry(None, "system", "Be brief."),
         entry(None, "assistant", [text("Yes.")]),
@@ -210,14 +193,6 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
         "left out: 1 x command of the user, kept from the model",
         "1 system message(s) kept as user text",
     )
-
-
-def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    glued = json.dumps(entry(None, "user", "Go.")) + json.dumps(entry(None, "assistant", [text("Yes.")]))
-    transcript = one(tmp_path, OLD, glued, '{"type": "message", "mess')
-    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
-    assert transcript.notes[0] == "1 line(s) with more than one record, separated"
-    assert transcript.notes[1].startswith("line 3 skipped, not JSON")
 
 
 def test_a_header_alone_is_a_transcript_without_calls(tmp_path: Path) -> None:
@@ -247,8 +222,7 @@ def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> N
     ],
 )
 def test_what_is_a_session(lines: list[Any], is_session: bool) -> None:
-    data = "\n".join(map(json.dumps, lines)).encode()
-    assert pi.matches(Sample(Source("session.jsonl", data=data))) is is_session
+    assert taken("pi", *lines) is is_session
 
 
 @pytest.mark.parametrize(
@@ -286,7 +260,7 @@ def test_blocks_of_a_response(tmp_path: Path) -> None:
         entry(None, "assistant", [text(""), {"type": "toolCall", "name": "read"}, {"type": "novel", "x": 1}]),
     )
     # A user's empty text is nothing; a call without arguments has {}; what nobody knows is kept as it is.
-    assert [(item.kind, item.text) for item in transcript.items] == [
+    assert said(transcript) == [
         ("assistant", "A text."),
         ("tool_call", "{}"),
         ("assistant", '{"type":"novel","x":1}'),
@@ -335,23 +309,12 @@ def test_what_the_gateway_sends_by_itself_is_no_response(tmp_path: Path) -> None
     )
 
 
-def test_a_cancelled_command_says_so_whatever_its_code(tmp_path: Path) -> None:
-    command = {"role": "bashExecution", "command": "make", "output": "x", "cancelled": True, "exitCode": 130}
-    transcript = one(tmp_path, OLD, {"type": "message", "message": command})
-    assert [item.text for item in transcript.items] == ["Ran `make`\n```\nx\n```\n\n(command cancelled)"]
-
-
-def test_a_response_that_was_cut_off_without_calls_loses_nothing(tmp_path: Path) -> None:
-    cut = entry(None, "assistant", [text("I wo")], stopReason="aborted")
-    transcript = one(tmp_path, OLD, entry(None, "user", "Go."), cut)
-    assert [item.text for item in transcript.items] == ["Go.", "I wo"] and transcript.notes == ()
-
-
 def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
-    lines: list[Json | str] = [NEW, "[]", "7", {"type": "label"}, {"id": "x"}, entry(("1", None), "user", "Go.")]
-    transcript = one(tmp_path, *lines, entry(("2", "1"), "assistant", [text("Yes.")]))
+    glued = json.dumps(entry(("1", None), "user", "Go.")) + json.dumps(entry(("2", "1"), "assistant", [text("Yes.")]))
+    transcript = one(tmp_path, NEW, [], 7, {"type": "label"}, {"id": "x"}, glued, '{"type": "message", "mess')
     assert [item.text for item in transcript.items] == ["Go.", "Yes."]
-    assert transcript.notes == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)
+    assert [note[:16] for note in transcript.notes[:2]] == ["1 line(s) with m", "line 7 skipped, "]
+    assert transcript.notes[2:] == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)
 
 
 def test_responses_of_branches_that_were_left_were_paid(tmp_path: Path) -> None:
