@@ -13,14 +13,14 @@ import pytest
 from command_line import ctxsim
 from hypothesis import given
 from hypothesis import strategies as st
+from read_back import Json, all_of, said, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.atif.written import written
-from ctxsim.transcript import Compaction, Head, Media, Transcript, Usage, problems
+from ctxsim.transcript import Compaction, Head, Media, Transcript, Usage
 
-Json = dict[str, Any]
 CALL = {"tool_call_id": "c1", "function_name": "search", "arguments": {"q": "mail"}}
 
 
@@ -43,14 +43,7 @@ def result(content: Any, call: str | None = "c1", **fields: Any) -> Json:
 
 
 def found(tmp_path: Path, *values: Json) -> list[Transcript]:
-    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, values)))
-    transcripts = list(read(str(tmp_path / "t.json")))
-    assert all(problems(transcript) == [] for transcript in transcripts)
-    return transcripts
-
-
-def kinds(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return all_of(write(tmp_path / "t.json", *values), "atif")
 
 
 def test_steps_calls_usage_and_tools(tmp_path: Path) -> None:
@@ -66,7 +59,7 @@ def test_steps_calls_usage_and_tools(tmp_path: Path) -> None:
             agent={"tool_definitions": [{"name": "search"}]},
         ),
     )  # fmt: skip
-    assert kinds(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"), ("reasoning", "Hm."), ("assistant", "I look."), ("tool_call", '{"q":"mail"}'),
         ("tool_result", "2 messages"), ("assistant", "Two."),
     ]  # fmt: skip
@@ -130,7 +123,7 @@ def test_results_without_ids_several_of_one_call_and_of_actions_in_the_text(tmp_
             agent("ls", result("screen", None)),
         ),
     )
-    assert kinds(transcript)[3:] == [
+    assert said(transcript)[3:] == [
         ("tool_result", "a\nb"), ("tool_result", "c"), ("assistant", "ls"), ("user", "screen"),
     ]  # fmt: skip
     assert [media.kind for media in transcript.items[4].media] == ["image"]
@@ -141,7 +134,7 @@ def test_compaction_as_harbors_agent_records_it(tmp_path: Path) -> None:
     boundary = {"source": "system", "message": "Summarized.", "extra": managed}
     (transcript,) = found(tmp_path, document(user("Go."), agent("x"), boundary, user("So far: x."), agent("y")))
     assert transcript.compactions == (Compaction(2, 2),)
-    assert kinds(transcript)[2] == ("user", "So far: x.")
+    assert said(transcript)[2] == ("user", "So far: x.")
     assert transcript.notes == ("recorded compaction before call 2",)
 
 
@@ -173,10 +166,10 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def responses() -> st.SearchStrategy[list[Part]]:
-    said = st.builds(Part, st.sampled_from(["assistant", "reasoning"]), texts(), media=st.just(()))
+    spoken = st.builds(Part, st.sampled_from(["assistant", "reasoning"]), texts(), media=st.just(()))
     arguments = st.sampled_from(['{"q":"mail"}', '{"q": "mail"}', "not json", "[1]", ""])
     called = st.builds(Part, st.just("tool_call"), arguments, st.just("search"), st.sampled_from(["", "c1", "c2"]))
-    return st.lists(said | called, max_size=4)
+    return st.lists(spoken | called, max_size=4)
 
 
 @st.composite
@@ -284,9 +277,9 @@ def test_in_memory_is_one_transcript_at_a_time() -> None:
 
 def test_convert_writes_a_document_a_line_with_sub_agents_inside(tmp_path: Path) -> None:
     inner = document(user("Look."), agent("Seen."), trajectory_id="s1")
-    (tmp_path / "a.json").write_text(json.dumps(document(user("Go."), agent("x"), subagent_trajectories=[inner])))
-    (tmp_path / "b.json").write_text(json.dumps(document(user("Go."), agent("y"))))
-    (tmp_path / "c.json").write_text(json.dumps(document()))
+    write(tmp_path / "a.json", document(user("Go."), agent("x"), subagent_trajectories=[inner]))
+    write(tmp_path / "b.json", document(user("Go."), agent("y")))
+    write(tmp_path / "c.json", document())
     done = ctxsim("transcripts", "convert", "--to", "atif", "a.json", "b.json", "c.json", cwd=tmp_path)
     assert done.returncode == 0
     assert "c.json: is empty" in done.stderr

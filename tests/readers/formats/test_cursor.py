@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, kinds, only, said, taken, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Transcript
 
 
 def line(role: str, *blocks: Json, **fields: Any) -> Json:
     return {"role": role, "message": {"content": list(blocks)}} | fields
-
-
-def text(value: str) -> Json:
-    return {"type": "text", "text": value}
 
 
 def call(name: str, kind: str = "tool_use") -> Json:
@@ -31,21 +25,8 @@ def result(content: str, kind: str = "tool_result", **fields: Any) -> Json:
     return {"type": kind, "content": [text(content)]} | fields
 
 
-def write(path: Path, *lines: Json | str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(entry if isinstance(entry, str) else json.dumps(entry) for entry in lines))
-
-
 def one(tmp_path: Path, *lines: Json | str) -> Transcript:
-    write(tmp_path / "t.jsonl", *lines)
-    (transcript,) = read(str(tmp_path / "t.jsonl"))
-    assert problems(transcript) == []
-    assert transcript.format == "cursor"
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "t.jsonl", *lines), "cursor")
 
 
 def test_results_answer_calls_by_position(tmp_path: Path) -> None:
@@ -57,7 +38,7 @@ def test_results_answer_calls_by_position(tmp_path: Path) -> None:
         line("assistant", text("Two."), model="m"),
         {"type": "turn_ended", "status": "success"},
     )
-    assert [item.kind for item in transcript.items] == [
+    assert kinds(transcript) == [
         *("user", "reasoning", "tool_call", "tool_call", "tool_result", "tool_result", "assistant")
     ]
     assert [(item.text, item.tool) for item in transcript.items[4:6]] == [("2 messages", "search"), ("noon", "clock")]
@@ -72,7 +53,7 @@ def test_other_names_of_the_same_blocks(tmp_path: Path) -> None:
         line("assistant", call("search", "tool_call")),
         line("user", result("2", "tool-result")),
     ]
-    assert texts(one(tmp_path, *lines)) == [("user", "Go."), ("tool_call", '{"q":"mail"}'), ("tool_result", "2")]
+    assert said(one(tmp_path, *lines)) == [("user", "Go."), ("tool_call", '{"q":"mail"}'), ("tool_result", "2")]
 
 
 def test_results_that_are_not_recorded_and_a_torn_tail(tmp_path: Path) -> None:
@@ -110,15 +91,10 @@ def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
     ([line("system", text("Go."))], False), ([{"role": "user", "message": {"content": "Go."}}], False),
 ])  # fmt: skip
 def test_what_is_taken_for_a_transcript(lines: list[Any], matched: bool) -> None:
-    from ctxsim.readers.formats.cursor import matches
-    from ctxsim.readers.source import Sample, Source
-
-    data = "".join(f"{json.dumps(one)}\n" for one in [*lines, {"type": "end"}]).encode()
-    assert matches(Sample(Source("x.jsonl", data=data))) is matched
+    assert taken("cursor", *lines, {"type": "end"}) is matched
 
 
 def test_a_file_in_another_folder_has_no_parent(tmp_path: Path) -> None:
     write(tmp_path / "beside.jsonl", line("user", text("Hm.")))
     write(tmp_path / "others" / "child.jsonl", line("user", text("Look.")), line("assistant", text("Seen.")))
-    (transcript,) = read(str(tmp_path / "others" / "child.jsonl"))
-    assert transcript.parent is None
+    assert only(tmp_path / "others" / "child.jsonl", "cursor").parent is None

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, called, only, said
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Media, Usage
 
 
 def tool(name: str, result: str | None, call_id: str = "", **fields: Any) -> Json:
@@ -38,19 +37,8 @@ def store(folder: Path, composers: dict[str, Any], bubbles: dict[str, Json]) -> 
     return path
 
 
-def found(path: Path) -> list[Transcript]:
-    transcripts = list(read(str(path)))
-    assert all(problems(transcript) == [] for transcript in transcripts)
-    assert {transcript.format for transcript in transcripts} == {"cursor"}
-    return transcripts
-
-
 def headers(*ids: str) -> Json:
     return {"fullConversationHeadersOnly": [{"bubbleId": one, "type": 1} for one in ids]}
-
-
-def said(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
 
 
 def test_bubbles_become_responses_in_the_order_of_the_headers(tmp_path: Path) -> None:
@@ -66,7 +54,7 @@ def test_bubbles_become_responses_in_the_order_of_the_headers(tmp_path: Path) ->
     told = headers("b1", "b2", "b3", "b4", "a5", "a6", "gone") | {
         "modelConfig": {"modelName": "m"}, "contextTokenLimit": 9000, "latestConversationSummary": {"summary": {}},
     }  # fmt: skip
-    (transcript,) = found(store(tmp_path, {"c1": told}, bubbles))
+    transcript = only(store(tmp_path, {"c1": told}, bubbles), "cursor")
     assert said(transcript) == [
         ("user", "Any mail?"),
         ("reasoning", "Where?"),
@@ -95,7 +83,7 @@ def test_calls_that_say_so_are_one_response(tmp_path: Path) -> None:
         "c:5": tool("search", "one", "t4", modelCallId=""),
         "c:6": tool("search", "one", "t5", modelCallId=""),
     }
-    (transcript,) = found(store(tmp_path, {"c": headers("1", "2", "3", "4", "5", "6")}, bubbles))
+    transcript = only(store(tmp_path, {"c": headers("1", "2", "3", "4", "5", "6")}, bubbles), "cursor")
     assert [made.end - made.start for made in transcript.calls] == [2, 1, 1, 1]
 
 
@@ -110,7 +98,7 @@ def test_older_forms_hold_the_bubbles_themselves(tmp_path: Path) -> None:
         "draft": headers(),
         "gone": None,
     }
-    transcripts = {one.name.partition("#")[2]: one for one in found(store(tmp_path, composers, {}))}
+    transcripts = {one.name.partition("#")[2]: one for one in all_of(store(tmp_path, composers, {}), "cursor")}
     assert set(transcripts) == {"inside", "map", "child", "agent", "parent"}
     assert {tuple(said(one)) for one in transcripts.values()} == {(("user", "Any mail?"), ("assistant", "Two."))}
     assert {transcripts[child].parent for child in ("child", "agent")} == {transcripts["parent"].name}
@@ -122,7 +110,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> 
     bubbles: dict[str, Json] = {"bad:b": {"type": "?"}}
     path = store(tmp_path, {"bad": headers("b"), "good": {"conversation": talk}, "wrong": {"createdAt": 1,
                  "conversation": "x"}}, bubbles)  # fmt: skip
-    (transcript,) = found(path)
+    transcript = only(path, "cursor")
     assert transcript.name.endswith("#good")
     assert [note.partition("#")[2].partition(":")[0] for note in transcript.notes] == ["bad bubbleId", "wrong"]
 
@@ -133,7 +121,7 @@ def test_a_database_of_another_editor(tmp_path: Path) -> None:
         made.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
         made.commit()
     with pytest.raises(InputError, match="an SQLite database with tables ItemTable"):
-        found(path)
+        list(read(str(path)))
 
 
 def test_bubbles_that_say_nothing_and_models_that_are_named(tmp_path: Path) -> None:
@@ -148,7 +136,7 @@ def test_bubbles_that_say_nothing_and_models_that_are_named(tmp_path: Path) -> N
     for model, named in (({"modelConfig": {"modelName": "m"}}, "m"), ({}, "")):
         folder = tmp_path / f"of-{named}"
         folder.mkdir()
-        (transcript,) = found(store(folder, {"c": {"conversation": talk} | model}, {}))
+        transcript = only(store(folder, {"c": {"conversation": talk} | model}, {}), "cursor")
         assert said(transcript) == [("user", "Go."), ("user", "And?"), ("assistant", "One."), ("assistant", "Two.")]
         # The last that is known of a response's tokens.
         assert [(call.model, call.usage) for call in transcript.calls] == [(named, Usage(9, 2))]
@@ -159,8 +147,8 @@ def test_arguments_and_results_in_their_other_fields(tmp_path: Path) -> None:
     failed = tool("read", None, "t1", rawArgs="", params='{"p": 1}', error="no")
     plain = tool("list", "", "t2", rawArgs=None, error={"message": "denied"})
     talk = [{"type": 1, "text": "Go."}, failed, plain, {"type": 2, "text": "Done."}]
-    (transcript,) = found(store(tmp_path, {"c": {"conversation": talk}}, {}))
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+    transcript = only(store(tmp_path, {"c": {"conversation": talk}}, {}), "cursor")
+    assert called(transcript) == [
         ("user", "", "Go."), ("tool_call", "read", '{"p": 1}'), ("tool_result", "read", "no"), ("tool_call", "list",
         ""),
         ("tool_result", "list", '{"message":"denied"}'), ("assistant", "", "Done."),

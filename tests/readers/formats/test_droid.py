@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, only, said, taken, text, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript
 
 START = {"type": "session_start", "id": "s", "title": "Mail", "cwd": "/w"}
 
@@ -22,25 +19,12 @@ def message(role: str, *blocks: Json) -> Json:
     return {"type": "message", "id": "m", "timestamp": "2026-01-01T12:00:00.500Z", "message": inner}
 
 
-def text(value: str) -> Json:
-    return {"type": "text", "text": value}
-
-
 def event(kind: str, second: int, **fields: Any) -> Json:
     return {"type": kind, "session_id": "s", "timestamp": f"2026-01-01T12:00:0{second}Z"} | fields
 
 
 def one(tmp_path: Path, *lines: Json) -> Transcript:
-    path = tmp_path / "session.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "droid"
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "session.jsonl", *lines), "droid")
 
 
 def test_a_session_file(tmp_path: Path) -> None:
@@ -53,7 +37,7 @@ def test_a_session_file(tmp_path: Path) -> None:
         message("assistant", text("Two.")),
         {"type": "todo_state", "id": "x"},
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("assistant", "I look."),
         ("tool_call", '{"q":1}'),
@@ -79,7 +63,7 @@ def test_a_stream_puts_text_and_calls_of_a_response_together(tmp_path: Path) -> 
         event("completion", 5, finalText="Two.", usage={"input_tokens": 9}),
         event("error", 6, message="offline"),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("assistant", "I look."),
         ("tool_call", '{"q":"mail"}'),
@@ -107,7 +91,7 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
         newer("message", role="assistant", text="None."),
         newer("completion", finalText="None."),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", "{}"),
         ("tool_result", "offline"),
@@ -118,10 +102,8 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
 
 
 def test_files_without_a_response(tmp_path: Path) -> None:
-    assert one(tmp_path, START).notes == ("no response of the model is recorded",)
-    assert one(tmp_path, event("message", 1, role="user", text="Hello?")).notes == (
-        "no response of the model is recorded",
-    )
+    for line in (START, event("message", 1, role="user", text="Hello?")):
+        assert one(tmp_path, line).notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
@@ -139,11 +121,7 @@ def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     ([event("message", 1, text="x"), {"type": "system", "sessionId": "s"}], True),
 ])  # fmt: skip
 def test_what_is_taken_for_a_session_or_a_stream(lines: list[Any], matched: bool) -> None:
-    from ctxsim.readers.formats.droid import matches
-    from ctxsim.readers.source import Sample, Source
-
-    data = "".join(f"{json.dumps(one)}\n" for one in [*lines, lines[0]]).encode()
-    assert matches(Sample(Source("x.jsonl", data=data))) is matched
+    assert taken("droid", *lines, lines[0]) is matched
 
 
 def test_results_are_paired_by_either_id(tmp_path: Path) -> None:

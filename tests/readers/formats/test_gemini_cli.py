@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, kinds, only, said, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.readers.formats.gemini_cli import matches
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 HEADER: Json = {"sessionId": "s-1", "projectHash": "h", "startTime": "2026-01-05T09:00:00.000Z", "kind": "main"}
 TIME = "2026-01-05T09:00:00.000Z"
@@ -38,27 +33,12 @@ def call(call_id: str, *result: Json, name: str = "read", **fields: Any) -> Json
     return {**made, "result": list(result), **fields}
 
 
-def transcript(path: Path) -> Transcript:
-    [found] = read(str(path))
-    assert found.format == "gemini-cli"
-    assert problems(found) == []
-    return found
-
-
 def document(folder: Path, *messages: Json) -> Transcript:
-    path = folder / "session.json"
-    path.write_text(json.dumps({**HEADER, "messages": list(messages)}, indent=1))
-    return transcript(path)
+    return only(write(folder / "session.json", {**HEADER, "messages": list(messages)}), "gemini-cli")
 
 
-def lines(folder: Path, *records: Json) -> Transcript:
-    path = folder / "session.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in [HEADER, *records]))
-    return transcript(path)
-
-
-def shape(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+def lines(folder: Path, *records: Any) -> Transcript:
+    return only(write(folder / "session.jsonl", HEADER, *records), "gemini-cli")
 
 
 def test_results_stand_in_the_message_of_their_calls(tmp_path: Path) -> None:
@@ -76,7 +56,7 @@ def test_results_stand_in_the_message_of_their_calls(tmp_path: Path) -> None:
         ),
         message(3, "gemini", [{"text": "Done."}], tokens=tokens(1000)),
     )
-    assert shape(read_back) == [
+    assert said(read_back) == [
         ("user", "Go."),
         ("reasoning", ""),
         ("assistant", "I read."),
@@ -130,7 +110,7 @@ def test_notices_are_left_out_and_thoughts_without_a_count_noted(tmp_path: Path)
         message(3, "info", "Update!"),
         message(4, "error", "Oh."),
     )
-    assert shape(read_back) == [("user", "Go."), ("reasoning", ""), ("assistant", "Done.")]
+    assert said(read_back) == [("user", "Go."), ("reasoning", ""), ("assistant", "Done.")]
     assert read_back.notes == (
         "1 response(s) with reasoning of unknown size, counted as 0 tokens",
         "left out: 1 x message of type info, 1 x message of type error",
@@ -163,7 +143,7 @@ def test_jsonl_where_the_last_of_an_id_counts(tmp_path: Path) -> None:
         {"$set": {"summary": "Reading"}},
         message(3, "gemini", "Done.", tokens=tokens(1000)),
     )
-    assert shape(read_back) == [
+    assert said(read_back) == [
         ("user", "Go."),
         ("assistant", "I read."),
         ("tool_call", '{"path":"c1"}'),
@@ -185,7 +165,7 @@ def test_what_the_user_took_back_is_left_out(tmp_path: Path) -> None:
         message(5, "user", "Right."),
         message(6, "gemini", "Three."),
     )
-    assert [text for _, text in shape(read_back)] == ["Go.", "One.", "Right.", "Three."]
+    assert [text for _, text in said(read_back)] == ["Go.", "One.", "Right.", "Three."]
     assert read_back.notes == ("left out: 2 x message taken back",)
     # Back to an unknown message is back to the start.
     assert lines(tmp_path, message(1, "user", "Go."), {"$rewindTo": "m9"}).items == ()
@@ -221,13 +201,13 @@ def test_a_rewritten_history_marks_what_follows(tmp_path: Path) -> None:
         "left out: 1 x message of type info",
     )
     # The whole history is kept, and the summary is not part of it.
-    assert ("tool_result", "A" * 50) in shape(read_back)
-    assert "All was well." not in str(shape(read_back))
+    assert ("tool_result", "A" * 50) in said(read_back)
+    assert "All was well." not in str(said(read_back))
 
 
 def test_messages_that_stand_only_in_an_update_are_read(tmp_path: Path) -> None:
     read_back = lines(tmp_path, {"$set": {"messages": [message(1, "user", "Go."), message(2, "gemini", "Done.")]}})
-    assert shape(read_back) == [("user", "Go."), ("assistant", "Done.")]
+    assert said(read_back) == [("user", "Go."), ("assistant", "Done.")]
 
 
 def test_content_that_repeats_the_calls_is_not_counted_twice(tmp_path: Path) -> None:
@@ -239,26 +219,20 @@ def test_content_that_repeats_the_calls_is_not_counted_twice(tmp_path: Path) -> 
         message(3, "user", [response("c1", "A")]),
         message(4, "gemini", "Done."),
     )
-    assert [kind for kind, _ in shape(read_back)] == ["user", "assistant", "tool_call", "tool_result", "assistant"]
+    assert kinds(read_back) == ["user", "assistant", "tool_call", "tool_result", "assistant"]
 
 
 def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
-    parent = tmp_path / "session-2026-01-05T09-00-abcdef12.jsonl"
-    parent.write_text(json.dumps(HEADER) + "\n")
-    folder = tmp_path / "abcdef12-3456"
-    folder.mkdir()
-    child = folder / "sub.jsonl"
+    parent = write(tmp_path / "session-2026-01-05T09-00-abcdef12.jsonl", HEADER)
     header = {**HEADER, "sessionId": "sub", "kind": "subagent"}
-    child.write_text("".join(json.dumps(record) + "\n" for record in [header, message(1, "gemini", "Hi.")]))
-    assert transcript(child).parent == str(parent)
+    child = write(tmp_path / "abcdef12-3456" / "sub.jsonl", header, message(1, "gemini", "Hi."))
+    assert only(child, "gemini-cli").parent == str(parent)
     parent.unlink()
-    assert transcript(child).parent == "abcdef12-3456"
+    assert only(child, "gemini-cli").parent == "abcdef12-3456"
 
 
 def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
-    path = tmp_path / "session.jsonl"
-    path.write_text(json.dumps(HEADER) + "\n")
-    assert transcript(path).notes == ("no response of the model is recorded",)
+    assert lines(tmp_path).notes == ("no response of the model is recorded",)
 
 
 def test_a_wrong_type_is_named_with_its_message(tmp_path: Path) -> None:
@@ -273,7 +247,7 @@ def test_a_wrong_type_is_named_with_its_message(tmp_path: Path) -> None:
     [None, [], {"sessionId": "s"}, {"sessionId": 1, "projectHash": "h", "kind": "main"}, {"projectHash": "h"}],
 )
 def test_other_documents_are_not_taken(value: Any) -> None:
-    assert not matches(Sample(Source("x", data=json.dumps(value).encode())))
+    assert not taken("gemini_cli", value)
 
 
 def test_records_that_are_no_messages_are_counted(tmp_path: Path) -> None:
@@ -281,15 +255,14 @@ def test_records_that_are_no_messages_are_counted(tmp_path: Path) -> None:
         tmp_path, message(1, "user", "Go."), {"x": 1}, {"y": 1}, message(2, "gemini", "Done."), {"$set": {"x": 1}}
     )
     assert found.notes == ("left out: 2 x record without id",)
-    (tmp_path / "session.jsonl").write_text("\n".join(map(json.dumps, [HEADER, 5, [], message(1, "gemini", "Done.")])))
-    assert transcript(tmp_path / "session.jsonl").notes == ("left out: 2 x value that is no object",)
+    assert lines(tmp_path, 5, [], message(1, "gemini", "Done.")).notes == ("left out: 2 x value that is no object",)
 
 
 def test_messages_of_one_id_in_a_document_are_kept_apart(tmp_path: Path) -> None:
     found = document(
         tmp_path, message(1, "user", "Go."), message(1, "gemini", "One."), {"type": "gemini", "content": "Two."}
     )
-    assert shape(found) == [("user", "Go."), ("assistant", "One."), ("assistant", "Two.")]
+    assert said(found) == [("user", "Go."), ("assistant", "One."), ("assistant", "Two.")]
 
 
 def test_what_a_history_no_longer_has_is_told_once(tmp_path: Path) -> None:
@@ -332,11 +305,7 @@ def test_outputs_that_were_masked_are_told_once_and_by_the_calls_of_their_messag
     assert lines(tmp_path, message(1, "user", "Go."), asked("1"), message(3, "gemini", "One."), same).notes == ()
 
 
-def test_an_empty_message_without_a_notice_before_it_is_a_response(tmp_path: Path) -> None:
+def test_a_notice_counts_for_the_response_that_it_stands_in(tmp_path: Path) -> None:
     alone = message(3, "gemini", "", toolCalls=[call("c1", response("c1", "1"))])
-    for between, calls in (([], 2), ([message(9, "info", "!")], 1)):
-        found = document(tmp_path, message(1, "user", "Go."), message(2, "gemini", "I look."), *between, alone)
-        assert len(found.calls) == calls
-    # The notice counts for the response that it stands in.
     noticed = [message(9, "info", "!"), message(10, "user", "More."), message(11, "gemini", "Hm.")]
     assert len(document(tmp_path, message(1, "user", "Go."), message(2, "gemini", "One."), *noticed, alone).calls) == 3

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, said, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.readers.formats.gemini_contents import matches
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Media, Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Media, Transcript
 
 
 def user(*parts: Any) -> Json:
@@ -39,23 +34,13 @@ def text(value: str) -> Json:
     return {"text": value}
 
 
-def transcripts(folder: Path, value: Any) -> list[Transcript]:
-    path = folder / "contents.json"
-    path.write_text(value if isinstance(value, str) else json.dumps(value))
-    found = list(read(str(path)))
-    for transcript in found:
-        assert transcript.format == "gemini-contents"
-        assert problems(transcript) == []
-    return found
+def transcripts(folder: Path, *values: Any) -> list[Transcript]:
+    return all_of(write(folder / "contents.json", *values), "gemini-contents")
 
 
-def one(folder: Path, value: Any) -> Transcript:
-    [transcript] = transcripts(folder, value)
+def one(folder: Path, *values: Any) -> Transcript:
+    [transcript] = transcripts(folder, *values)
     return transcript
-
-
-def shape(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
 
 
 def test_a_list_of_contents(tmp_path: Path) -> None:
@@ -70,7 +55,7 @@ def test_a_list_of_contents(tmp_path: Path) -> None:
             model(text("Two.")),
         ],
     )
-    assert shape(read_back) == [
+    assert said(read_back) == [
         ("user", "Any mail?"),
         ("reasoning", "Hm."),
         ("assistant", "I look."),
@@ -151,7 +136,7 @@ def test_parts_of_the_python_library_and_unknown_ones(tmp_path: Path) -> None:
             {"role": "user", "parts": [{"function_response": {"name": "run", "response": {"result": "ok"}}}]},
         ],
     )
-    assert shape(read_back) == [
+    assert said(read_back) == [
         ("user", "Go."),
         ("user", ""),
         ("tool_call", "{}"),
@@ -193,9 +178,9 @@ def test_checkpoints_and_saved_chats(tmp_path: Path) -> None:
 
 def test_jsonl_of_turns_is_one_conversation_and_of_lists_several(tmp_path: Path) -> None:
     contents = [user(text("Go.")), model(text("Done."))]
-    assert len(one(tmp_path, "\n".join(map(json.dumps, contents))).calls) == 1
-    several = "\n".join(map(json.dumps, [contents, {"contents": contents}]))
-    assert [t.name.rpartition("#")[2] for t in transcripts(tmp_path, several)] == ["1", "2"]
+    assert len(one(tmp_path, *contents).calls) == 1
+    several = transcripts(tmp_path, contents, {"contents": contents})
+    assert [t.name.rpartition("#")[2] for t in several] == ["1", "2"]
 
 
 def test_what_the_agent_had_already_compacted_is_noted(tmp_path: Path) -> None:
@@ -234,4 +219,4 @@ def test_a_wrong_type_is_named_with_its_content(tmp_path: Path) -> None:
     ],
 )
 def test_other_lists_are_not_taken(value: Any) -> None:
-    assert not matches(Sample(Source("x", data=json.dumps(value).encode())))
+    assert not taken("gemini_contents", value)

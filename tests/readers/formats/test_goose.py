@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, called, left_out, said, text
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 # The columns that are read, and some that aren't, of schema version 17.
 SCHEMA = """
@@ -30,10 +28,6 @@ CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT
   cache_read_tokens INTEGER, cache_write_tokens INTEGER, cost REAL, cost_source TEXT, is_compaction INTEGER DEFAULT 0);
 """
 BOTH, AGENT, USER, NOBODY = ((user, agent) for user, agent in ((1, 1), (0, 1), (1, 0), (0, 0)))
-
-
-def text(value: str, **fields: Any) -> Json:
-    return {"type": "text", "text": value} | fields
 
 
 def asks(call_id: str, **arguments: Any) -> Json:
@@ -74,19 +68,12 @@ class Store:
     def all(self) -> list[Transcript]:
         with closing(self.made):
             self.made.commit()
-        transcripts = list(read(str(self.path)))
-        assert all(problems(transcript) == [] for transcript in transcripts)
-        assert {transcript.format for transcript in transcripts} == {"goose"}
-        return transcripts
+        return all_of(self.path, "goose")
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
-
-
-def said(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
 
 
 def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Store) -> None:
@@ -220,14 +207,13 @@ def test_pieces_of_every_kind(store: Store) -> None:
         {"type": "toolResponse", "id": "c2", "toolResult": {"status": "error"}},
     )
     (transcript,) = store.all()
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+    assert called(transcript) == [
         ("user", "", "Go."), ("user", "", ""), ("reasoning", "", ""), ("reasoning", "", "Hm."),
         ("tool_call", "shown", ""), ("tool_call", "", ""), ("tool_result", "shown", "Seen."), ("tool_result", "", ""),
     ]  # fmt: skip
     assert transcript.items[1].media == (Media("image", 1600),)
     assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 1002)
-    (note,) = transcript.notes
-    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+    assert left_out(transcript) == [
         "1 x systemNotification", "2 x text for the user alone", "4 x toolConfirmationRequest"
     ]  # fmt: skip
 

@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import only, said, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript
 
 CALLS = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  1}'}}]
 
 
 def one(tmp_path: Path, *messages: Any, **fields: Any) -> Transcript:
-    value = {
-        "session_id": "s",
-        "model": "m",
-        "platform": "cli",
-        "session_start": "2026-01-01T12:00:00",
-        "messages": messages,
-    }
-    path = tmp_path / "session.json"
-    path.write_text(json.dumps(value | fields))
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "hermes"
-    return transcript
+    value = {"session_id": "s", "model": "m", "platform": "cli", "session_start": "2026-01-01T12:00:00"}
+    return only(write(tmp_path / "session.json", value | {"messages": messages} | fields), "hermes")
 
 
 def test_a_session(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
         {"role": "user", "content": "Any mail?"},
-        {
-            "role": "assistant",
-            "content": "I look.",
-            "reasoning": "Look.",
-            "reasoning_content": "Look.",
-            "tool_calls": CALLS,
-        },
+        {"role": "assistant", "content": "I look.", "reasoning": "Look.", "reasoning_content": "Look.",
+         "tool_calls": CALLS},
         {"role": "tool", "content": "2 messages", "tool_name": "search"},
         {"role": "assistant", "content": "Two.", "reasoning": "Say it."},
         {"role": "session_meta"},
         {"role": []},
         system_prompt="Be brief.",
         tools=[{"name": "search"}],
-    )
-    assert [(item.kind, item.text) for item in transcript.items] == [
+    )  # fmt: skip
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("reasoning", "Look."),
         ("assistant", "I look."),

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import read_back
+from read_back import Json, kinds, said, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript, Usage
 
 CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "system": "SystemMessage", "tool": "ToolMessage"}
 ASKS: Json = {
@@ -51,17 +50,8 @@ def messages(form: str = "messages_to_dict", count: int | None = None) -> list[J
 
 
 def all_of(tmp_path: Path, value: Any, name: str = "trace.json") -> list[Transcript]:
-    path = tmp_path / name
-    path.write_text("\n".join(map(json.dumps, value)) if name.endswith("l") else json.dumps(value, indent=1))
-    transcripts = list(read(str(path)))
-    for transcript in transcripts:
-        assert problems(transcript) == []
-        assert transcript.format == "langchain"
-    return transcripts
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    path = write(tmp_path / name, *(value if name.endswith("l") else [value]))
+    return read_back.all_of(path, "langchain")
 
 
 @pytest.mark.parametrize("form", ["messages_to_dict", "dumpd", "model_dump"])
@@ -79,7 +69,7 @@ def test_every_form_in_every_container(form: str, container: str, tmp_path: Path
             transcript, second = all_of(tmp_path, [found, found], "trace.jsonl")
             assert second.name.endswith("trace.jsonl#2")
     assert transcript.head.system == "Be brief."
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", '{"q":"mail"}'),
         ("tool_result", "2 messages"),
@@ -103,7 +93,7 @@ def test_content_blocks_do_not_repeat_the_calls(tmp_path: Path) -> None:
         dumped("messages_to_dict", "ai", ASKS | {"content": blocks}),
     ]
     (transcript,) = all_of(tmp_path, value)
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Go."),
         ("reasoning", "Look."),
         ("reasoning", ""),
@@ -120,7 +110,7 @@ def test_arguments_as_the_model_wrote_them(tmp_path: Path) -> None:
         "invalid_tool_calls": broken,
     }
     (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", fields)])
-    assert texts(transcript) == [("reasoning", "Hm."), ("tool_call", '{"q":  "mail"}'), ("tool_call", '{"zone":')]
+    assert said(transcript) == [("reasoning", "Hm."), ("tool_call", '{"q":  "mail"}'), ("tool_call", '{"zone":')]
 
 
 def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
@@ -131,7 +121,7 @@ def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
         {"type": "system", "data": {"content": "Be kind."}},
     ]
     (transcript,) = all_of(tmp_path, value)
-    assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two."), ("user", "Be kind.")]
+    assert said(transcript) == [("user", "Any mail?"), ("assistant", "Two."), ("user", "Be kind.")]
     assert not transcript.head.recorded
     assert transcript.notes == (
         "left out: 1 x mark that removes a message, 1 x system message in mid-conversation, kept as user text instead",
@@ -163,7 +153,7 @@ def conversation(trace: str = "t1") -> list[Json]:
 def test_runs_of_a_trace_become_one_transcript(tmp_path: Path) -> None:
     (transcript,) = all_of(tmp_path, conversation())
     assert transcript.name.endswith("trace.json")
-    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
     assert [call.usage for call in transcript.calls] == [Usage(90, 12, 40, None, 8), Usage(130, 3)]
     # 2026-01-01 12:00:01 and 12:00:09, taken as UTC
     assert [call.time_s for call in transcript.calls] == [1767268801.0, 1767268809.0]
@@ -205,10 +195,10 @@ def test_what_the_package_itself_dumps(tmp_path: Path) -> None:
         core.ToolMessage("2 messages", tool_call_id="c1"),
         core.AIMessage("Two."),
     ]
-    expected = texts(all_of(tmp_path, messages())[0])
+    expected = said(all_of(tmp_path, messages())[0])
     for value in (core.messages_to_dict(made), [dumpd(m) for m in made], [m.model_dump() for m in made]):
         (transcript,) = all_of(tmp_path, value)
-        assert texts(transcript) == expected
+        assert said(transcript) == expected
         assert transcript.calls[0].usage == Usage(90, 12, 40, None, 8)
 
 
@@ -241,13 +231,13 @@ def test_reasoning_that_is_no_text_and_content_that_is_none(tmp_path: Path) -> N
     for extra, kept in (("", []), ([1], []), ("Hm.", [("reasoning", "Hm.")])):
         fields = {"content": "", "additional_kwargs": {"reasoning_content": extra}}
         (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", fields)])
-        assert texts(transcript) == kept
+        assert said(transcript) == kept
     # Blocks of calls stand for calls only where the message has none of its own.
     block = {"type": "tool_use", "id": "c1", "name": "search", "input": {}}
     image = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
     (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", {"content": [block, "x", image]})])
     written = json.dumps(block, separators=(",", ":"))
-    assert texts(transcript) == [("assistant", written), ("assistant", "x"), ("assistant", "")]
+    assert said(transcript) == [("assistant", written), ("assistant", "x"), ("assistant", "")]
     assert len(transcript.items[2].media) == 1
 
 

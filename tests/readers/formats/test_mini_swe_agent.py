@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from pathlib import Path
@@ -11,22 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from read_back import called as parts_of
+from read_back import kinds, only, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
 from ctxsim.readers.formats.mini_swe_agent import commands_in
-from ctxsim.transcript import Transcript, Usage, problems
+from ctxsim.transcript import Transcript, Usage
 
 HEAD = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Fix mail.py."}]
 
 
 def transcript(tmp_path: Path, document: Any) -> Transcript:
-    path = tmp_path / "a.traj.json"
-    path.write_text(json.dumps(document))
-    (found,) = read(str(path))
-    assert found.format == "mini-swe-agent"
-    assert problems(found) == []
-    return found
+    return only(write(tmp_path / "a.traj.json", document), "mini-swe-agent")
 
 
 def document(messages: list[dict[str, Any]], api_calls: int = 0) -> dict[str, Any]:
@@ -69,7 +64,7 @@ def test_calls_have_usage_time_and_model_and_the_exit_message_is_left_out(tmp_pa
         {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted"}},
     ]
     found = transcript(tmp_path, document(messages, api_calls=3))
-    assert [(item.kind, item.tool, item.text) for item in found.items] == [
+    assert parts_of(found) == [
         ("user", "", "Fix mail.py."),
         ("reasoning", "", "Look."),
         ("tool_call", "bash", '{"command": "ls"}'),
@@ -91,7 +86,7 @@ def test_a_user_text_after_function_calls_is_no_result(tmp_path: Path) -> None:
     nudge = {"role": "user", "content": "Call the tool."}
     messages = [*HEAD, called(1, tool_calls=None, content="```bash\nls\n```"), nudge, called(2)]
     found = transcript(tmp_path, document(messages))
-    assert [item.kind for item in found.items] == ["user", "assistant", "user", "tool_call"]
+    assert kinds(found) == ["user", "assistant", "user", "tool_call"]
 
 
 TEXT = "I look.\n\n```mswea_bash_command\nls mail\n```"
@@ -110,13 +105,13 @@ BARE = [
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_fenced_command_is_a_call_to_the_letter(tmp_path: Path, wrapped: bool) -> None:
     found = transcript(tmp_path, document(BARE) if wrapped else BARE)
-    assert [(item.kind, item.tool, item.text) for item in found.items[1:4]] == [
+    assert parts_of(found)[1:4] == [
         ("assistant", "", "I look.\n\n```"),
         ("tool_call", "mswea_bash_command", "\nls mail\n```"),
         ("tool_result", "mswea_bash_command", "<returncode>0</returncode>\n<output>\nmail.py\n</output>"),
     ]
     # Two commands are none: the agent answers with an error text.
-    assert [item.kind for item in found.items[4:]] == ["assistant", "user", "assistant", "tool_call"]
+    assert kinds(found)[4:] == ["assistant", "user", "assistant", "tool_call"]
     for call, text in zip(found.calls, (TEXT, BARE[4]["content"], LAST), strict=True):
         parts = found.items[call.start : call.end]
         assert "".join(text for part in parts for text in part.texts) == text
@@ -140,10 +135,9 @@ def test_time_is_linear_in_what_nearly_is_a_command(piece: str) -> None:
     assert time.process_time() - began < 1
 
 
-def test_plain_chat_messages_are_not_taken(tmp_path: Path) -> None:
-    path = tmp_path / "chat.json"
-    path.write_text(json.dumps([*HEAD, {"role": "assistant", "content": "```bash\nls\n```"}, HEAD[1]]))
-    assert [found.format for found in read(str(path))] == ["openai-chat"]
+def test_plain_chat_messages_are_not_taken() -> None:
+    chat = [*HEAD, {"role": "assistant", "content": "```bash\nls\n```"}, HEAD[1]]
+    assert not taken("mini_swe_agent", chat) and taken("openai_chat", chat)
 
 
 def test_a_run_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:

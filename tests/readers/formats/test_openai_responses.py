@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, said, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.readers.formats.openai_responses import matches
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 ASK: Json = {"role": "user", "content": "Any mail?"}
 CALL: Json = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "search", "arguments": '{"q": 1}'}
@@ -34,29 +29,19 @@ USAGE = {
 }
 
 
-def transcripts(folder: Path, value: Any) -> list[Transcript]:
-    path = folder / "items.json"
-    path.write_text(value if isinstance(value, str) else json.dumps(value))
-    found = list(read(str(path)))
-    for transcript in found:
-        assert transcript.format == "openai-responses"
-        assert problems(transcript) == []
-    return found
+def transcripts(folder: Path, *values: Any) -> list[Transcript]:
+    return all_of(write(folder / "items.json", *values), "openai-responses")
 
 
-def one(folder: Path, value: Any) -> Transcript:
-    [transcript] = transcripts(folder, value)
+def one(folder: Path, *values: Any) -> Transcript:
+    [transcript] = transcripts(folder, *values)
     return transcript
-
-
-def shape(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
 
 
 def test_a_list_of_items(tmp_path: Path) -> None:
     hidden = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm"}]}
     read_back = one(tmp_path, [ASK, hidden, CALL, OUTPUT, ANSWER])
-    assert shape(read_back) == [
+    assert said(read_back) == [
         ("user", "Any mail?"),
         ("reasoning", ""),
         ("tool_call", '{"q": 1}'),
@@ -92,17 +77,16 @@ def test_a_response_object_with_its_request(tmp_path: Path) -> None:
 
 
 def test_the_input_may_be_a_text(tmp_path: Path) -> None:
-    assert shape(one(tmp_path, {"input": "Any mail?", "output": [ANSWER]})) == [
+    assert said(one(tmp_path, {"input": "Any mail?", "output": [ANSWER]})) == [
         ("user", "Any mail?"),
         ("assistant", "Two."),
     ]
 
 
 def test_jsonl_of_items_is_one_conversation_and_of_lists_several(tmp_path: Path) -> None:
-    single = "\n".join(map(json.dumps, [ASK, CALL, OUTPUT, ANSWER]))
-    assert len(one(tmp_path, single).calls) == 2
-    several = "\n".join(map(json.dumps, [[ASK, ANSWER], {"input": "Go.", "output": [CALL]}]))
-    assert [t.name.rpartition("#")[2] for t in transcripts(tmp_path, several)] == ["1", "2"]
+    assert len(one(tmp_path, ASK, CALL, OUTPUT, ANSWER).calls) == 2
+    several = transcripts(tmp_path, [ASK, ANSWER], {"input": "Go.", "output": [CALL]})
+    assert [t.name.rpartition("#")[2] for t in several] == ["1", "2"]
 
 
 def test_hosted_tools_carry_their_results_within_the_response(tmp_path: Path) -> None:
@@ -157,5 +141,5 @@ def test_a_wrong_type_is_named_with_its_item(tmp_path: Path) -> None:
         {"type": "function_call", "function": {"name": "translate"}},
     ],
 )
-def test_other_lists_are_not_taken(tmp_path: Path, value: Any) -> None:
-    assert not matches(Sample(Source("x", data=json.dumps(value).encode())))
+def test_other_lists_are_not_taken(value: Any) -> None:
+    assert not taken("openai_responses", value)

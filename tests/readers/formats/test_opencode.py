@@ -6,23 +6,18 @@ tables of sessions, the folder's name changed.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, left_out, only, said, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
-
-Json = dict[str, Any]
-
-
-def text(value: str, **fields: Any) -> Json:
-    return {"type": "text", "text": value} | fields
+from ctxsim.readers.formats import opencode
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 
 def tool(call_id: str, output: str | None, status: str = "completed", **state: Any) -> Json:
@@ -47,47 +42,32 @@ def answer(*parts: Json, **info: Any) -> Json:
 
 
 def exported(tmp_path: Path, *messages: Json, **info: Any) -> Transcript:
-    path = tmp_path / "session.json"
-    path.write_text(json.dumps({"info": {"id": "ses_1"} | info, "messages": list(messages)}))
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "opencode"
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
-
-
-def write(folder: Path, path: str, value: Json) -> None:
-    target = folder / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(value))
+    value = {"info": {"id": "ses_1"} | info, "messages": list(messages)}
+    return only(write(tmp_path / "session.json", value), "opencode")
 
 
 @pytest.mark.parametrize("layout", ["folder per message", "flat"])
 def test_a_storage_folder_with_a_sub_session(layout: str, tmp_path: Path) -> None:
     storage = tmp_path / "storage"
     for session, parent in (("ses_1", None), ("ses_2", "ses_1")):
-        write(storage, f"session/p/{session}.json", {"id": session, "parentID": parent, "version": "1.0.1"})
+        write(storage / f"session/p/{session}.json", {"id": session, "parentID": parent, "version": "1.0.1"})
         for role, made, part in (("user", 1000, text("Any mail?")), ("assistant", 2000, text("Two."))):
             message = f"msg_{session}_{role}"
             info = {"id": message, "sessionID": session, "role": role, "time": {"created": made}, "modelID": "m"}
             # Files sort otherwise than the messages were made.
-            write(storage, f"message/{session}/{'b' if role == 'user' else 'a'}.json", info)
+            write(storage / f"message/{session}/{'b' if role == 'user' else 'a'}.json", info)
             if layout == "flat":
-                write(storage, f"part/prt_{message}.json", part | {"messageID": message})
+                write(storage / f"part/prt_{message}.json", part | {"messageID": message})
             else:
-                write(storage, f"part/{message}/prt_1.json", part)
-    main, child = read(str(tmp_path))
+                write(storage / f"part/{message}/prt_1.json", part)
+    main, child = all_of(tmp_path, "opencode")
     assert [main.name, child.name] == [f"{storage}#ses_1", f"{storage}#ses_2"]
     assert (main.parent, child.parent) == (None, main.name)
     assert not main.notes
     (tmp_path / "opencode.db").touch()
     assert "copied what was in this folder to opencode.db" in next(read(str(storage))).notes[0]
     for transcript in (main, child):
-        assert problems(transcript) == []
-        assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
+        assert said(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
         assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 2.0)
         assert not transcript.head.recorded and transcript.version == "1.0.1"
 
@@ -114,7 +94,7 @@ def test_steps_of_one_message_are_responses_of_their_own(tmp_path: Path) -> None
             system=["Be brief."],
         ),
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("user", ""),
         ("reasoning", "Look."),
@@ -150,7 +130,7 @@ def test_interrupted_failed_and_empty_messages(tmp_path: Path) -> None:
         answer(tool("c1", None, "running"), error=stopped),
         parentID="ses_0",
     )
-    assert texts(transcript) == [
+    assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", '{"q":"mail"}'),
         ("tool_result", "[Tool execution was interrupted]"),
@@ -247,11 +227,11 @@ def test_a_session_id_is_no_path(session: str, tmp_path: Path) -> None:
     storage = tmp_path / "in" / "storage"
     for tree in ("session", "message", "part"):
         (storage / tree).mkdir(parents=True)
-    write(storage, "session/p/s.json", {"id": session, "version": "1.0.1"})
+    write(storage / "session/p/s.json", {"id": session, "version": "1.0.1"})
     info = {"id": "m", "sessionID": session, "role": "user", "time": {"created": 1}}
-    write(storage, "part/prt_m.json", text("secret") | {"messageID": "m"})
-    write(tmp_path / "outside", "m.json", info)
-    write(tmp_path / "in" / "outside", "m.json", info)
+    write(storage / "part/prt_m.json", text("secret") | {"messageID": "m"})
+    write(tmp_path / "outside" / "m.json", info)
+    write(tmp_path / "in" / "outside" / "m.json", info)
     found = list(read(str(storage)))
     assert [one.items for one in found] == [()]
 
@@ -264,15 +244,13 @@ def stored(tmp_path: Path, *changes: str) -> list[Transcript]:
         made.executescript(STORE)
         for sql in changes:
             made.executescript(sql)
-    transcripts = list(read(str(tmp_path / "opencode.db")))
-    assert all(problems(transcript) == [] for transcript in transcripts)
-    return transcripts
+    return all_of(tmp_path / "opencode.db", "opencode")
 
 
 def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Path) -> None:
     main, child = stored(tmp_path)
     assert child.parent == main.name == f"{tmp_path / 'opencode.db'}#ses_dfb6c72dbffeWYQDeI57uWnQAh"
-    assert texts(child) == [("user", "Is there mail of Ann?"), ("assistant", "There is no mail of Ann.")]
+    assert said(child) == [("user", "Is there mail of Ann?"), ("assistant", "There is no mail of Ann.")]
     assert child.calls[0].usage == Usage(5282, 7, 0, 0, 0, 0.015951)
     assert [item.text for item in main.items if item.kind == "user"][:2] == ["Any mail?", '"Ask for those of Ann."']
     assert [item.tool for item in main.items if item.kind == "tool_call"] == ["bash", "bash", "task", "bash"]
@@ -295,6 +273,12 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_others(tmp_path: Path) 
     assert "is not complete JSON" in child.notes[0]
 
 
+def test_a_session_that_is_deleted_while_others_are_read_is_none(tmp_path: Path) -> None:
+    stored(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as made:
+        assert opencode._of_database(made, "gone", "t", None) is None
+
+
 def test_a_database_without_sessions(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no sessions with messages"):
         stored(tmp_path, "DELETE FROM session;")
@@ -308,22 +292,21 @@ def test_what_is_left_out_is_counted_each_time(tmp_path: Path) -> None:
         answer(START, text("Done."), {"type": "retry"}, {"type": "subtask"}, {"type": "subtask"}),
         user(), answer(text("")), answer(START), answer(text("x"), error={"name": "APIError"}),
     )  # fmt: skip
-    assert texts(transcript) == [("user", "Go."), ("user", ""), ("assistant", "Done.")]
+    assert said(transcript) == [("user", "Go."), ("user", ""), ("assistant", "Done.")]
     assert [len(item.media) for item in transcript.items] == [0, 1, 0]
-    (note,) = transcript.notes
-    assert sorted(note.removeprefix("left out: ").split(", ")) == [
+    assert left_out(transcript) == [
         "1 x file whose content stands in a text part", "1 x response that failed", "1 x response without content",
         "1 x text marked as ignored", "1 x user message without content", "2 x new", "2 x subtask",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "said"), [
+@pytest.mark.parametrize(("status", "result"), [
     ("pending", "[Tool execution was interrupted]"), ("running", "[Tool execution was interrupted]"),
     ("completed", NO_RESULT),
 ])  # fmt: skip
-def test_a_call_without_output_has_a_result_where_it_was_interrupted(tmp_path: Path, status: str, said: str) -> None:
+def test_a_call_without_output_has_a_result_where_it_was_interrupted(tmp_path: Path, status: str, result: str) -> None:
     transcript = exported(tmp_path, user(text("Go.")), answer(tool("c1", None, status)), answer(text("Done.")))
-    assert texts(transcript)[2] == ("tool_result", said)
+    assert said(transcript)[2] == ("tool_result", result)
 
 
 def test_results_are_cleared_from_the_moment_on_that_says_so(tmp_path: Path) -> None:

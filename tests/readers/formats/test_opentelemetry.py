@@ -13,36 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, called, kinds, only, write
 
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
+from ctxsim.transcript import Transcript, Usage
 
-Json = dict[str, Any]
 SPANS = Path(__file__).parent / "spans"
 NAMES = (
-    "oi-chat",
-    "oi-claude",
-    "oi-responses",
-    "tl-chat",
-    "tl-claude",
-    "v2-old-chat",
-    "v2-span",
-    "v2-events",
-    "v2-stream",
+    *("oi-chat", "oi-claude", "oi-responses", "tl-chat", "tl-claude"),
+    *("v2-old-chat", "v2-span", "v2-events", "v2-stream"),
 )
 
 
-def found(path: Path) -> list[Transcript]:
-    transcripts = list(read(str(path)))
-    assert all(problems(transcript) == [] for transcript in transcripts)
-    assert {transcript.format for transcript in transcripts} == {"opentelemetry"}
-    return transcripts
-
-
 def one(tmp_path: Path, *values: Any) -> Transcript:
-    (tmp_path / "spans.json").write_text("\n".join(map(json.dumps, values)))
-    (transcript,) = found(tmp_path / "spans.json")
-    return transcript
+    return only(write(tmp_path / "spans.json", *values), "opentelemetry")
 
 
 def said(transcript: Transcript) -> list[tuple[str, str, str]]:
@@ -56,7 +39,7 @@ def said(transcript: Transcript) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_conversation_whatever_watched_it(name: str) -> None:
-    (transcript,) = found(SPANS / f"{name}.jsonl")
+    transcript = only(SPANS / f"{name}.jsonl", "opentelemetry")
     assert transcript.head.system == "Be brief."
     assert said(transcript) == [
         ("user", "", "Any mail?"),
@@ -89,7 +72,7 @@ def test_one_conversation_whatever_watched_it(name: str) -> None:
 def test_attributes_tell_what_the_bodies_beside_them_tell(tmp_path: Path, name: str) -> None:
     """OpenInference has each request twice: without the whole bodies, its attributes give the same."""
     export = json.loads((SPANS / f"{name}.jsonl").read_text().splitlines()[0])
-    (whole,) = found(SPANS / f"{name}.jsonl")
+    whole = only(SPANS / f"{name}.jsonl", "opentelemetry")
     for scope in export["resourceSpans"][0]["scopeSpans"]:
         for span in scope["spans"]:
             span["attributes"] = [a for a in span["attributes"] if a["key"] not in ("input.value", "output.value")]
@@ -102,7 +85,7 @@ def test_attributes_tell_what_the_bodies_beside_them_tell(tmp_path: Path, name: 
 
 
 def test_an_agent_inside_an_agent_is_a_child() -> None:
-    outer, inner = found(SPANS / "oi-sub.jsonl")
+    outer, inner = all_of(SPANS / "oi-sub.jsonl", "opentelemetry")
     assert (outer.parent, inner.parent) == (None, outer.name)
     assert (outer.head.system, inner.head.system) == ("Be brief.", "Help.")
     assert (len(outer.calls), len(inner.calls)) == (1, 2)
@@ -150,9 +133,7 @@ def test_tool_results_reasoning_and_media_in_parts(tmp_path: Path) -> None:
         {"role": "user", "parts": [{"type": "blob", "modality": "image", "content": "AA=="}]},
     ]
     transcript = one(tmp_path, span(1, sent))
-    assert [item.kind for item in transcript.items] == [
-        *("user", "reasoning", "tool_call", "tool_result", "user", "assistant")
-    ]
+    assert kinds(transcript) == [*("user", "reasoning", "tool_call", "tool_result", "user", "assistant")]
     assert transcript.items[4].media[0].kind == "image"
 
 
@@ -197,7 +178,7 @@ def test_traceloops_older_attributes(tmp_path: Path) -> None:
         "llm.request.functions.0.name": "search", "gen_ai.usage.prompt_tokens": 40,
     }  # fmt: skip
     transcript = one(tmp_path, value)
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+    assert called(transcript) == [
         ("user", "", "Any mail?"), ("tool_call", "search", "{}"),
     ]  # fmt: skip
     assert transcript.head.tools == ('{"name":"search"}',)
@@ -206,6 +187,17 @@ def test_traceloops_older_attributes(tmp_path: Path) -> None:
 
 def test_a_file_without_any_request_to_a_model(tmp_path: Path) -> None:
     assert one(tmp_path, {"resourceSpans": []}).notes == ("no response of the model is recorded",)
+
+
+@pytest.mark.parametrize("number", [10**400, "1" + "0" * 400, float("inf")], ids=["integer", "text", "infinite"])
+def test_numbers_beyond_all_that_can_be_are_noted_or_none(tmp_path: Path, number: Any) -> None:
+    answer = {"stringValue": json.dumps([message("assistant", "Two.")])}
+    told = {"gen_ai.operation.name": {"stringValue": "chat"}, "gen_ai.output.messages": answer}
+    attributes = [{"key": name, "value": value} for name, value in (told | {"x": {"intValue": number}}).items()]
+    span = {"traceId": "t", "spanId": "s", "startTimeUnixNano": number, "attributes": attributes}
+    transcript = one(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    assert [call.time_s for call in transcript.calls] == [None]
+    assert transcript.notes == ("1 x time that can't be: taken as not recorded",)
 
 
 def test_an_answer_is_the_models_whatever_role_it_has(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 
 import pandas
 import pytest
+from read_back import Json, all_of, kinds, only, said, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
+from ctxsim.transcript import Transcript, Usage
 
-Json = dict[str, Any]
 SPANS = Path(__file__).parent / "spans"
 FORMATS = {"phoenix-client.jsonl": "opentelemetry", "phoenix-frame.jsonl": "opentelemetry",
            "phoenix-page.json": "opentelemetry", "braintrust.jsonl": "braintrust", "weave.jsonl": "weave",
@@ -32,17 +32,8 @@ def lines(name: str) -> list[Json]:
     return [json.loads(line) for line in (SPANS / f"{name}.jsonl").read_text().splitlines()]
 
 
-def found(path: Path) -> list[Transcript]:
-    transcripts = list(read(str(path)))
-    assert all(problems(transcript) == [] for transcript in transcripts)
-    return transcripts
-
-
-def one(tmp_path: Path, value: Any, name: str) -> Transcript:
-    (tmp_path / "rows.json").write_text(json.dumps(value))
-    (transcript,) = found(tmp_path / "rows.json")
-    assert transcript.format == name
-    return transcript
+def one(tmp_path: Path, value: Any, format: str) -> Transcript:
+    return only(write(tmp_path / "rows.json", value), format)
 
 
 def check(transcript: Transcript) -> None:
@@ -70,16 +61,14 @@ def check(transcript: Transcript) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_one_conversation_whatever_watched_it(name: str) -> None:
-    (transcript,) = found(SPANS / name)
-    assert transcript.format == FORMATS[name]
-    check(transcript)
+    check(only(SPANS / name, FORMATS[name]))
 
 
 def test_messages_of_anthropics_api() -> None:
     """`braintrust-claude` is the same conversation by a client of Anthropic's SDK 2.12.0."""
-    (transcript,) = found(SPANS / "braintrust-claude.jsonl")
+    transcript = only(SPANS / "braintrust-claude.jsonl", "braintrust")
     assert (transcript.head.system, transcript.model) == ("Be brief.", "claude-sonnet-4-5")
-    assert [item.kind for item in transcript.items] == [
+    assert kinds(transcript) == [
         "user", "assistant", "tool_call", "tool_result", "assistant", "tool_call", "tool_result", "assistant",
     ]  # fmt: skip
     assert [call.usage for call in transcript.calls] == [
@@ -92,15 +81,13 @@ def test_a_frame_of_spans_as_parquet(tmp_path: Path) -> None:
     for name in ("start_time", "end_time"):
         frame[name] = pandas.to_datetime(frame[name])
     frame.to_parquet(tmp_path / "spans.parquet")
-    (transcript,) = found(tmp_path / "spans.parquet")
-    assert transcript.format == "opentelemetry"
-    check(transcript)
+    check(only(tmp_path / "spans.parquet", "opentelemetry"))
 
 
 def test_a_frame_of_spans_as_csv(tmp_path: Path) -> None:
     """What a frame is in CSV is no JSON; the bodies of requests and responses are."""
     pandas.DataFrame(lines("phoenix-frame")).set_index("context.span_id", drop=False).to_csv(tmp_path / "spans.csv")
-    (transcript,) = found(tmp_path / "spans.csv")
+    transcript = only(tmp_path / "spans.csv", "opentelemetry")
     check(transcript)
     assert not any("parent is missing" in note for note in transcript.notes)
 
@@ -109,23 +96,22 @@ def test_observations_as_csv(tmp_path: Path) -> None:
     path = tmp_path / "observations.csv"
     rows = [_strings(row | {"totalCost": row["costDetails"].get("total")}) for row in lines("langfuse")]
     pandas.DataFrame(rows).to_csv(path, index=False)
-    (transcript,) = found(path)
-    assert transcript.format == "langfuse"
+    transcript = only(path, "langfuse")
     check(transcript)
     assert transcript.calls[0].usage and transcript.calls[0].usage.cost_usd == pytest.approx(0.0056)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    check(found(path)[0])
+    check(only(path, "langfuse"))
 
 
 def test_other_tables_and_cells_over_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "other.csv"
     path.write_text("name,age,town\nAnn,40,Bern\n")
     with pytest.raises(InputError, match="that ctxsim knows: a table with columns name, age, town"):
-        found(path)
+        list(read(str(path)))
     monkeypatch.setenv("CTXSIM_MAX_MB", "0.001")
     pandas.DataFrame([_strings(row | {"input": "x" * 2000}) for row in lines("langfuse")]).to_csv(path, index=False)
     with pytest.raises(InputError, match="row 1: cannot be read: field larger than field limit"):
-        found(path)
+        list(read(str(path)))
 
 
 def _strings(row: Json) -> Json:
@@ -261,8 +247,8 @@ def test_rows_without_bodies_are_told(tmp_path: Path) -> None:
     assert one(tmp_path, rows, "helicone").notes[0].startswith("3 request(s) without recorded content left out")
 
 
-def said(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+OBSERVED = {"id": "o", "traceId": "t", "type": "GENERATION", "parentObservationId": None,
+            "startTime": "2026-01-01T00:00:00Z"}  # fmt: skip
 
 
 @pytest.mark.parametrize(("sent", "answered"), [
@@ -280,9 +266,11 @@ def said(transcript: Transcript) -> list[tuple[str, str]]:
      {"candidates": [{"content": {"role": "model", "parts": [{"text": "Two."}]}}]}),
 ])  # fmt: skip
 def test_forms_of_inputs_and_outputs(sent: Any, answered: Any, tmp_path: Path) -> None:
-    row = {"id": "o", "traceId": "t", "type": "GENERATION", "parentObservationId": None,
-           "startTime": "2026-01-01T00:00:00Z", "input": sent, "output": answered}  # fmt: skip
-    assert said(one(tmp_path, [row], "langfuse")) == [("user", "Any mail?"), ("assistant", "Two.")]
+    row = OBSERVED | {"input": sent, "output": answered}
+    assert said(one(tmp_path, [row], "langfuse")) == [
+        ("user", "Any mail?"),
+        ("assistant", "Two."),
+    ]
 
 
 @pytest.mark.parametrize(("sent", "answered"), [
@@ -290,9 +278,7 @@ def test_forms_of_inputs_and_outputs(sent: Any, answered: Any, tmp_path: Path) -
     ([{"question": "Any mail?"}], "Two."),
 ])  # fmt: skip
 def test_what_is_no_conversation_is_left_out_and_told(sent: Any, answered: Any, tmp_path: Path) -> None:
-    row = {"id": "o", "traceId": "t", "type": "GENERATION", "parentObservationId": None,
-           "startTime": "2026-01-01T00:00:00Z", "input": sent, "output": answered}  # fmt: skip
-    transcript = one(tmp_path, [row], "langfuse")
+    transcript = one(tmp_path, [OBSERVED | {"input": sent, "output": answered}], "langfuse")
     assert not transcript.calls and transcript.notes[0].startswith("1 request(s) without recorded content left out")
 
 
@@ -303,8 +289,7 @@ def test_agents_inside_agents_are_children(tmp_path: Path) -> None:
 
     rows = [row("1", None, "AGENT"), row("2", "1", "GENERATION", "Any mail?"), row("3", "1", "AGENT"),
             row("4", "3", "GENERATION", "Is there mail?")]  # fmt: skip
-    (tmp_path / "rows.json").write_text(json.dumps(rows))
-    main, child = found(tmp_path / "rows.json")
+    main, child = all_of(write(tmp_path / "rows.json", rows), "langfuse")
     assert (said(main)[0], said(child)[0]) == (("user", "Any mail?"), ("user", "Is there mail?"))
     assert child.parent == main.name
 
@@ -313,6 +298,6 @@ def test_agents_inside_agents_are_children(tmp_path: Path) -> None:
     "row", [{"id": "x", "type": "GENERATION"}, {"op_name": "x"}, {"request_id": "x"}, {"span_id": "x"}]
 )
 def test_rows_of_nobody_are_refused_in_a_line(row: Json, tmp_path: Path) -> None:
-    (tmp_path / "rows.json").write_text(json.dumps([row]))
+    path = write(tmp_path / "rows.json", [row])
     with pytest.raises(InputError, match="no transcript format that ctxsim knows: JSON list"):
-        found(tmp_path / "rows.json")
+        list(read(str(path)))

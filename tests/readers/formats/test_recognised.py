@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import Any
 
 import pytest
-
-from ctxsim.readers.source import Sample, Source
+from read_back import taken
 
 BLOCK = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
 USER = {"role": "user", "content": "Go."}
@@ -93,14 +91,8 @@ LINES: list[tuple[str, list[Any], bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("format", "value", "matched"), DOCUMENTS)
-def test_a_document(format: str, value: Any, matched: bool) -> None:
-    module = importlib.import_module(f"ctxsim.readers.formats.{format}")
-    assert module.matches(Sample(Source("x.json", data=json.dumps(value, indent=1).encode()))) is matched
-
-
-@pytest.mark.parametrize(("format", "values", "matched"), LINES)
-def test_lines(format: str, values: list[Any], matched: bool) -> None:
-    module = importlib.import_module(f"ctxsim.readers.formats.{format}")
-    data = "".join(f"{json.dumps(value)}\n" for value in values).encode()
-    assert module.matches(Sample(Source("x.jsonl", data=data))) is matched
+@pytest.mark.parametrize(
+    ("format", "values", "matched"), [*((name, [value], is_one) for name, value, is_one in DOCUMENTS), *LINES]
+)
+def test_what_is_taken(format: str, values: list[Any], matched: bool) -> None:
+    assert taken(format, *values) is matched
