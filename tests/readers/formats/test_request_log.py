@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import all_of, kinds, said, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
+from ctxsim.transcript import Transcript, Usage
 
 
 def transcripts(tmp_path: Path, *lines: Any, name: str = "log.jsonl") -> list[Transcript]:
-    path = tmp_path / name
-    path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
-    found = list(read(str(path)))
-    assert [problems(transcript) for transcript in found] == [[] for _ in found]
-    assert {transcript.format for transcript in found} == {"request-log"}
-    return found
+    return all_of(write(tmp_path / name, *lines), "request-log")
 
 
 SYSTEM = {"role": "system", "content": "You help."}
@@ -52,7 +47,7 @@ def test_chat_completions_that_grow_are_one_transcript(tmp_path: Path) -> None:
         chat(FIRST, call("c1"), 100, timestamp="2023-11-14T22:13:20Z"),
         chat(SECOND, {"role": "assistant", "content": "Done."}, 130),
     )
-    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
     assert [call.usage for call in transcript.calls] == [Usage(100, 2), Usage(130, 2)]
     assert [call.time_s for call in transcript.calls] == [1_700_000_000.0, 1_700_000_000.0]
     assert transcript.model == "served"
@@ -109,7 +104,7 @@ def test_anthropic_messages_with_bodies_thinking_and_moving_cache_marks(tmp_path
         anthropic([task], [thinking, use]),
         anthropic(longer, [{"type": "text", "text": "Done."}], system=[{"type": "text", "text": "You help."}]),
     )
-    assert [(item.kind, item.text) for item in transcript.items] == [
+    assert said(transcript) == [
         ("user", "Fix it."),
         ("reasoning", "Hm."),
         ("tool_call", '{"command":"ls"}'),
@@ -131,7 +126,7 @@ def test_conversations_are_told_apart_and_what_has_no_response_is_counted(tmp_pa
         chat(other, {"role": "assistant", "content": "Mail"}),
         {"request": {"messages": FIRST}, "response": {"error": {"message": "overloaded"}}},
         {"event": "started"},
-        "{torn\n",
+        "{torn",
         chat(SECOND, {"role": "assistant", "content": "Done."}),
     )
     assert [transcript.name.rpartition("#")[2] for transcript in found] == ["1", "2"]
@@ -213,7 +208,7 @@ def test_a_call_that_the_client_dropped_from_the_history_stays_text(tmp_path: Pa
         chat(FIRST, call("c1", "I will look.")),
         chat([*FIRST, kept, hint], {"role": "assistant", "content": "Done."}),
     )
-    assert [item.kind for item in transcript.items] == ["user", "assistant", "user", "assistant"]
+    assert kinds(transcript) == ["user", "assistant", "user", "assistant"]
     assert transcript.notes == ("1 response(s) kept in the form in which the next request repeats them",)
 
 

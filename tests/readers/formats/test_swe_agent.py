@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import all_of, called, kinds, taken, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, problems
+from ctxsim.transcript import Transcript
 
 SYSTEM = {"role": "system", "content": "You fix bugs.", "agent": "primary"}
 TASK = {"role": "user", "content": "Fix mail.py.", "agent": "primary"}
 
 
 def transcripts(tmp_path: Path, document: Any) -> list[Transcript]:
-    path = tmp_path / "run.traj"
-    path.write_text(json.dumps(document))
-    found = list(read(str(path)))
-    assert [problems(transcript) for transcript in found] == [[] for _ in found]
-    return found
+    return all_of(write(tmp_path / "run.traj", document), "swe-agent")
 
 
 def said(content: str, action: str, **more: Any) -> dict[str, Any]:
@@ -37,9 +32,8 @@ def test_a_command_in_the_text_becomes_a_call_and_nothing_is_counted_twice(tmp_p
     second = "Now open it.\n<command>\nopen mail.py 10\n</command>\n"
     history = [SYSTEM, TASK, said(first, "ls -F mail\n"), observed("mail.py"), said(second, "open mail.py 10")]
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
-    assert transcript.format == "swe-agent"
     assert transcript.head.system == "You fix bugs."
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+    assert called(transcript) == [
         ("user", "", "Fix mail.py."),
         ("assistant", "", "Look first.\n```\n"),
         ("tool_call", "ls", " -F mail\n```"),
@@ -71,7 +65,7 @@ def test_a_command_without_a_fence_is_taken_where_it_stands_last(tmp_path: Path)
 def test_a_response_without_a_command_is_text_and_the_next_message_a_user_text(tmp_path: Path) -> None:
     history = [SYSTEM, TASK, said("I don't know.", ""), observed("Please give a command."), said("ls", "pwd")]
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [*history, observed("x")]})
-    assert [item.kind for item in transcript.items] == ["user", "assistant", "user", "assistant", "user"]
+    assert kinds(transcript) == ["user", "assistant", "user", "assistant", "user"]
     assert transcript.notes == (
         "1 command(s) not found in the text of their response: observations kept as user texts",
     )
@@ -82,22 +76,6 @@ def test_only_the_first_message_after_a_command_is_its_result(tmp_path: Path) ->
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history})
     assert [item.kind for item in transcript.items[2:]] == ["tool_call", "tool_result", "user", "assistant"]
     assert transcript.items[4].text == "Go on."
-
-
-def test_demonstrations_are_user_texts_before_the_first_call(tmp_path: Path) -> None:
-    demo = [observed("Fix spam.py.", is_demo=True), said("```\nrm spam.py\n```", "rm spam.py", is_demo=True)]
-    called = {"id": "c1", "type": "function", "function": {"name": "rm", "arguments": '{"path":"spam.py"}'}}
-    demo.append(said("I remove it.", "rm", is_demo=True, tool_calls=[called]))
-    (transcript,) = transcripts(
-        tmp_path, {"trajectory": [], "history": [SYSTEM, *demo, TASK, said("```\nls\n```", "ls")]}
-    )
-    assert [item.kind for item in transcript.items] == ["user", "user", "user", "user", "assistant", "tool_call"]
-    assert [item.text for item in transcript.items[:2]] == ["Fix spam.py.", "```\nrm spam.py\n```"]
-    # The call's name and arguments stay in the text: they were sent.
-    assert "I remove it.\n" in transcript.items[2].text
-    assert '"rm"' in transcript.items[2].text
-    assert len(transcript.calls) == 1
-    assert "3 message(s) of a demonstration are part of the request: kept as user texts" in transcript.notes
 
 
 def test_function_calls_with_reused_ids_lists_of_ids_thinking_and_block_content(tmp_path: Path) -> None:
@@ -173,13 +151,6 @@ def test_a_wrong_type_says_where(tmp_path: Path) -> None:
         transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, {"role": "user", "content": 7}]})
 
 
-def test_a_message_of_an_unknown_role_is_counted(tmp_path: Path) -> None:
-    strange = {"role": "referee", "content": "Offside!", "agent": "primary"}
-    found = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said("I look.", ""), strange]})
-    assert "1 message(s) of an unknown role left out" in found[0].notes
-    assert not any("Offside" in item.text for item in found[0].items)
-
-
 @pytest.mark.parametrize(("document", "matched"), [
     ({"history": [TASK], "trajectory": []}, True), ({"history": [TASK]}, True), ({"history": [{"role": "user"}]},
     False),
@@ -189,10 +160,7 @@ def test_a_message_of_an_unknown_role_is_counted(tmp_path: Path) -> None:
     ({"history": [{"role": "user"}] * 3 + [TASK]}, False), ({"history": [TASK, TASK, TASK, 5]}, True),
 ])  # fmt: skip
 def test_what_is_taken_for_a_trajectory(document: dict[str, Any], matched: bool) -> None:
-    from ctxsim.readers.formats.swe_agent import matches
-    from ctxsim.readers.source import Sample, Source
-
-    assert matches(Sample(Source("x.traj", data=json.dumps(document).encode()))) is matched
+    assert taken("swe_agent", document) is matched
 
 
 @pytest.mark.parametrize("attempts", [None, [], {}])
@@ -217,19 +185,18 @@ def test_roles_of_every_kind_and_responses_that_no_model_made(tmp_path: Path) ->
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     demo = {"role": "assistant", "content": "Shown.", "agent": "primary", "is_demo": True, "tool_calls": [call]}
     history = [
-        SYSTEM, demo, TASK, said("", "", tool_calls=[call]),
+        SYSTEM, observed("Fix spam.py.", is_demo=True), demo, TASK, said("", "", tool_calls=[call]),
         {"role": "tool", "content": "1", "tool_call_ids": ["c1"], "agent": "primary"}, observed("What?", role="critic"),
         said("Exit due to context window", "exit_context"), said("I exit_cost now", "exit_cost"),
     ]  # fmt: skip
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
     shown = '{"function":{"name":"f","arguments":"{}"},"id":"c1"}'
-    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
-        ("user", "", f"Shown.\n{shown}"), ("user", "", "Fix mail.py."), ("tool_call", "f", "{}"), ("tool_result", "f",
-        "1"),
-        ("assistant", "", "I "), ("tool_call", "exit_cost", " now"),
+    assert called(transcript) == [
+        ("user", "", "Fix spam.py."), ("user", "", f"Shown.\n{shown}"), ("user", "", "Fix mail.py."),
+        ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "), ("tool_call", "exit_cost", " now"),
     ]  # fmt: skip
     assert transcript.notes[:3] == (
-        "1 message(s) of a demonstration are part of the request: kept as user texts",
+        "2 message(s) of a demonstration are part of the request: kept as user texts",
         "1 message(s) of an unknown role left out",
         "1 message(s) with which the agent gave up left out: no model made them",
     )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, only, write
+from read_back import said as texts
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import Transcript, Usage, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript, Usage
 
 GREETING = {"role": "assistant", "content": "Hi! How can I help?", "usage": None, "raw_data": None, "turn_idx": 0}
 
@@ -38,16 +36,7 @@ def document(*messages: Json, tool_defs: Any = None, **fields: Any) -> Json:
 
 
 def one(tmp_path: Path, value: Json) -> Transcript:
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(value))
-    (transcript,) = read(str(path))
-    assert problems(transcript) == []
-    assert transcript.format == "tau2-bench"
-    return transcript
-
-
-def texts(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(item.kind, item.text) for item in transcript.items]
+    return only(write(tmp_path / "results.json", value), "tau2-bench")
 
 
 def test_a_total_cost_where_messages_have_none(tmp_path: Path) -> None:
@@ -110,13 +99,6 @@ def test_arguments_as_the_model_wrote_them(tmp_path: Path) -> None:
     # A copy of another form is no reason to fail: the decoded arguments are there.
     broken = document(said("assistant", "", (9, 1), tool_calls=calls, raw_data=raw))
     assert one(tmp_path, broken).items[0].text == '{"phone":"5"}'
-
-
-def test_a_second_try_is_not_comparable(tmp_path: Path) -> None:
-    messages = [said("user", "Hi.", (1, 1)), said("assistant", "Yes?", (950, 3), errors=["Invalid message: both"])]
-    transcript = one(tmp_path, document(*messages, said("user", "Go.", (1, 1)), said("assistant", "Going.", (920, 2))))
-    assert [made.comparable for made in transcript.calls] == [False, True]
-    assert "1 response(s) were asked for again after an invalid one, which is left out" in transcript.notes
 
 
 def test_tool_definitions_and_reasoning_where_they_are_recorded(tmp_path: Path) -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import read_back
+from read_back import Json, kinds, write
 
 from ctxsim.errors import InputError
-from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import NO_RESULT, Transcript
 
 
 def call(call_id: str, name: str = "find") -> Json:
     function = {"name": name, "arguments": '{"id": 7}'}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
-    }
+    calls = [{"id": call_id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def result(call_id: str, content: str, name: str = "find") -> Json:
@@ -34,28 +29,16 @@ def run(task_id: Any, trial: Any, *messages: Json) -> Json:
 
 
 def all_of(tmp_path: Path, runs: Any) -> list[Transcript]:
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(runs))
-    transcripts = list(read(str(path)))
-    for transcript in transcripts:
-        assert problems(transcript) == []
-        assert transcript.format == "tau-bench"
-    return transcripts
+    return read_back.all_of(write(tmp_path / "results.json", runs), "tau-bench")
 
 
 def test_a_run_with_an_id_that_repeats(tmp_path: Path) -> None:
-    messages = [
-        call("c1"),
-        result("c1", "on its way"),
-        call("c1"),
-        result("c1", "there"),
-        {"role": "assistant", "content": "There."},
-    ]
-    (transcript,) = all_of(tmp_path, [run(7, 0, *messages)])
+    messages = [call("c1"), result("c1", "on its way"), call("c1"), result("c1", "there")]
+    (transcript,) = all_of(tmp_path, [run(7, 0, *messages, {"role": "assistant", "content": "There."})])
     assert transcript.name == f"{tmp_path}/results.json#7-0"
     assert transcript.head.system == "# Policy"
     assert transcript.head.recorded
-    assert [item.kind for item in transcript.items] == ["user", *["tool_call", "tool_result"] * 2, "assistant"]
+    assert kinds(transcript) == ["user", *["tool_call", "tool_result"] * 2, "assistant"]
     assert [item.answers for item in transcript.items if item.kind == "tool_result"] == [1, 3]
     assert [(item.tool, item.text) for item in transcript.items if item.kind == "tool_call"] == [
         ("find", '{"id": 7}')

@@ -6,18 +6,17 @@ import json
 import os
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+import read_back
 from command_line import ctxsim
 from pyarrow import parquet
+from read_back import Json, called, kinds, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read, sources
-from ctxsim.transcript import Transcript, problems
-
-Json = dict[str, Any]
+from ctxsim.transcript import Transcript
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}}
 CHAT: list[Json] = [
@@ -48,15 +47,8 @@ def table(path: Path, columns: Json, rows_a_group: int = 4) -> str:
     return str(path)
 
 
-def all_of(path: str) -> list[Transcript]:
-    found = list(read(path))
-    assert all(problems(transcript) == [] for transcript in found)
-    assert {transcript.format for transcript in found} <= {"trajectories"}
-    return found
-
-
-def parts(transcript: Transcript) -> list[tuple[str, str, str]]:
-    return [(item.kind, item.tool, item.text) for item in transcript.items]
+def all_of(path: Path | str) -> list[Transcript]:
+    return read_back.all_of(path, "trajectories")
 
 
 ANSWERED = [
@@ -85,7 +77,7 @@ def test_chat_messages_with_tools_one_transcript_a_row(tmp_path: Path, as_text: 
     assert {transcript.head.system for transcript in found} == {"Be brief."}
     # A column that only other rows fill is null in this one, and was not sent.
     assert found[0].head.tools == ('{"type":"function","function":{"name":"search"}}',)
-    assert parts(found[8]) == ANSWERED
+    assert called(found[8]) == ANSWERED
     assert (found[0].model, len(found[0].calls), found[0].notes) == ("m", 2, ())
 
 
@@ -93,7 +85,7 @@ def test_roles_of_its_own_and_commands_in_fenced_blocks(tmp_path: Path) -> None:
     """As nebius/SWE-agent-trajectories has them."""
     (found,) = all_of(table(tmp_path / "t.parquet", {"trajectory": [OWN], "model_name": ["m"]}))
     assert found.head.system == "Be brief."
-    assert parts(found) == [
+    assert called(found) == [
         ("user", "", "Any mail?"),
         ("assistant", "", "I look.\n```\n"),
         ("tool_call", "ls", " mail\n```"),
@@ -132,7 +124,7 @@ def test_calls_in_tags(tmp_path: Path, text: str, before: str, name: str) -> Non
         {"role": "user", "content": "2"},
     ]
     (found,) = all_of(table(tmp_path / "t.parquet", {"messages": [json.dumps(chat)]}))
-    assert [item.kind for item in found.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert kinds(found) == ["user", "assistant", "tool_call", "tool_result"]
     assert (found.items[1].text, found.items[2].tool) == (before, name)
     # What the model wrote is there to the letter.
     assert "".join(item.tool + item.text for item in found.items[1:3]) == text
@@ -140,19 +132,10 @@ def test_calls_in_tags(tmp_path: Path, text: str, before: str, name: str) -> Non
 
 def test_sharegpt_rows_in_json_lines_and_in_a_list(tmp_path: Path) -> None:
     row = {"id": "1", "conversations": SHARED}
-    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n{json.dumps(row)}\n")
-    (tmp_path / "list.json").write_text(json.dumps([row, row, row]))
     expected = [*ANSWERED[:1], ("tool_call", "search", '{"q":"mail"}'), *ANSWERED[2:]]
-    for name, rows in (("rows.jsonl", 2), ("list.json", 3)):
-        found = all_of(str(tmp_path / name))
-        assert [parts(transcript) for transcript in found] == [expected] * rows
-
-
-def test_a_result_without_a_call_is_kept_as_text(tmp_path: Path) -> None:
-    chat = [SHARED[1], SHARED[4], SHARED[3], SHARED[4]]
-    (found,) = all_of(table(tmp_path / "t.parquet", {"conversations": [chat]}))
-    assert [item.kind for item in found.items] == ["user", "assistant", "user", "assistant"]
-    assert found.notes == ("1 result(s) without a call in the message before kept as user texts",)
+    for lines, rows in (([row, row], 2), ([[row, row, row]], 3)):
+        found = all_of(write(tmp_path / "rows.json", *lines))
+        assert [called(transcript) for transcript in found] == [expected] * rows
 
 
 def test_blocks_of_anthropic(tmp_path: Path) -> None:
@@ -164,7 +147,7 @@ def test_blocks_of_anthropic(tmp_path: Path) -> None:
         {"role": "user", "content": [answer]},
     ]
     (found,) = all_of(table(tmp_path / "t.parquet", {"messages": [json.dumps(chat)]}))
-    assert [item.kind for item in found.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert kinds(found) == ["user", "assistant", "tool_call", "tool_result"]
 
 
 def test_any_column_by_name(tmp_path: Path) -> None:
@@ -180,16 +163,6 @@ def test_any_column_by_name(tmp_path: Path) -> None:
     done = ctxsim("transcripts", "check", f"column:rejected:{path}", cwd=tmp_path)
     assert done.returncode == 0
     assert "2 transcripts: 2 trajectories" in done.stdout
-
-
-def test_a_row_that_fits_not_is_left_out_and_told(tmp_path: Path) -> None:
-    rows = [json.dumps(row) for row in (CHAT, [{"role": "wizard", "content": "x"}], [*CHAT, {"role": "user"}], 3)]
-    *_, last = found = all_of(table(tmp_path / "t.parquet", {"messages": rows}))
-    assert len(found) == 2
-    assert last.notes == (
-        "left out: row 2: column 'messages' holds no messages with roles",
-        "left out: row 4: column 'messages' holds no messages with roles",
-    )
 
 
 def test_damaged_and_empty_tables(tmp_path: Path) -> None:

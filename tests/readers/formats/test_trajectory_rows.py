@@ -7,34 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_back import Json, all_of, taken, write
+from read_back import called as said
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.readers.formats.trajectories import matches
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Transcript, problems
+from ctxsim.transcript import Transcript
 
-Json = dict[str, Any]
 GO = {"from": "human", "value": "Go."}
 SAID = {"from": "gpt", "value": "Done."}
 
 
 def rows(tmp_path: Path, *values: Any) -> list[Transcript]:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(f"{json.dumps(value)}\n" for value in values))
-    found = list(read(str(path)))
-    assert all(problems(transcript) == [] for transcript in found)
-    assert {transcript.format for transcript in found} == {"trajectories"}
-    return found
+    return all_of(write(tmp_path / "rows.jsonl", *values), "trajectories")
 
 
 def row(tmp_path: Path, *messages: Json, **fields: Any) -> Transcript:
     (found,) = rows(tmp_path, {"conversations": messages} | fields)
     return found
-
-
-def said(transcript: Transcript) -> list[tuple[str, str, str]]:
-    return [(item.kind, item.tool, item.text) for item in transcript.items]
 
 
 @pytest.mark.parametrize(("value", "matched"), [
@@ -51,7 +41,7 @@ def said(transcript: Transcript) -> list[tuple[str, str, str]]:
     ({"messages": [{"role": "user", "content": None}]}, False),
 ])  # fmt: skip
 def test_what_is_taken_for_a_row(value: Any, matched: bool) -> None:
-    assert matches(Sample(Source("x.json", data=json.dumps(value).encode()))) is matched
+    assert taken("trajectories", value) is matched
 
 
 def test_each_role(tmp_path: Path) -> None:
@@ -133,18 +123,16 @@ def test_of_rows_that_cant_be_read_five_are_named(tmp_path: Path, bad: int, more
 
 
 def test_a_list_of_rows_is_counted_from_one_and_a_column_may_be_named(tmp_path: Path) -> None:
-    (tmp_path / "list.json").write_text(json.dumps([{"chosen": [GO, SAID]}, 7, {"chosen": [GO]}]))
-    found = list(read(f"column:chosen:{tmp_path}/list.json"))
+    path = write(tmp_path / "list.json", [{"chosen": [GO, SAID]}, 7, {"chosen": [GO]}])
+    found = list(read(f"column:chosen:{path}"))
     assert [one.name.partition("#")[2] for one in found] == ["1", "3"]
     assert found[1].notes == (
         "left out: row 2: column 'chosen' holds no messages with roles",
         "no response of the model is recorded",
     )
-    with pytest.raises(InputError, match=r"has no column 'none', but chosen"):
-        list(read(f"column:none:{tmp_path}/list.json"))
-    (tmp_path / "empty.json").write_text("[]")
-    with pytest.raises(InputError, match="has no rows"):
-        list(read(f"column:none:{tmp_path}/empty.json"))
-    (tmp_path / "bad.json").write_text('[{"x": 1}, 3]')
-    with pytest.raises(InputError, match="row 1: column 'x' holds no messages with roles"):
-        list(read(f"column:x:{tmp_path}/bad.json"))
+    for value, refused in (
+        ([{"chosen": [GO]}], "has no column 'none', but chosen"), ([], "has no rows"),
+        ([{"none": 1}, 3], "row 1: column 'none' holds no messages with roles"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=refused):
+            list(read(f"column:none:{write(path, value)}"))
