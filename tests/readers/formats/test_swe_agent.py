@@ -193,7 +193,8 @@ def test_roles_of_every_kind_and_responses_that_no_model_made(tmp_path: Path) ->
     shown = '{"function":{"name":"f","arguments":"{}"},"id":"c1"}'
     assert called(transcript) == [
         ("user", "", "Fix spam.py."), ("user", "", f"Shown.\n{shown}"), ("user", "", "Fix mail.py."),
-        ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "), ("tool_call", "exit_cost", " now"),
+        ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "),
+        ("tool_call", "exit_cost", " now"),
     ]  # fmt: skip
     assert transcript.notes[:3] == (
         "2 message(s) of a demonstration are part of the request: kept as user texts",
