@@ -139,8 +139,11 @@ class ChatUsage(msgspec.Struct):
     cost: Any = None
     """Dollars of the call, as OpenRouter states them."""
 
-    def whole(self) -> Usage | None:
-        """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing."""
+    def whole(self, cost: Any = None) -> Usage | None:
+        """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing.
+
+        `cost` is what the log states beside it, which goes before what stands in it.
+        """
         if self.prompt_tokens is None:
             return None
         prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
@@ -149,7 +152,7 @@ class ChatUsage(msgspec.Struct):
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        usd = dollars(self.cost)
+        usd = dollars(self.cost) if dollars(cost) is None else dollars(cost)
         return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, usd, long)
 
 
@@ -171,6 +174,6 @@ class ChatResponse(msgspec.Struct):
         first = self.choices[0].message if self.choices else None
         return first.parts() if first else []
 
-    def whole_usage(self) -> Usage | None:
-        """Return the usage, or None."""
-        return self.usage.whole() if self.usage else None
+    def whole_usage(self, cost: Any = None) -> Usage | None:
+        """Return the usage, or None; `cost` is what the log states beside the response."""
+        return self.usage.whole(cost) if self.usage else None

@@ -54,8 +54,8 @@ class _Message(Turn):
     def usage(self) -> Usage | None:
         if not self.input_tokens:
             return None
-        usage = Usage(self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
-        return usage.costing(dollars(self.cost))
+        cached = self.cache_read_tokens, self.cache_write_tokens
+        return Usage(self.input_tokens, self.output_tokens, *cached, cost_usd=dollars(self.cost))
 
 
 class _Session(msgspec.Struct):

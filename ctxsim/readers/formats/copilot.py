@@ -261,16 +261,14 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
     agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
 
 
-def _parts(message: _AssistantMessage) -> list[Part]:
+def _parts(message: _AssistantMessage) -> Iterator[Part]:
     """The parts of a response; an empty one is an empty text. Encrypted reasoning has no text."""
-    made: list[Part] = []
     if message.reasoning_text or message.reasoning_opaque or message.encrypted_content:
-        made.append(Part("reasoning", message.reasoning_text or ""))
-    calls = message.tool_requests or []
-    if message.content or not calls:
-        made.append(Part("assistant", message.content or ""))
-    made += [Part("tool_call", compact_json(call.arguments), call.name, call.tool_call_id) for call in calls]
-    return made
+        yield Part("reasoning", message.reasoning_text or "")
+    if message.content or not message.tool_requests:
+        yield Part("assistant", message.content or "")
+    for call in message.tool_requests or []:
+        yield Part("tool_call", compact_json(call.arguments), call.name, call.tool_call_id)
 
 
 def _result(done: _ToolComplete) -> Part:

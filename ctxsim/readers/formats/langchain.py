@@ -194,11 +194,12 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Fr
                 assembly.result(text, message.tool_call_id or "", message.name or "", media)
 
 
-def _response_parts(message: _Message) -> list[Part]:
+def _response_parts(message: _Message) -> Iterator[Part]:
     """Reasoning, text and tool calls of a message of the model."""
     extra = message.additional_kwargs or {}
     reasoning = extra.get("reasoning_content")
-    parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
+    if isinstance(reasoning, str) and reasoning:
+        yield Part("reasoning", reasoning)
     blocks = message.content if isinstance(message.content, list) else [message.content] if message.content else []
     for block in blocks:
         fields: dict[str, Any] = block if isinstance(block, dict) else {}
@@ -206,14 +207,13 @@ def _response_parts(message: _Message) -> list[Part]:
         if kind in ("thinking", "reasoning", "redacted_thinking"):
             # Without the text, what is there is encrypted.
             text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
-            parts.append(Part("reasoning", text))
+            yield Part("reasoning", text)
         elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
-            parts += content_parts("assistant", [block], IMAGE_TOKENS["openai"])
+            yield from content_parts("assistant", [block], IMAGE_TOKENS["openai"])
     written = chat_messages.written_arguments(extra.get("tool_calls"))
     for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:
         arguments = written.get(call.id or "") or compact_json(call.args)
-        parts.append(Part("tool_call", arguments, call.name or "", call.id or ""))
-    return parts
+        yield Part("tool_call", arguments, call.name or "", call.id or "")
 
 
 def _is_run(value: Any) -> bool:

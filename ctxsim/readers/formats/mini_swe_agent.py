@@ -98,9 +98,7 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
             assembly.system.append(text)
         elif message.role == "assistant":
             last = _parts(message, text, called)
-            usage = message.usage.whole() if message.usage else None
-            if usage and (usd := dollars(message.cost)) is not None:
-                usage = usage.costing(usd)
+            usage = message.usage.whole(message.cost) if message.usage else None
             time_s = message.timestamp if message.created is None else message.created
             run.response(last, usage, time_s, message.model or "", answered_by_user=not called)
         elif message.role == "tool":

@@ -94,8 +94,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 greeting = []
                 # The request of a second try also held the invalid first response, which no later request does.
                 retried += bool(message.errors)
-                usage = message.usage.whole() if message.usage else None
-                usage = usage and usage.costing(dollars(message.cost))
+                usage = message.usage.whole(message.cost) if message.usage else None
                 # The time is when the response was there, not when the request was sent.
                 time = time_s(message.timestamp)
                 assembly.response(_parts(message), usage, time, info.llm or "", comparable=not message.errors)

@@ -1,7 +1,7 @@
 """What an Inspect sample logs: its model calls in order, each with the agent that made it, and their chat messages."""
 
 from collections import Counter as Frequencies
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -119,23 +119,19 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
             assembly.response(response_parts(message, image), comparable=False)
 
 
-def response_parts(message: Message, image: int, reasoning_tokens: int | None = None) -> list[Part]:
+def response_parts(message: Message, image: int, reasoning_tokens: int | None = None) -> Iterator[Part]:
     """Return reasoning, text and tool calls. What the provider hides of its reasoning counts by the recorded tokens."""
-    parts: list[Part] = []
     for block in message.blocks:
-        if block.get("type") == "reasoning":
-            hidden = (Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ()
-            if not block.get("redacted"):
-                parts.append(Part("reasoning", str(block.get("reasoning") or "")))
-            else:
-                parts.append(Part("reasoning", media=hidden))
-                # The recorded number is that of the whole response.
-                reasoning_tokens = None
-            continue
-        parts += content_parts("assistant", [block], image)
+        if block.get("type") != "reasoning":
+            yield from content_parts("assistant", [block], image)
+        elif not block.get("redacted"):
+            yield Part("reasoning", str(block.get("reasoning") or ""))
+        else:
+            yield Part("reasoning", media=(Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ())
+            # The recorded number is that of the whole response.
+            reasoning_tokens = None
     for call in message.tool_calls or []:
-        parts.append(Part("tool_call", compact_json(call.arguments), call.function, call.id))
-    return parts
+        yield Part("tool_call", compact_json(call.arguments), call.function, call.id)
 
 
 # What is no part of a conversation: a log has thousands of these.

@@ -160,8 +160,8 @@ class Agent:
         self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
         # An action is stored when the response has come.
         time_s = response.created if event.timestamp is None else epoch_s(event.timestamp)
-        usage = response.whole_usage()
-        self.assembly.response(parts, usage and usage.costing(self._cost(event)), time_s, response.model or "")
+        usage = response.usage and response.usage.whole(self._cost(event))
+        self.assembly.response(parts, usage, time_s, response.model or "")
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
         if action == "message":

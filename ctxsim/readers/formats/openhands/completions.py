@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
@@ -144,8 +144,7 @@ def _logged(value: Any, where: str) -> Logged:
     request.tools += map(compact_json, tools)
     # Without a latency, the time of the response is all there is.
     time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
-    usage = record.response.whole_usage()
-    usage = usage and usage.costing(dollars(record.cost))
+    usage = record.response.whole_usage(record.cost)
     return Logged(where, request, tuple(_reply(record)), usage, time_s, record.response.model or "")
 
 
