@@ -1,12 +1,14 @@
 """Message lists in their containers: a whole document, one conversation a line, or one message a line."""
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.source import Record, Sample, Source, compact_json, under
+
+T = TypeVar("T")
 
 
 class Conversation(NamedTuple):
@@ -41,7 +43,7 @@ def message_list(value: Any) -> list[Any]:
 def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterator[Conversation]:
     """Return the conversations of a source; JSONL holds one a line, or is one, a message a line.
 
-    One is held back: what was skipped at the end of the file is known only then, and must be in somebody's notes.
+    What was skipped at the end of the file must be in somebody's notes: they are the last one's.
     """
     if sample.document is not None:
         yield Conversation(source.name, source.name, sample.document, [])
@@ -51,14 +53,18 @@ def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterato
         values = [record.value for record in source.records(notes)]
         yield Conversation(source.name, source.name, values, notes)
         return
-    held: Conversation | None = None
-    for record in source.records(notes):
-        if held is not None:
-            yield held
-        held = Conversation(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, [])
-    if held is not None:
-        held.notes.extend(notes)
-        yield held
+    for record, last in and_last(source.records(notes)):
+        name, where = f"{source.name}#{record.line}", f"{source.name}:{record.line}"
+        yield Conversation(name, where, record.value, notes if last else [])
+
+
+def and_last(values: Iterable[T]) -> Iterator[tuple[T, bool]]:
+    """Return values, each with whether it is the last: each is held back until that is known."""
+    held: list[T] = []
+    for value in values:
+        yield from ((one, False) for one in held)
+        held = [value]
+    yield from ((one, True) for one in held)
 
 
 def entries(sample: Sample, notes: list[str]) -> Iterator[Record]:

@@ -120,10 +120,9 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield agent.transcript()
 
 
-class _Agent:
+class _Agent(Exchanges):
     def __init__(self, name: str, parent: str | None = None) -> None:
-        self.assembly = Assembly(name, NAME, parent)
-        self.exchanges = Exchanges(self.assembly)
+        super().__init__(Assembly(name, NAME, parent))
         self.asked = False
         self._api_call = ""
         # When a request is about to be sent.
@@ -133,24 +132,24 @@ class _Agent:
         if not self.assembly.system:
             self.assembly.system.append(text)
         elif text not in self.assembly.system:
-            self.assembly.left_out["system.message that changes the system prompt"] += 1
+            self.left_out["system.message that changes the system prompt"] += 1
 
     def user(self, text: str, media: tuple[Media, ...] = ()) -> None:
         self.asked = True
-        self.exchanges.give(Part("user", text, media=media))
+        self.give(Part("user", text, media=media))
 
     def response(self, message: _AssistantMessage, written_s: float | None) -> None:
         if not message.api_call_id or message.api_call_id != self._api_call:
-            self.exchanges.close()
+            self.close()
         self._api_call = message.api_call_id or ""
-        self.exchanges.model = message.model or self.exchanges.model
+        self.model = message.model or self.model
         # The start of the turn is when the request goes out; without it, the time when the response was whole.
         start_s, self.turn_s = self.turn_s or written_s, None
         for part in _parts(message):
-            self.exchanges.made(part, start_s)
+            self.made(part, start_s)
 
     def transcript(self) -> Transcript:
-        self.exchanges.finish()
+        self.finish()
         return self.assembly.finished()
 
 
@@ -158,7 +157,7 @@ class _Session:
     def __init__(self, name: str) -> None:
         self.name = name
         self.main = _Agent(name)
-        self.left_out = self.main.assembly.left_out
+        self.left_out = self.main.left_out
         self.agents: dict[str, _Agent] = {}
         self._prompts: dict[str, str] = {}
         self._started_by: dict[str, str] = {}
@@ -178,11 +177,11 @@ class _Session:
             case "assistant.message":
                 self._response(agent, convert(data, _AssistantMessage, where), event)
             case "tool.execution_complete":
-                agent.exchanges.give(_result(convert(data, _ToolComplete, where)))
+                agent.give(_result(convert(data, _ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
                 model = under(data, "newModel") or under(data, "selectedModel")
                 if isinstance(model, str):
-                    self.main.exchanges.model = model
+                    self.main.model = model
                 if isinstance(version := under(data, "copilotVersion"), str):
                     self.main.assembly.version = version
             case "session.compaction_complete" | "session.truncation":
@@ -238,7 +237,7 @@ class _Session:
             alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self.agents
             if alone and not usage.cache_read_tokens and not usage.cache_write_tokens:
                 whole = Usage(usage.input_tokens, usage.output_tokens, 0, 0, usage.reasoning_tokens)
-                self.main.exchanges.usage(whole)
+                self.main.usage(whole)
         if shutdown.system_tokens is not None:
             notes.append(
                 f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "
@@ -248,16 +247,16 @@ class _Session:
 
 def _compacted(agent: _Agent, compaction: _Compaction) -> None:
     if compaction.success is False:
-        agent.assembly.left_out["failed session.compaction_complete"] += 1
+        agent.left_out["failed session.compaction_complete"] += 1
         return
     tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
     if tokens and compaction.pre_compaction_tokens is None:
-        agent.exchanges.truncated(f"{tokens} tokens")
+        agent.truncated(f"{tokens} tokens")
         return
     by = started_by(compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto"))
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
-    agent.exchanges.compacted(detail)
+    agent.compacted(detail)
     agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
 
 

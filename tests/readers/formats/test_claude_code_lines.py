@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def test_answers_that_no_model_made(tmp_path: Path) -> None:
 
 def test_lines_without_a_uuid_are_read_each_time(tmp_path: Path) -> None:
     plain = {"type": "user", "sessionId": "s", "isSidechain": False, "message": {"role": "user", "content": "Go."}}
+    # What a log calls so is nothing that we know.
+    plain |= {"line": "x"}
     found = one(tmp_path, plain, plain, answer("a1", None, "Done.") | {"parentUuid": "gone"})
     assert said(found) == [("user", "Go."), ("user", "Go."), ("assistant", "Done.")]
 
@@ -161,3 +164,10 @@ def test_what_came_with_a_branch_that_was_left_is_left_with_it(tmp_path: Path) -
         "Done.",
     ]
     assert left_out(found) == ["2 x attachment file", "4 x line of an abandoned branch"]
+
+
+def test_time_grows_with_the_lines_of_one_moment_not_faster(tmp_path: Path) -> None:
+    made = [user(f"u{n}", f"u{n - 1}", f"Go {n}.", timestamp="2026-01-01T00:00:00Z") for n in range(4_000)]
+    began = time.process_time()
+    assert len(one(tmp_path, *made, made[0]).items) == 4_000
+    assert time.process_time() - began < 2

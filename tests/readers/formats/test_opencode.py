@@ -7,6 +7,7 @@ tables of sessions, the folder's name changed.
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -324,3 +325,14 @@ def test_results_are_cleared_from_the_moment_on_that_says_so(tmp_path: Path) -> 
     assert transcript.cleared == ((3, 2), (5, 4))
     assert [call.comparable for call in transcript.calls] == [True, True, False, False, False]
     assert transcript.notes == ("2 old result(s) were cleared from later requests: kept here",)
+
+
+def test_time_grows_with_the_results_that_were_cleared_not_faster(tmp_path: Path) -> None:
+    steps = []
+    for n in range(1, 1_001):
+        old = tool(f"c{n}", "x", time={"start": 1000 * n, "compacted": 1000 * n + 40_000})
+        steps.append(answer(old, id=f"a{n}", time={"created": 1000 * n}))
+    path = write(tmp_path / "session.json", {"info": {"id": "ses_1"}, "messages": [user(text("Go.")), *steps]})
+    began = time.process_time()
+    assert len(next(read(str(path))).cleared) == 960
+    assert time.process_time() - began < 1

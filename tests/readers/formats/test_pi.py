@@ -311,7 +311,9 @@ def test_what_the_gateway_sends_by_itself_is_no_response(tmp_path: Path) -> None
 
 def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
     glued = json.dumps(entry(("1", None), "user", "Go.")) + json.dumps(entry(("2", "1"), "assistant", [text("Yes.")]))
-    transcript = one(tmp_path, NEW, [], 7, {"type": "label"}, {"id": "x"}, glued, '{"type": "message", "mess')
+    # What a log calls so is nothing that we know.
+    header = {**NEW, "line": "x", "index": "x", "where": 5}
+    transcript = one(tmp_path, header, [], 7, {"type": "label"}, {"id": "x"}, glued, '{"type": "message", "mess')
     assert [item.text for item in transcript.items] == ["Go.", "Yes."]
     assert [note[:16] for note in transcript.notes[:2]] == ["1 line(s) with m", "line 7 skipped, "]
     assert transcript.notes[2:] == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)

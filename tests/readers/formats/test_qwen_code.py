@@ -41,7 +41,8 @@ def one(tmp_path: Path, *lines: Json | str) -> Transcript:
 def test_a_session_with_a_tool_call(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
-        line("user", "u1", None, {"text": "Any mail?"}, {"text": "<context/>"}),
+        # What a log calls so is nothing that we know.
+        line("user", "u1", None, {"text": "Any mail?"}, {"text": "<context/>"}, line="x", decoded="x"),
         line("assistant", "a1", "u1", {"text": "Look.", "thought": True}, call("c1", q="new"), model="qwen-x",
              usageMetadata={"promptTokenCount": 9000, "candidatesTokenCount": 20, "cachedContentTokenCount": 8000,
                             "thoughtsTokenCount": 5, "totalTokenCount": 9025}),

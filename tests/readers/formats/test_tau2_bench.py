@@ -43,6 +43,9 @@ def test_a_total_cost_where_messages_have_none(tmp_path: Path) -> None:
     assert one(tmp_path, document(GREETING, said("assistant", "Hm.", (9, 1)), agent_cost=0.5)).cost_usd == 0.5
     priced = one(tmp_path, document(GREETING, said("assistant", "Hm.", (9, 1), cost=0.25), agent_cost=0.5))
     assert priced.cost_usd is None
+    # As OpenRouter states it, in the usage itself.
+    stated = said("assistant", "Hm.", usage={"prompt_tokens": 9, "completion_tokens": 1, "cost": 0.125})
+    assert one(tmp_path, document(GREETING, stated)).calls[0].usage == Usage(9, 1, cost_usd=0.125)
 
 
 def test_the_agents_side_of_a_dialogue(tmp_path: Path) -> None:

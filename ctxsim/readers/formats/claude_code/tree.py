@@ -148,11 +148,14 @@ class Line(Envelope):
         named = (self.message and self.message.id) or frozenset(self.answers)
         if self.type == "system" or not (named or isinstance(self.timestamp, str)):
             return None
-        return self.type, self.is_sidechain, named or self.timestamp
+        # Where all lines have one time, they are told apart by what they say.
+        own = named or (self.timestamp, hash(msgspec.json.encode(self.says, order="deterministic")))
+        return self.type, self.is_sidechain, own
 
-    def says_same(self, other: Line) -> bool:
-        """Whether both lines of one mark have the same content."""
-        return (self.message, self.content, self.attachment) == (other.message, other.content, other.attachment)
+    @property
+    def says(self) -> tuple[Any, ...]:
+        """Its content, which its repetitions have too."""
+        return self.message, self.content, self.attachment
 
     @property
     def companion(self) -> bool:
@@ -181,7 +184,7 @@ class Repeats:
         if not isinstance(line, Line) or mark is None:
             return False
         alike = self._alike.setdefault(mark, [])
-        first = next((earlier for earlier in alike if earlier.says_same(line)), None)
+        first = next((earlier for earlier in alike if earlier.says == line.says), None)
         if first is None:
             alike.append(line)
             return False

@@ -3,6 +3,7 @@
 Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
 """
 
+from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec import field
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.source import compact_json, time_s, under
+from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 # Written beside the conversation: marks, snapshots of the files, and what the user interface shows.
@@ -121,8 +122,10 @@ class _Reading:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.skipped = assembly.left_out
+        # Old results by the moment from which on they are cleared: how many, a heap of those to come, and the others.
+        self.old = 0
         self.to_clear: list[tuple[float, int]] = []
-        self.cleared: list[int] = []
+        self.cleared: set[int] = set()
         self.place_of: dict[str, int] = {}
         self.other_usage = 0
 
@@ -194,15 +197,15 @@ class _Reading:
             self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
             # It was made when its first request was sent; of later requests only the response's first part has a time.
             starts_ms = [start for part in step if (start := part.started_ms or part.called_ms)]
-            time = time_s((message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0])
-            self._response(message.info, step, tokens.whole(cost) if tokens else None, time)
+            made_ms = (message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0]
+            self._response(message.info, step, tokens.whole(cost) if tokens else None, made_ms / 1000)
         for part in message.parts:
             if part.type == "compaction":
                 self._compaction(part)
             elif part.type not in (*_CONTENT, *_MARKS):
                 self.skipped[part.type] += 1
 
-    def _response(self, info: Info, step: list[Part], usage: Usage | None, time: float | None) -> None:
+    def _response(self, info: Info, step: list[Part], usage: Usage | None, time_s: float) -> None:
         parts: list[assembly.Part] = []
         for part in step:
             match part.type:
@@ -212,21 +215,25 @@ class _Reading:
                     parts.append(assembly.Part("reasoning", part.text))
                 case "tool":
                     parts.append(assembly.Part("tool_call", compact_json(part.input), part.tool, part.call_id))
-        cleared = self._clear(time)
+        cleared = self._clear(time_s)
         model = info.model_id or info.model
-        self.assembly.response(parts, usage, time, model, comparable=not cleared)
+        self.assembly.response(parts, usage, time_s, model, comparable=not cleared)
         for part in step:
             if part.type == "tool" and part.state:
                 self._result(part)
 
-    def _clear(self, time: float | None) -> bool:
+    def _clear(self, time_s: float) -> bool:
         """Whether a request at that time went without old results that were in the history of its segment."""
-        for moment_s, place in self.to_clear if time is not None else ():
-            if time is not None and moment_s <= time and place not in self.cleared:
-                self.cleared.append(place)
-                self.assembly.cleared(place)
-        last = self.assembly.compactions[-1] if self.assembly.compactions else None
-        return any(last is None or place >= last.at or place in last.kept for place in self.cleared)
+        due = set()
+        while self.to_clear and self.to_clear[0][0] <= time_s:
+            due.add(heappop(self.to_clear)[1])
+        for place in sorted(due - self.cleared):
+            self.assembly.cleared(place)
+        self.cleared |= due
+        if not self.cleared or not self.assembly.compactions:
+            return bool(self.cleared)
+        last = self.assembly.compactions[-1]
+        return max(self.cleared) >= last.at or not self.cleared.isdisjoint(last.kept)
 
     def _result(self, part: Part) -> None:
         text = part.output if part.output is not None else part.error
@@ -238,12 +245,13 @@ class _Reading:
         self.assembly.result(text, part.call_id, part.tool, media)
         place = len(self.assembly.items) - 1
         if part.compacted_ms and self.assembly.items[place].kind == "tool_result":
-            self.to_clear.append((part.compacted_ms / 1000, place))
+            self.old += 1
+            heappush(self.to_clear, (part.compacted_ms / 1000, place))
 
     def finished(self) -> Transcript:
         assembly = self.assembly
-        if self.to_clear:
-            assembly.notes.append(f"{len(self.to_clear)} old result(s) were cleared from later requests: kept here")
+        if self.old:
+            assembly.notes.append(f"{self.old} old result(s) were cleared from later requests: kept here")
         if self.other_usage:
             assembly.notes.append(
                 f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"

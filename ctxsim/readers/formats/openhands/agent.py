@@ -160,7 +160,7 @@ class Agent:
         self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
         # An action is stored when the response has come.
         time_s = response.created if event.timestamp is None else epoch_s(event.timestamp)
-        usage = response.usage and response.usage.whole(self._cost(event))
+        usage = response.usage.whole(self._cost(event)) if response.usage else None
         self.assembly.response(parts, usage, time_s, response.model or "")
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:

@@ -22,8 +22,9 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, dollars
+from ctxsim.readers.assembly.conversations import and_last
 from ctxsim.readers.formats.openhands.agent import Agent, Event
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-events"
@@ -52,10 +53,13 @@ def matches(sample: Sample) -> bool:
     if has(first, history=list):
         history = _flat(first["history"])
         return "trajectory" not in first and (_are_events(history) if history else "test_result" in first)
-    if isinstance(sample.document, list):
-        return _are_stored(sample.document)
-    exported = first["trajectory"] if sample.document is not None and has(first, trajectory=list) else []
-    return _are_stored(exported) or _are_stored(sample.records)
+    return _are_stored(_exported(sample) or sample.records)
+
+
+def _exported(sample: Sample) -> list[Any] | None:
+    """The events of a document: it is a list of them, or holds one."""
+    found = sample.document if isinstance(sample.document, list) else under(sample.document, "trajectory")
+    return found if isinstance(found, list) else None
 
 
 def _are_stored(values: list[Any]) -> bool:
@@ -100,33 +104,24 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if sample.folder:
         yield from _run(source.name, _stored(sample.folder, notes), notes)
         return
-    first = sample.records[0]
-    if isinstance(first, list):
-        yield from _run(source.name, _numbered(source.name, first), notes)
-    elif has(first, history=list):
+    if has(sample.records[0], history=list):
         yield from _runs(source, sample, notes)
-    elif sample.document is not None and has(first, trajectory=list):
-        yield from _run(source.name, _numbered(source.name, first["trajectory"]), notes)
+    elif (events := _exported(sample)) is not None:
+        yield from _run(source.name, _numbered(source.name, events), notes)
     else:
         yield from _run(source.name, ((record.where, record.value) for record in source.records(notes)), notes)
 
 
 def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcript]:
     """Return the runs of evaluation output; it can also be one document that is not on one line."""
-    held: list[Transcript] = []
-    for record in sample.all(notes):
-        # What was skipped is known when the next line is read: each run waits for it.
-        yield from held
+    for record, last in and_last(sample.all(notes)):
         where = f"{source.name}:{record.line}"
         run = convert(record.value, _Run, where)
         name = source.name if sample.document is not None else f"{source.name}#{run.instance_id or record.line}"
-        held = list(_run(name, _numbered(where, _flat(run.history)), []))
-        priced = any(call.usage and call.usage.cost_usd for transcript in held for call in transcript.calls)
-        if held and not priced:
-            held[0] = msgspec.structs.replace(held[0], cost_usd=dollars(run.accumulated_cost))
-    for transcript in held[:1]:
-        yield msgspec.structs.replace(transcript, notes=(*notes, *transcript.notes))
-    yield from held[1:]
+        main, *delegates = _run(name, _numbered(where, _flat(run.history)), notes if last else [])
+        priced = any(call.usage and call.usage.cost_usd for one in (main, *delegates) for call in one.calls)
+        yield main if priced else msgspec.structs.replace(main, cost_usd=dollars(run.accumulated_cost))
+        yield from delegates
 
 
 def _stored(folder: Path, notes: list[str]) -> Iterator[tuple[str, Any]]:
