@@ -25,6 +25,7 @@ from ctxsim.readers.assembly import Assembly, Part, kept_and_new
 from ctxsim.readers.assembly.gemini import api_parts, response_parts, result, user_parts, with_compaction_notes
 from ctxsim.readers.assembly.numbers import with_thoughts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
@@ -172,15 +173,12 @@ def _is_sent(message: Any) -> bool:
 
 def _outputs(message: Any) -> list[str]:
     """Return the outputs of a message's calls, however they are wrapped."""
-    calls = under(message, "toolCalls")
-    found: list[str] = []
-    for call in calls if isinstance(calls, list) else []:
-        parts = under(call, "result")
-        for part in parts if isinstance(parts, list) else []:
-            answer = under(part, "functionResponse")
-            if isinstance(answer, dict) and answer.get("id") == call.get("id"):
-                found.append(compact_json(answer.get("response")))
-    return found
+    return [
+        compact_json(answer.get("response"))
+        for call in objects(message, "toolCalls")
+        for part in objects(call, "result")
+        if isinstance(answer := part.get("functionResponse"), dict) and answer.get("id") == call.get("id")
+    ]
 
 
 class _Conversation:

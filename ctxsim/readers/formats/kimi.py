@@ -16,6 +16,7 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -241,11 +242,8 @@ class _Reading:
 
 def _messages(items: Sequence[Item]) -> list[list[int]]:
     """The places of each message as Kimi counts them: every result is one, a response is one."""
-    messages: dict[tuple[int, int], list[int]] = {}
-    for item in items:
-        alone = item.place if item.kind == "tool_result" else -1
-        messages.setdefault((item.message, alone), []).append(item.place)
-    return [*messages.values()]
+    messages = groupby(items, lambda item: item.place if item.kind == "tool_result" else -item.message)
+    return [[item.place for item in message] for _, message in messages]
 
 
 def _said(part: dict[str, Any]) -> Part:

@@ -33,15 +33,8 @@ READS = "Message lists in all three dumped forms with their usage_metadata; of L
 NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold; checkpoints of LangGraph."
 
 
-_CLASSES = {
-    "HumanMessage": "human",
-    "AIMessage": "ai",
-    "SystemMessage": "system",
-    "ToolMessage": "tool",
-    "FunctionMessage": "function",
-    "ChatMessage": "chat",
-    "RemoveMessage": "remove",
-}
+_KINDS = ("Human", "AI", "System", "Tool", "Function", "Chat", "Remove")
+_CLASSES = {f"{kind}Message": kind.lower() for kind in _KINDS}
 _ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 _CALL_BLOCKS = ("tool_use", "tool_call", "function_call", "input_json_delta", "invalid_tool_call")
 _USAGE = "usage_metadata"

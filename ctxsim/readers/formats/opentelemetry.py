@@ -26,8 +26,10 @@ from typing import Any
 
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.spans import Attributes, Event, Span, conversations
+from ctxsim.readers.assembly.spans.products import table
 from ctxsim.readers.assembly.spans.span import flat
 from ctxsim.readers.source import Sample, Source, has, time_s, under
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Transcript
 
 NAME = "opentelemetry"
@@ -108,23 +110,18 @@ def _spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
         yield _sdk_span(_nested_row(value))
         return
     if _is_page(value):
-        yield from (_otlp_span(_in_camel_case(span)) for span in _list(value, "data"))
+        yield from (_otlp_span(_in_camel_case(span)) for span in objects(value, "data"))
         return
-    for resource in _list(value, "resourceSpans"):
-        for scope in _list(resource, "scopeSpans") or _list(resource, "instrumentationLibrarySpans"):
-            yield from (_otlp_span(span) for span in _list(scope, "spans"))
-    for resource in _list(value, "resourceLogs"):
-        for scope in _list(resource, "scopeLogs"):
-            for record in _list(scope, "logRecords"):
+    for resource in objects(value, "resourceSpans"):
+        for scope in objects(resource, "scopeSpans") or objects(resource, "instrumentationLibrarySpans"):
+            yield from (_otlp_span(span) for span in objects(scope, "spans"))
+    for resource in objects(value, "resourceLogs"):
+        for scope in objects(resource, "scopeLogs"):
+            for record in objects(scope, "logRecords"):
                 attributes = _attributes(record.get("attributes"))
                 name = str(record.get("eventName") or attributes.get("event.name") or "")
                 body = _value(record.get("body"))
                 yield f"{record.get('traceId')} {record.get('spanId')}", Event(name, attributes, body)
-
-
-def _list(value: Any, name: str) -> list[Any]:
-    found = under(value, name)
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def _otlp_span(span: dict[str, Any]) -> Span:
@@ -135,14 +132,14 @@ def _otlp_span(span: dict[str, Any]) -> Span:
         str(span.get("parentSpanId") or ""),
         _nanoseconds(span.get("startTimeUnixNano")),
         _attributes(span.get("attributes")),
-        [Event(str(event.get("name", "")), _attributes(event.get("attributes"))) for event in _list(span, "events")],
+        [Event(str(event.get("name", "")), _attributes(event.get("attributes"))) for event in objects(span, "events")],
         sum(count for count in lost if isinstance(count, int)),
     )
 
 
 def _sdk_span(span: dict[str, Any]) -> Span:
     context = span["context"]
-    events = [Event(str(event.get("name", "")), flat(event.get("attributes") or {})) for event in _list(span, "events")]
+    told = [(str(event.get("name", "")), table(event.get("attributes"))) for event in objects(span, "events")]
     attributes = dict(flat(span["attributes"]))
     if has(span, span_kind=str):
         # Phoenix takes it out of the attributes.
@@ -153,7 +150,7 @@ def _sdk_span(span: dict[str, Any]) -> Span:
         str(span.get("parent_id") or ""),
         time_s(span.get("start_time")),
         attributes,
-        events,
+        [Event(name, flat(held)) for name, held in told],
     )
 
 
@@ -193,7 +190,7 @@ def _nanoseconds(value: Any) -> float | None:
 
 
 def _attributes(values: Any) -> Attributes:
-    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in _list({"": values}, "")}
+    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in objects(values)}
 
 
 def _value(value: Any) -> Any:
@@ -202,9 +199,9 @@ def _value(value: Any) -> Any:
         return None
     kind, held = next(iter(value.items()))
     if kind == "arrayValue":
-        return [_value(entry) for entry in _list(held, "values")]
+        return [_value(entry) for entry in objects(held, "values")]
     if kind == "kvlistValue":
-        return dict(_attributes(_list(held, "values")))
+        return dict(_attributes(objects(held, "values")))
     if kind == "intValue":
         try:
             return int(held)

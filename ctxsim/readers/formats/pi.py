@@ -243,7 +243,6 @@ def _renamed(block: Any) -> Any:
 def _command_text(message: _Message) -> str:
     """The user text that stands for a command that the user ran: command, output in a fence, and how it ended."""
     output = f"```\n{message.output}\n```" if message.output else "(no output)"
-    ended = "(command cancelled)" if message.cancelled else ""
-    if not ended and message.exit_code:
-        ended = f"Command exited with code {message.exit_code}"
+    failed = f"Command exited with code {message.exit_code}" if message.exit_code else ""
+    ended = "(command cancelled)" if message.cancelled else failed
     return f"Ran `{message.command}`\n{output}" + (f"\n\n{ended}" if ended else "")

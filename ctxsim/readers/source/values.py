@@ -156,6 +156,12 @@ def under(value: Any, *keys: str) -> Any:
     return value
 
 
+def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
+    """Return the objects in the list that stands under these keys; none where there is no such list."""
+    found = under(value, *keys)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 

@@ -143,7 +143,8 @@ def test_what_sampling_limits_and_redaction_leave_is_told(tmp_path: Path) -> Non
     cut = [message("user", text) for text in long]
     silent = span(3, ask)
     del silent["attributes"]["gen_ai.output.messages"]
-    tool = {"name": "t", "context": {"trace_id": "t", "span_id": "x"}, "attributes": {}}
+    odd = [{"name": "x", "attributes": [5]}]
+    tool = {"name": "t", "context": {"trace_id": "t", "span_id": "x"}, "attributes": {}, "events": odd}
     transcript = one(
         tmp_path,
         span(1, cut, "__REDACTED__", parent="gone"),

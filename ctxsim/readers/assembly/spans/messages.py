@@ -17,6 +17,7 @@ from ctxsim.readers.assembly.requests import Caught, Logged
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Kind, Media, Usage
 
 _IMAGE = IMAGE_TOKENS["openai"]
@@ -101,7 +102,7 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
         system = [_of_parts({"role": "system", "parts": told})] if isinstance(told, list) else []
         of_openai = _text(attributes, "gen_ai.provider.name", "gen_ai.system") in ("openai", "azure.ai.openai")
         message = _calls_last if of_openai else _of_parts
-        return [*system, *map(message, _objects(sent))], [message(one) for one in _objects(answered)[:1]]
+        return [*system, *map(message, objects(sent))], [message(one) for one in objects(answered)[:1]]
     if found := nested(attributes, "llm.output_messages"):
         inputs = nested(attributes, "llm.input_messages")
         # The Responses API answers in several messages, which are one response.
@@ -133,10 +134,6 @@ def _joined(messages: Iterable[Message]) -> list[Message]:
     return found
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
 def unreadable(attributes: Attributes) -> list[str]:
     """Return the names of attributes that hold JSON and are cut in it."""
     names = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
@@ -155,7 +152,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
     kind = _kind(role)
     parts: list[Part] = []
     results: list[Part] = []
-    for part in _objects(message.get("parts")):
+    for part in objects(message.get("parts")):
         match part.get("type"):
             case "text":
                 parts.append(Part(kind, text_and_media(part.get("content"), 0)[0]))
@@ -222,7 +219,7 @@ def _of_event(event: Event) -> Message:
     message = decoded(held.get("message"))
     inner = message if isinstance(message, dict) else held
     role = _OLD[event.name]
-    calls = map(_call, _objects(decoded(inner.get("tool_calls"))))
+    calls = map(_call, objects(decoded(inner.get("tool_calls"))))
     return _said(role, _kind(role), inner.get("content"), calls, inner.get("id"))
 
 
@@ -248,7 +245,7 @@ def _add(made: Caught, message: Message) -> None:
 
 def _tools(attributes: Attributes) -> list[str]:
     found: Iterable[Any] = (tool.get("tool", {}).get("json_schema") for tool in nested(attributes, "llm.tools"))
-    defined = _objects(decoded(attributes.get("gen_ai.tool.definitions")))
+    defined = objects(decoded(attributes.get("gen_ai.tool.definitions")))
     tools = defined or [decoded(tool) or tool for tool in found if tool] or nested(attributes, "llm.request.functions")
     return [compact_json(tool) for tool in tools]
 

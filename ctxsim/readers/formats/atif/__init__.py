@@ -12,7 +12,6 @@ Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbo
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator
-from io import StringIO
 from itertools import islice
 from typing import Any
 
@@ -188,16 +187,15 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
     if not held.parts:
         reasoning = [Part("reasoning", step.reasoning_content)] if step.reasoning_content else []
         return [*reasoning, *([Part("assistant", text)] if text else []), *calls]
-    said, thought, waiting = StringIO(text), StringIO(step.reasoning_content or ""), iter(calls)
+    rest, waiting = {"assistant": text, "reasoning": step.reasoning_content or ""}, iter(calls)
     parts: list[Part] = []
     for kind, length in held.parts:
         match kind:
             case "tool_call":
                 parts += islice(waiting, 1)
-            case "assistant":
-                parts.append(Part(kind, said.read(length)))
-            case "reasoning":
-                parts.append(Part(kind, thought.read(length)))
+            case "assistant" | "reasoning":
+                parts.append(Part(kind, rest[kind][:length]))
+                rest[kind] = rest[kind][length:]
     return [*parts, *waiting]
 
 
