@@ -12,7 +12,7 @@ Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/p
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any
 
 import msgspec
@@ -120,12 +120,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     yield rollout.transcript()
 
 
-class _Rollout:
+class _Rollout(Exchanges):
     def __init__(self, source: Source) -> None:
+        super().__init__(Assembly(source.name, NAME))
         self.source = source
-        self.assembly = Assembly(source.name, NAME)
-        self.exchanges = Exchanges(self.assembly)
-        self.left_out = self.assembly.left_out
         self._meta: _Meta | None = None
         self._total: _Tokens | None = None
         self._tokens = 0
@@ -151,12 +149,12 @@ class _Rollout:
         match line.type:
             case "response_item":
                 # Written when the item was complete, not when the request started, which isn't recorded.
-                self.exchanges.add(line.payload, where, written_s)
+                self.add(line.payload, where, written_s)
             case "event_msg":
                 self._event(line.payload, where)
             case "turn_context":
                 if has(line.payload, model=str):
-                    self.exchanges.model = line.payload["model"]
+                    self.model = line.payload["model"]
             case "session_meta":
                 self._session(convert(line.payload, _Meta, where))
             case "compacted":
@@ -171,11 +169,11 @@ class _Rollout:
         elif has(record.value, record_type=object):
             self.left_out[f"record_type {record.value['record_type']}"] += 1
         else:
-            self.exchanges.add(record.value, record.where)
+            self.add(record.value, record.where)
 
     def transcript(self) -> Transcript:
         self._copied()
-        self.exchanges.finish()
+        self.finish()
         assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
         if base := meta.base_instructions:
@@ -201,7 +199,7 @@ class _Rollout:
             self._copied()
         elif meta.cli_version != self._meta.cli_version:
             # Resumed by another version, which may write token counts at the other place.
-            self.exchanges.close()
+            self.close()
             self._count_first, self._calls_before = None, self.assembly.calls
 
     def _copied(self) -> None:
@@ -211,7 +209,7 @@ class _Rollout:
         """
         if self._copying:
             self._copying = False
-            self.exchanges.close()
+            self.close()
             self.assembly.inherited()
 
     def _event(self, payload: Any, where: str) -> None:
@@ -219,8 +217,8 @@ class _Rollout:
         if kind == "token_count":
             self._count(convert(payload, _TokenCount, where))
         elif kind == "thread_rolled_back":
-            self.exchanges.close()
-            self.exchanges.comparable = False
+            self.close()
+            self.comparable = False
             call = self.assembly.calls + 1
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
@@ -231,7 +229,7 @@ class _Rollout:
     def _count(self, count: _TokenCount) -> None:
         last, total = count.last, count.total
         self.assembly.window = count.window or self.assembly.window
-        if last and not last.input_tokens and self.assembly.compacted_now and not self.exchanges.parts:
+        if last and not last.input_tokens and self.assembly.compacted_now and not self.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
         if last is None or not last.input_tokens or (total is not None and total == self._total):
@@ -240,14 +238,14 @@ class _Rollout:
         self._total = total
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
-            self._count_first = not self.exchanges.parts and self.assembly.calls == self._calls_before
-        used = self.exchanges.announce if self._count_first else self.exchanges.usage
+            self._count_first = not self.parts and self.assembly.calls == self._calls_before
+        used = self.announce if self._count_first else self.usage
         self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 
     def _compacted(self, compacted: _Compacted) -> None:
         # A count that is still unused belongs to the request for the summary.
-        self._spare += self.exchanges.withdraw()
-        self.exchanges.close()
+        self._spare += self.withdraw()
+        self.close()
         history = compacted.replacement_history
         if history is None:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
@@ -260,7 +258,7 @@ class _Rollout:
             sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
             kept, texts = kept_and_new(self.assembly.items, sent)
         detail = f"{self._tokens} tokens" if self._tokens else ""
-        self.exchanges.compacted(detail)
+        self.compacted(detail)
         self.assembly.compacted("", texts, kept, self._tokens or None)
 
 
@@ -271,7 +269,8 @@ def _newest_user_texts(items: Sequence[Item]) -> list[int]:
     """
     newest = [item for item in reversed(items) if item.kind == "user"]
     sizes = accumulate(len(item.text.encode(errors="replace")) for item in newest)
-    return [item.place for item, size in zip(newest, sizes, strict=True) if size <= 80_000][::-1]
+    kept = takewhile(lambda pair: pair[1] <= 80_000, zip(newest, sizes, strict=True))
+    return [item.place for item, _ in kept][::-1]
 
 
 def _parent(source: Source, meta: _Meta) -> str | None:

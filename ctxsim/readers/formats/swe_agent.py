@@ -102,7 +102,7 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
                 for call in entry.tool_calls or []
             ]
             assembly.user(Part("user", "\n".join([text, *calls]), media=media))
-        elif entry.role == "assistant" and _is_exit(entry):
+        elif entry.role == "assistant" and _is_exit(entry, text):
             counts["message(s) with which the agent gave up left out: no model made them"] += 1
         elif entry.role == "assistant":
             parts = _parts(entry, text)
@@ -120,10 +120,9 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
         assembly.notes.append("the tool definitions are not recorded")
 
 
-def _is_exit(entry: _Entry) -> bool:
+def _is_exit(entry: _Entry, text: str) -> bool:
     """Whether the agent wrote this itself on giving up, as 0.x does: `exit_context`, `exit_cost`, `exit_error`, …"""
     action = (entry.action or "").strip()
-    text, _ = text_and_media(entry.content, 0)
     return action.startswith("exit_") and action not in text
 
 
