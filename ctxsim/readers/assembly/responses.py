@@ -44,6 +44,7 @@ class Exchanges:
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
+        self.left_out = assembly.left_out
         self.model = ""
         self.comparable = True
         self._next_usage: Usage | None = None
@@ -84,7 +85,7 @@ class Exchanges:
             self.compacted()
             return
         if not isinstance(kind, str) or not is_known(kind):
-            self.assembly.left_out[kind if isinstance(kind, str) else "value that is no item"] += 1
+            self.left_out[kind if isinstance(kind, str) else "value that is no item"] += 1
             return
         item = convert(value, ApiItem, where)
         if kind == "message":
@@ -170,7 +171,7 @@ class Exchanges:
         content = item.content if isinstance(item.content, list) else [item.content or ""]
         readable = [block for block in content if not (isinstance(block, dict) and "encrypted_content" in block)]
         if len(readable) < len(content):
-            self.assembly.left_out["encrypted block of agent_message"] += len(content) - len(readable)
+            self.left_out["encrypted block of agent_message"] += len(content) - len(readable)
         self.give(Part("user", text_and_media(readable, IMAGE)[0]))
 
     def _call(self, item: ApiItem, value: dict[str, Any], time_s: float | None) -> None:
