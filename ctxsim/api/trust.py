@@ -268,7 +268,8 @@ def check(
 
         return Checked(target, *tried(target, learn))
     if kind == "vendor":
-        from ctxsim.simulator.provider.vendor import load_vendor, vendor_gaps
+        from ctxsim.simulator.provider.rule_table import vendor_gaps
+        from ctxsim.simulator.provider.vendor import load_vendor
 
         load_vendor(target)
         return Checked(target, (), tuple(vendor_gaps(target)))

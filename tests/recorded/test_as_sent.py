@@ -21,7 +21,7 @@ from ctxsim.readers.glance import accepted
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import Sent, replay
-from ctxsim.transcript import UNLOGGED, Compaction, Transcript, Usage, problems
+from ctxsim.transcript import Transcript, Usage, problems
 
 WORDS = "word " * 1_000
 
@@ -74,34 +74,6 @@ def test_policies_believe_in_the_hidden_head_too() -> None:
     assert first.tokens_estimated > 20_000 - 200, "an agent knows how large its own prompt is"
 
 
-def test_another_model_counts_the_same_texts_its_own_way() -> None:
-    [recorded] = as_sent(hidden_head())
-    [other] = as_sent(hidden_head(), {"model": "gpt-4.1"})
-    assert other.provider.tokens_factor == 1.0
-    assert other.size.head == pytest.approx(recorded.size.head / recorded.size.factor, abs=1)
-
-
-def test_without_usage_priors_stand_in() -> None:
-    bare = hidden_head()
-    bare = msgspec.structs.replace(
-        bare, format="claude-code", calls=tuple(msgspec.structs.replace(call, usage=None) for call in bare.calls)
-    )
-    [one] = as_sent(bare)
-    assert one.size.how == "prior" and one.size.head > 5_000 and one.size.factor > 1
-
-
-def test_what_joins_unlogged_stands_beside_what_joined_with_it() -> None:
-    texts = conversation(*["x " * 500] * 11)
-    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
-    jumped = [Usage(5_000 + text + (9_000 if call >= 7 else 0)) for call, text in enumerate(counted, 1)]
-    [one] = as_sent(with_usage(texts, jumped, "gpt-4.1"))
-    [step] = one.size.steps
-    assert step.call == 7 and abs(step.tokens - 9_000) < 100
-    beside = [item for item in one.transcript.items if any(media.kind == UNLOGGED for media in item.media)]
-    assert [item.kind for item in beside] == ["tool_call"], "no result, which policies would cut by itself"
-    assert all(abs(sent.tokens_sent / (sent.tokens_recorded or 1) - 1) < 0.01 for sent in keep_all(one))
-
-
 def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> None:
     texts = conversation(*[WORDS] * 9)
     counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
@@ -130,24 +102,6 @@ def test_a_recorded_clearing_is_no_unlogged_one() -> None:
     first, second = as_sent(msgspec.structs.replace(with_usage(texts, usages), cleared=cleared))
     assert first.transcript.notes == ("segment 1 of 2: up to the first recorded clearing",)
     assert second.transcript.notes == ("segment 2 of 2: 2 old result(s) cleared, and 8 kept item(s)",)
-
-
-def test_a_fall_that_no_line_tells_of_begins_a_segment() -> None:
-    texts = conversation(*[WORDS] * 7)
-    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
-    usages = [Usage(40_000 + text if call < 5 else 15_000 + text) for call, text in enumerate(counted, 1)]
-    parts = list(as_sent(with_usage(texts, usages)))
-    assert [len(one.transcript.calls) for one in parts] == [4, 4]
-    # Of 44,000 tokens and more a third is left.
-    first, last = (f"{usages[call].input_tokens}" for call in (3, 4))
-    assert parts[0].transcript.notes == (
-        f"unlogged clearing before call 5 ({first} to {last} tokens)",
-        "segment 1 of 2: up to an unlogged clearing",
-    )
-    assert parts[1].transcript.notes[0] == "segment 2 of 2: after an unlogged clearing, nothing is taken to be left"
-    assert sum(sent.tokens_sent for one in parts for sent in keep_all(one)) == pytest.approx(
-        sum(usage.input_tokens for usage in usages), rel=0.01
-    )
 
 
 def compacted() -> Transcript:
@@ -192,21 +146,6 @@ def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> 
     assert found == {"m in /p": (510, 2), "n in /p": (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
 
 
-def test_a_miss_that_was_recorded_is_nobodys_read() -> None:
-    found = hidden_head()
-    usages = [call.usage for call in found.calls]
-    reads = [0, *(usage.input_tokens for usage in usages[:-1] if usage)]
-    reads[3] = 0
-    calls = tuple(
-        msgspec.structs.replace(call, usage=msgspec.structs.replace(call.usage, cache_read_tokens=read))
-        for call, read in zip(found.calls, reads, strict=True)
-    )
-    [one] = as_sent(msgspec.structs.replace(found, calls=calls))
-    assert [call.held for call in one.transcript.calls] == [None, None, None, 0, None, None]
-    sent = keep_all(one)
-    assert sent[3].bill.split.read == 0 and "as recorded" in sent[3].cache_break and sent[4].bill.split.read > 0
-
-
 def test_reads_are_as_recorded_where_the_rules_say_otherwise() -> None:
     # Ten minutes between calls: by the rule nothing is alive. Recorded: the first request reads what other sessions
     # wrote of its head, the second reads all of the first, the third only the head again, the fourth nothing.
@@ -226,10 +165,6 @@ def test_reads_are_as_recorded_where_the_rules_say_otherwise() -> None:
     assert [bill.tokens_missed > 0 for bill in billed] == [False] * 6, "by its rules it should have read nothing"
 
 
-def test_a_compaction_has_a_known_place() -> None:
-    assert Compaction(4, 9).call == compacted().compactions[0].call
-
-
 @corpus.here
 @pytest.mark.corpus
 @pytest.mark.slow
@@ -238,8 +173,8 @@ def test_recordings_are_replayed_at_their_recorded_size() -> None:
     found: dict[str, list[tuple[int, int]]] = {}
     for source in corpus.some_sources():
         for transcript in corpus.whole(source)[0]:
-            # A few thousand calls of each format: of Claude Code's there are many times as many.
-            if len(found.get(transcript.format, ())) < 2_000:
+            # Some hundred calls of each format: of Claude Code's there are many times as many.
+            if len(found.get(transcript.format, ())) < 600:
                 for one in as_sent(transcript):
                     pairs = [(sent.tokens_sent, sent.tokens_recorded) for sent in keep_all(one)]
                     found.setdefault(transcript.format, []).extend((a, b) for a, b in pairs if b)

@@ -19,14 +19,11 @@ from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.size_fit import (
     Request,
     comparisons,
-    factor_of,
     fit_size,
     growth,
-    later_calls,
-    later_errors,
     requests,
 )
-from ctxsim.simulator.measure.measured import Size, Step
+from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.simulator.replay import replay
@@ -51,38 +48,10 @@ def test_a_head_and_a_factor_are_found() -> None:
     assert (found.calls, found.median_error, found.p95_error) == (4, 0.0, 0.0)
 
 
-def test_what_joins_unlogged_is_a_step() -> None:
-    # 8,000 tokens more from call 5 on: an attachment that no line tells of.
-    texts = [1_000 * n for n in range(1, 13)]
-    found = fit_size(recording(5_000, 1.0, texts, {5: 8_000}))
-    assert found is not None and found.steps == (Step(5, 8_000),)
-    assert (found.head, found.factor) == (5_000, 1.0)
-
-
-def test_few_requests_take_the_factor_they_are_given() -> None:
-    # One call tells a head or a factor, not both: 30,000 - 1.5 x 2,000 - 10 of framing.
-    found = fit_size([Request(1, 2_000, 10, 30_000)], 1.5)
-    assert found is not None and (found.head, found.factor) == (26_990, 1.5)
-    assert fit_size([]) is None
-
-
-def test_less_than_is_counted_has_no_head() -> None:
-    found = fit_size(recording(0, 0.8, [1_000, 2_000, 5_000, 9_000]))
-    assert found is not None and (found.head, found.factor) == (0, 0.8)
-    single = fit_size([Request(1, 1_000, 0, 800)])
-    assert single is not None and (single.head, single.factor) == (0, 0.8)
-
-
 def test_usage_of_less_than_framing_says_nothing_of_the_texts() -> None:
     # 100 tokens of framing and 200 of texts, and one recorded token: 1 - 100 = factor x 200 has no factor above zero.
     size = fit_size([Request(call=1, text=200, framing=100, recorded=1)], 1.2)
     assert size and size.factor == 1.2 and size.head == 0
-
-
-def test_missing_texts_are_no_factor() -> None:
-    # Texts of 20 to 100 tokens where thousands were recorded: what is missing is no matter of tokenizers.
-    found = fit_size([Request(n, 400 * n, 0, 20_000 + 4_000 * n) for n in range(1, 9)])
-    assert found is not None and found.factor == 1.0
 
 
 @given(
@@ -169,30 +138,3 @@ def test_requests_are_told_without_sending_them(
     recorded = msgspec.structs.replace(transcript, calls=calls, head=head)
     provider = Provider(window=1 << 40, framing=framing, reasoning=resend)
     assert requests(recorded, provider) == replayed(recorded, provider)
-
-
-def test_a_factor_is_told_by_how_requests_grow() -> None:
-    # 2,000 counted tokens more are 4,000 recorded without the framing; before call 3 something else joined.
-    found = [Request(1, 1_000, 10, 2_000), Request(2, 3_000, 20, 6_010), Request(3, 3_100, 20, 20_000)]
-    # Before any growth the prior counts as if 5,000 tokens told of it.
-    assert factor_of(found[:1], 1.2) == 1.2
-    assert factor_of(found, 1.0) == (5_000 + 4_000) / (5_000 + 2_000)
-    # 3.5 tokens for each counted one still are a tokenizer's, more are texts that no line holds.
-    assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_500)], 1.0) == (5_000 + 3_500) / 6_000
-    assert factor_of([Request(1, 1_000, 0, 2_000), Request(2, 2_000, 0, 5_501)], 1.0) == 1.0
-
-
-def test_the_later_half_is_told_from_the_last_call_that_is_known() -> None:
-    # Growth of 2,000 counted tokens each, recorded as 3,000: with 5,000 at the prior of 1 three say 14,000 / 11,000.
-    found = [Request(n, 2_000 * n, 10 * n, 500 + 3_000 * n + 10 * n) for n in range(1, 9)]
-    factor = 14_000 / 11_000
-    told = later_calls(found, 1.0)
-    assert [one.call for one, _ in told] == [5, 6, 7, 8]
-    assert [tokens for _, tokens in told] == pytest.approx([12_540 + 2_000 * n * factor + 10 * n for n in range(1, 5)])
-    errors = [
-        abs(12_540 + 2_000 * n * factor + 10 * n - (12_540 + 3_010 * n)) / (12_540 + 3_010 * n) for n in range(1, 5)
-    ]
-    assert later_errors(found, 1.0) == tuple(round(error, 4) for error in errors)
-    assert later_calls(found[:7], 1.0) == [] and later_errors(found[:7], 1.0) == ()
-    # A log that holds all says it itself.
-    assert [tokens for _, tokens in later_calls(found, 1.0, whole=True)] == [2_010.0 * n for n in range(5, 9)]

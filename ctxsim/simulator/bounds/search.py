@@ -31,11 +31,6 @@ class Step(msgspec.Struct, frozen=True):
     output: int
     unread: int
 
-    @property
-    def total(self) -> int:
-        """Input tokens of all classes."""
-        return self.split.read + self.split.write + self.split.uncached
-
 
 class Walk:
     """A transcript before a provider. Costs are those that replay finds."""
@@ -201,7 +196,7 @@ def _least(dead: Sequence[Dead], provider: Provider, kept: Sequence[Step]) -> li
     for number, step in enumerate(kept, 1):
         split = step.split
         gone = sum(item.saved for item in dead if item.dies <= number)
-        total = step.total - gone
+        total = split.total - gone
         ahead = sum(item.saved for item in dead if item.dies <= number and item.position < step.unread)
         # Steps and partial items: what is read may be up to a step, or an item's beginning, less than what could be.
         read = max(0, min(total, split.read + rule.step - 1 - ahead)) if split.read else 0

@@ -15,15 +15,9 @@ from ctxsim.transcript import RESPONSE_KINDS, Item
 
 
 class NoCache:
-    """Every token is uncached."""
+    """Every token is uncached, and nothing is remembered."""
 
     step = 1
-
-    def forget(self) -> None:
-        """Nothing is remembered anyway."""
-
-    def revive(self, now_s: float) -> None:
-        """Nothing was ever remembered."""
 
     def holds(self, split: Split, total: int) -> int:
         """Nothing can be read again."""
@@ -33,14 +27,10 @@ class NoCache:
         """Return all tokens as uncached."""
         return Split(0, 0, request.total)
 
-    def remember(self, request: Request, now_s: float) -> None:
-        """Nothing is remembered."""
+    def _nothing(self, *seen: Any) -> None:
+        """There is nothing to forget, to revive, to note or to recall."""
 
-    def noted(self, request: Request) -> None:
-        """Nothing was."""
-
-    def recall(self, noted: Any, now_s: float) -> None:
-        """Nothing is."""
+    forget = revive = remember = noted = recall = _nothing
 
 
 class BreakpointCache:

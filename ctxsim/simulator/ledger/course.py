@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger
+from ctxsim.simulator.ledger.ledger import Kept, Ledger
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import drops_of
 from ctxsim.simulator.provider.rules import SummaryMode
@@ -35,34 +35,30 @@ class Course:
     @property
     def demands(self) -> list[tuple[float, int]]:
         """Simulated second and tokens that count towards a rate limit, per request so far."""
-        if self._kernel:
-            return self._kernel.demands
-        return self._ledger.demands[: self.number]
+        return self._kernel.demands if self._kernel else self._ledger.demands[: self.number]
 
     @property
     def now_s(self) -> float:
         """Simulated seconds since the first call."""
         if self._kernel:
             return self._kernel.now_s
-        return self._ledger.kept[self._leg.number - 1].clock[self._billed] if self._leg else 0.0
+        return self._kept.clock[self._billed] if self._leg else 0.0
 
     @property
     def changed_from(self) -> int:
         """The first item of the request that isn't that of the one before; growth alone is no change."""
-        return (
-            self._kernel.request.changed_from if self._kernel else self._ledger.kept[self._now.number - 1].changed_from
-        )
+        return self._kernel.request.changed_from if self._kernel else self._kept.changed_from
 
     @property
     def tokens(self) -> int:
         """Those of the request asked last."""
-        return self._kernel.request.total if self._kernel else self._ledger.kept[self._now.number - 1].tokens
+        return self._kernel.request.total if self._kernel else self._kept.tokens
 
     def begin(self, leg: Leg) -> None:
         """A call begins."""
         self._leg, self._billed, self._items, self._dropped = leg, False, (), ()
         if self._kernel:
-            self._begin(self._kernel)
+            self._kernel.begin(leg)
 
     def edit(self, items: Sequence[Item], edits: Sequence[Edit], by_policy: bool = True) -> None:
         """Items that had joined the request are edited. What a vendor edits is in what the ledger keeps."""
@@ -87,7 +83,7 @@ class Course:
         """Return the tokens of a request, of which only what has joined since the last edit isn't known yet."""
         self._items = items
         if not edited and self._kernel is None:
-            return self._ledger.kept[self._now.number - 1].tokens
+            return self._kept.tokens
         request = self._own().request
         request.join(items[len(request.items) :])
         return request.total
@@ -97,7 +93,7 @@ class Course:
         if self._ledger.provider.thinking != "drop":
             return ()
         if self._kernel is None:
-            self._dropped = self._ledger.kept[self._now.number - 1].dropped
+            self._dropped = self._kept.dropped
             return self._dropped
         request = self._kernel.request
         request.join(items[len(request.items) :])
@@ -105,18 +101,12 @@ class Course:
 
     def judge(self) -> Verdict:
         """Return the verdict on the request asked last."""
-        return (
-            self._kernel.judge(self._now.begins_turn)
-            if self._kernel
-            else self._ledger.kept[self._now.number - 1].verdict
-        )
+        return self._kernel.judge(self._now.begins_turn) if self._kernel else self._kept.verdict
 
     def bill(self, leg: Leg) -> Bill:
         """Return what the request asked last comes to with a call's response."""
         self._billed = True
-        if self._kernel:
-            return self._kernel.bill(leg)
-        return self._ledger.kept[leg.number - 1].bill
+        return self._kernel.bill(leg) if self._kernel else self._kept.bill
 
     def summarize(
         self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
@@ -129,6 +119,11 @@ class Course:
         assert self._leg is not None  # a call has begun
         return self._leg
 
+    @property
+    def _kept(self) -> Kept:
+        """The call under way, or the last, where nobody edits anything."""
+        return self._ledger.kept[self._now.number - 1]
+
     def _own(self) -> Kernel:
         """The kernel, in the midst of a call or behind it: from now on nobody else's."""
         if self._kernel is None:
@@ -136,12 +131,9 @@ class Course:
             if not self._bound:
                 self._kernel.thinking.mind_heads_only()
             if not self._billed:
-                self._begin(self._kernel)
+                self._kernel.begin(self._now)
                 request = self._kernel.request
                 self._ledger.finish(request, self._now)
                 request.edit(drops_of(request, self._dropped))
                 request.join(self._items[len(request.items) :])
         return self._kernel
-
-    def _begin(self, kernel: Kernel) -> None:
-        kernel.begin(self._now)

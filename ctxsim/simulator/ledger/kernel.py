@@ -103,9 +103,7 @@ class Kernel:
 
     def drop_thinking(self) -> list[Item]:
         """Take out of the request the thinking that the provider drops, and return it."""
-        if self.provider.thinking != "drop":
-            return []
-        return self.thinking.drop(self.request)
+        return self.thinking.drop(self.request) if self.provider.thinking == "drop" else []
 
     def judge(self, begins_turn: bool = False) -> Verdict:
         """Return the verdict on the request, which may begin a turn: pairs first, then thinking, the window, the rate
@@ -208,7 +206,7 @@ class Kernel:
 
     def _note_demand(self, split: Split) -> None:
         limit = self.provider.rate_limit
-        demand = limit.demand(split) if limit else split.read + split.write + split.uncached
+        demand = limit.demand(split) if limit else split.total
         self.demands.append((self.now_s - self._delay_s, demand))
 
     def summarize(
@@ -240,7 +238,7 @@ class Kernel:
 
     def state(self) -> tuple[Any, ...]:
         """Return what `resume` needs beside the requests: clock, delay, and what the last one left."""
-        levels = [bucket.level() for bucket in (self._tokens, self._requests) if bucket]
+        levels = [bucket.level for bucket in (self._tokens, self._requests) if bucket]
         return self.now_s, self._delay_s, self._held, self._billed_s, levels
 
     def resume(self, state: tuple[Any, ...], demands: list[tuple[float, int]]) -> None:
@@ -248,4 +246,4 @@ class Kernel:
         self.demands = demands
         self.now_s, self._delay_s, self._held, self._billed_s, levels = state
         for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):
-            bucket.set_level(level)
+            bucket.level = level

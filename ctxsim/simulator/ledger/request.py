@@ -221,8 +221,7 @@ class Request:
             return upto[position]
         if self.length - known > FAR:
             return self.total - sum(self._tokens[position + 1 - HEAD :])
-        upto += accumulate(self._tokens[known - HEAD :], initial=upto.pop())
-        return upto[position]
+        return self.upto()[position]
 
     def tokens_before(self, order: int) -> int:
         """Return the tokens of the head and of all items whose place in the recording is before `order`."""

@@ -4,6 +4,7 @@ over columns: sums that know what is missing, percentiles, when a threshold is p
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from statistics import median
 from typing import Any, Literal
 
@@ -32,6 +33,8 @@ OWN = (
 )  # fmt: skip
 """What a call comes to under one policy: `outcome` returns these, in this order."""
 
+_kept_of = attrgetter(*(name for name in OWN if name.startswith("refs_kept")))
+
 Outcome = tuple[Any, ...]
 
 Misled = Literal["", "false-safe", "false-alarm"]
@@ -57,12 +60,7 @@ def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[C
         "tokens_recorded": recorded,
         "tokens_output": [leg.tokens_output for leg in ledger.legs],
         "cost_recorded_usd": [call.usage.cost_usd if call.usage else None for call in calls],
-        "refs_needed_strict": [one.refs_needed_strict for one in kept],
-        "refs_needed_values": [one.refs_needed_values for one in kept],
-        "refs_needed_loose": [one.refs_needed_loose for one in kept],
-        "refs_needed_fresh": [one.refs_needed_fresh for one in kept],
-        "refs_needed_carried": [one.refs_needed_carried for one in kept],
-        "refs_needed_user": [one.refs_needed_user for one in kept],
+        **{name: [getattr(one, name) for one in kept] for name in Counts.__struct_fields__ if "needed" in name},
     }
 
 
@@ -93,8 +91,7 @@ def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
         split.read, split.write, split.uncached, bill.tokens_missed,
         sent.tokens_thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
         tally.compactions, edited, dropped, removed,
-        counts.refs_kept_strict, counts.refs_kept_values, counts.refs_kept_loose, counts.refs_kept_fresh,
-        counts.refs_kept_carried, counts.refs_kept_user,
+        *_kept_of(counts),
     )  # fmt: skip
 
 

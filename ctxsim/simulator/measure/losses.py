@@ -8,7 +8,7 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.simulator.measure.columns import shown
-from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, all_kept, first_sent
+from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, first_sent
 from ctxsim.simulator.references.canonical import content, fold
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
@@ -111,8 +111,7 @@ class Losses:
         """`kept`: the counts of views that nobody edited, if they are known."""
         self._transcript = transcript
         self._policy = policy
-        self._kept = all_kept(references) if kept is None else kept
-        self._survival = Survival(references, self._kept)
+        self._survival = Survival(references, kept)
         self._references = references
         self._number = 0
         self._told: dict[int, set[int]] = {}
@@ -183,7 +182,7 @@ class Losses:
         """Return the counts of a call whose view nobody has edited: nothing is lost."""
         self._number += len(self._references.needs(sent.call))
         self._look_for_needles(sent)
-        return self._kept[sent.call - 1]
+        return self._survival.kept[sent.call - 1]
 
     def _form(self, place: int) -> str:
         """How a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""

@@ -45,10 +45,6 @@ TOLD_CALLS = 500
 """Calls of a replay between two words about how far it is."""
 
 
-def _nobody(calls: int) -> None:
-    return None
-
-
 class Measured(msgspec.Struct, frozen=True):
     """What one replay gives. `demands` are the seconds and tokens that a rate limit was asked for."""
 
@@ -76,7 +72,7 @@ class Basis:
         self.provider = provider
         self.counter = counter
         self.references = references or prepare(transcript)
-        self.tell: Callable[[int], object] = _nobody
+        self.tell: Callable[[int], object] | None = None
         self._by_estimator: dict[Estimator, Measured] = {}
 
     @contextmanager
@@ -86,7 +82,7 @@ class Basis:
         try:
             yield
         finally:
-            self.tell = _nobody
+            self.tell = None
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -187,7 +183,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     triggers: list[str] = []
     events: list[Event] = []
     for number, sent in enumerate(replayed):
-        if number % TOLD_CALLS == TOLD_CALLS - 1:
+        if basis.tell and number % TOLD_CALLS == TOLD_CALLS - 1:
             basis.tell(number + 1)
         counts = losses.pass_by(sent) if sent.untouched else losses.after(sent)
         same = keep_all is not None and sent.untouched and sent.status == keep_all.calls["status"][number]

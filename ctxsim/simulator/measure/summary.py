@@ -60,9 +60,9 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         "policy": measured.spec.label,
         "calls": len(of["call"]),
         **_tokens(of),
-        **_dollars(of, basis, measured),
+        **_dollars(of, basis),
         **_limits(of, basis, measured),
-        **_edits(of),
+        "no_progress_compactions": _no_progress(of),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
         **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
@@ -77,6 +77,15 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
     }
 
 
+SUMS = (
+    "tokens_missed", "tokens_rewritten", "tokens_thinking_dropped", "tokens_removed",
+    "compactions", "items_edited", "items_dropped", "summary_calls", "http_429",
+)  # fmt: skip
+DOLLARS = ("cost_usd", "cost_read_usd", "cost_write_usd", "cost_uncached_usd", "cost_output_usd", "cost_summary_usd")
+STATUSES = ("rate_limited", "invalid_pairs", "invalid_thinking", "stopped")
+"""Columns of calls that are added up, and statuses that are counted, under their own names."""
+
+
 def _tokens(of: Columns) -> dict[str, Any]:
     sent = of["tokens_sent"]
     return {
@@ -84,27 +93,22 @@ def _tokens(of: Columns) -> dict[str, Any]:
         "tokens_sum": sum(sent),
         "tokens_full_sum": sum(of["tokens_full"]),
         "tokens_output_sum": sum(of["tokens_output"]),
+        "tokens_summary": sum(of["tokens_summary_in"]) + sum(of["tokens_summary_out"]),
         "tokens_growth_per_call": round((sent[-1] - sent[0]) / (len(sent) - 1), 3) if len(sent) > 1 else None,
+        **{name: sum(of[name]) for name in SUMS},
     }
 
 
-def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
-    cost, base = total(of["cost_usd"]), basis.cost_usd
+def _dollars(of: Columns, basis: Basis) -> dict[str, Any]:
+    paid, base = {name: total(of[name]) for name in DOLLARS}, basis.cost_usd
+    cost = paid["cost_usd"]
     sent, read = sum(of["tokens_sent"]), sum(of["tokens_cache_read"])
     low, high = cost_interval(of, basis.transcript, basis.provider) or (None, None)
     return {
-        "cost_usd": cost,
-        "cost_read_usd": total(of["cost_read_usd"]),
-        "cost_write_usd": total(of["cost_write_usd"]),
-        "cost_uncached_usd": total(of["cost_uncached_usd"]),
-        "cost_output_usd": total(of["cost_output_usd"]),
-        "cost_summary_usd": total(of["cost_summary_usd"]),
+        **paid,
         "cost_vs_keep_all": round(cost / base, 6) if cost is not None and base else None,
         "cache_hit_ratio": round(read / sent, 6) if sent and basis.provider.cache != "none" else None,
         "cache_breaks": sum(map(bool, of["tokens_rewritten"])),
-        "tokens_thinking_dropped": sum(of["tokens_thinking_dropped"]),
-        "tokens_missed": sum(of["tokens_missed"]),
-        "tokens_rewritten": sum(of["tokens_rewritten"]),
         "payback_calls": payback_calls(of, basis.provider),
         "cost_low_usd": low,
         "cost_high_usd": high,
@@ -120,28 +124,14 @@ def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
         "calls_until_first_failure": failed,
         "first_failure": None if failed is None else statuses[failed],
         "overflows": statuses.count("overflow"),
-        "rate_limited": statuses.count("rate_limited"),
-        "invalid_pairs": statuses.count("invalid_pairs"),
-        "invalid_thinking": statuses.count("invalid_thinking"),
-        "stopped": statuses.count("stopped"),
-        "http_429": sum(of["http_429"]),
+        **{status: statuses.count(status) for status in STATUSES},
         "wait_s": round(sum(of["wait_s"], 0.0), 6),
     }
 
 
-def _edits(of: Columns) -> dict[str, Any]:
-    """A compaction makes no progress if it removed no tokens."""
-    made = zip(of["compactions"], of["tokens_removed"], strict=True)
-    no_progress = sum(compactions > 0 >= removed for compactions, removed in made)
-    return {
-        "compactions": sum(of["compactions"]),
-        "no_progress_compactions": no_progress,
-        "items_edited": sum(of["items_edited"]),
-        "items_dropped": sum(of["items_dropped"]),
-        "tokens_removed": sum(of["tokens_removed"]),
-        "summary_calls": sum(of["summary_calls"]),
-        "tokens_summary": sum(of["tokens_summary_in"]) + sum(of["tokens_summary_out"]),
-    }
+def _no_progress(of: Columns) -> int:
+    """How many calls' compactions removed no tokens."""
+    return sum(made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True))
 
 
 UNBRACKETED: dict[str, float | None] = {"survival_low": None, "survival_high": None}
@@ -239,29 +229,21 @@ def _amount(value: float | None, digits: int) -> Any:
 
 
 def _trigger(of: Columns, basis: Basis, measured: Measured) -> dict[str, int | None]:
-    """How the estimator moves the policy's threshold; nothing without one."""
-    decides = measured.threshold is not None
-    moved = _displacement(basis, measured)
-    return {
-        "false_safe_calls": of["trigger"].count("false-safe") if decides else None,
-        "false_alarm_calls": of["trigger"].count("false-alarm") if decides else None,
-        "trigger_displacement_calls": moved[0] if moved else None,
-        "trigger_displacement_tokens": moved[1] if moved else None,
-    }
-
-
-def _displacement(basis: Basis, measured: Measured) -> tuple[int, int] | None:
-    """Return how many calls and tokens later than by the tokenizer the threshold is first passed by the estimator.
-
-    On the uncompacted history; None where there is no threshold, or one side never passes it.
+    """How the estimator moves the policy's threshold: calls on its wrong side, and how many calls and tokens later than
+    by the tokenizer it is first passed, on the uncompacted history. Nothing without one.
     """
-    limit = measured.threshold
-    if limit is None:
-        return None
-    of = basis.believed(measured.spec.estimator).calls
-    sent = of["tokens_sent"]
-    fired = first_over(of["tokens_estimated"], limit)
-    return displacement(fired, first_over(sent, limit), sent)
+    limit, moved = measured.threshold, None
+    if limit is not None:
+        believed = basis.believed(measured.spec.estimator).calls
+        sent = believed["tokens_sent"]
+        moved = displacement(first_over(believed["tokens_estimated"], limit), first_over(sent, limit), sent)
+    calls, tokens = moved or (None, None)
+    return {
+        "false_safe_calls": None if limit is None else of["trigger"].count("false-safe"),
+        "false_alarm_calls": None if limit is None else of["trigger"].count("false-alarm"),
+        "trigger_displacement_calls": calls,
+        "trigger_displacement_tokens": tokens,
+    }
 
 
 def _estimates(of: Columns) -> dict[str, float | None]:

@@ -3,14 +3,12 @@
 Of genai-prices: what it lists for a model on a day, by hour of the day, and ever.
 """
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -64,23 +62,23 @@ def read_overrides(path: Path) -> tuple[Entry, ...]:
 
 @cache
 def _additions() -> tuple[Entry, ...]:
-    text = files("ctxsim.simulator.provider").joinpath("models.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _File).model
+    return msgspec.toml.decode(Path(__file__).with_name("models.toml").read_bytes(), type=_File).model
 
 
-def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
-    """The entry in force on a day: of those that fit, the one that came into force last.
-
-    An entry's id may have a router's prefix like a recorded name, or not.
-    """
+def _fitting(entries: tuple[Entry, ...], model: str) -> list[Entry]:
+    """The entries of a model. An entry's id may have a router's prefix like a recorded name, or not."""
     names = {model.lower(), bare(model)}
-    fitting = [
+    return [
         entry
         for entry in entries
         if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
-        and (entry.effective is None or entry.effective <= on)
     ]
-    return max(fitting, key=lambda entry: entry.effective or date.min, default=None)
+
+
+def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
+    """The entry in force on a day: of those that fit, the one that came into force last."""
+    begun = [entry for entry in _fitting(entries, model) if _began(entry.effective, on)]
+    return max(begun, key=lambda entry: entry.effective or date.min, default=None)
 
 
 def _listed(name: str, on: date) -> Model | None:
@@ -150,15 +148,8 @@ def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
     """
     from genai_prices import data_snapshot
 
-    names = {model.lower(), bare(model)}
     maker = load_vendor(vendor_of(model)).listed_as
-    found: list[Prices | None] = []
-    for entries in (overrides, _additions()):
-        found += [
-            _dated(entry)
-            for entry in entries
-            if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
-        ]
+    found = [_dated(entry) for entries in (overrides, _additions()) for entry in _fitting(entries, model)]
     listed = []
     for provider in data_snapshot.get_snapshot().providers:
         one = provider.find_model(bare(model)) or provider.find_model(model.lower())

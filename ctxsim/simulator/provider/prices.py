@@ -7,10 +7,9 @@ reads that was not read on recordings, by vendor and pause, and so a bill its 95
 
 from __future__ import annotations
 
-import tomllib
 from datetime import UTC, date, datetime, time
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
@@ -28,6 +27,11 @@ class Split(msgspec.Struct, frozen=True, gc=False):
     read: int
     write: int
     uncached: int
+
+    @property
+    def total(self) -> int:
+        """All input tokens."""
+        return self.read + self.write + self.uncached
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -130,7 +134,7 @@ class Tariff:
 
 def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
     """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
-    total = split.read + split.write + split.uncached
+    total = split.total
     amounts = (split.read, split.write, split.uncached, output_tokens)
     rates = _rates(prices, long_lifetime)
     return Cost(*(tokens * rate_at(rate, total) / 1e6 for tokens, rate in zip(amounts, rates, strict=True)))
@@ -169,8 +173,7 @@ class _Losses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def load_losses() -> tuple[Loss, ...]:
     """Return the fitted table, ordered by vendor and pause."""
-    text = files("ctxsim.simulator.provider").joinpath("misses.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _Losses).loss
+    return msgspec.toml.decode(Path(__file__).with_name("misses.toml").read_bytes(), type=_Losses).loss
 
 
 def expected_loss(vendor: str, gap_s: float) -> Loss | None:

@@ -3,10 +3,9 @@
 Both tables are measured on recordings that have usage, by `python -m evidence.priors FOLDER`, which writes them.
 """
 
-import tomllib
 from datetime import date as Date
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
@@ -50,8 +49,7 @@ class Priors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def load_priors() -> Priors:
     """Return the measured tables."""
-    text = files("ctxsim.simulator.provider").joinpath("priors.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Priors)
+    return msgspec.toml.decode(Path(__file__).with_name("priors.toml").read_bytes(), type=Priors)
 
 
 def tokens_per_counted(model: str) -> Factor | None:

@@ -12,6 +12,16 @@ from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor,
 SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
 
 
+def vendor_gaps(name: str) -> list[str]:
+    """Return a line for each rule of a vendor that doesn't say where it is from, or of when."""
+    found, plain = load_vendor(name), Vendor(name)
+    said = [(section, getattr(found, section)) for section in SECTIONS]
+    said = [(section, rule) for section, rule in said if rule != getattr(plain, section)]
+    return [
+        f"{section} names no {what}" for section, rule in said for what in ("source", "date") if not getattr(rule, what)
+    ]
+
+
 class RuleRow(msgspec.Struct, frozen=True):
     """One rule of one vendor; `model` is the pattern of the models that it holds for, `*` for all."""
 

@@ -38,8 +38,7 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def demand(self, split: Split) -> int:
         """Tokens that a request takes from the bucket."""
-        read = split.read if self.counts_cache_reads else 0
-        return split.write + split.uncached + read + self.reserves_max_tokens
+        return split.total - (0 if self.counts_cache_reads else split.read) + self.reserves_max_tokens
 
     def describe(self) -> str:
         """For people."""
@@ -149,28 +148,22 @@ class Bucket:
     def __init__(self, per_minute: int) -> None:
         self._capacity = float(per_minute)
         self._per_second = per_minute / 60
-        self._level = self._capacity
-        self._at_s = 0.0
+        self.level = self._capacity, 0.0
+        """The tokens in it, and when it held them."""
+
+    def _at(self, at_s: float) -> float:
+        level, then_s = self.level
+        return min(self._capacity, level + max(0.0, at_s - then_s) * self._per_second)
 
     def wait_s(self, demand: int, at_s: float) -> float | None:
         """Return how long to wait until the bucket holds `demand`; None if it can never hold that many."""
         if demand > self._capacity:
             return None
-        level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second)
-        return max(0.0, (demand - level) / self._per_second)
+        return max(0.0, (demand - self._at(at_s)) / self._per_second)
 
     def take(self, demand: int, at_s: float) -> None:
         """Take `demand` tokens at a time; the level may go below 0 by what a refused request took."""
-        self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second) - demand
-        self._at_s = max(self._at_s, at_s)
-
-    def level(self) -> tuple[float, float]:
-        """Return the tokens in the bucket, and when it held them."""
-        return self._level, self._at_s
-
-    def set_level(self, level: tuple[float, float]) -> None:
-        """Hold so many tokens since then."""
-        self._level, self._at_s = level
+        self.level = self._at(at_s) - demand, max(self.level[1], at_s)
 
 
 ROUNDS = 1_000

@@ -5,18 +5,20 @@ One TOML file per vendor in `vendors/`, or the user's own; each section names it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from ctxsim.counting.tokenizers import bare
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins.files import config_folder, small_file, toml_values, user_file
+
+T = TypeVar("T")
 
 Resend = Literal["never", "current_turn", "all"]
 
@@ -27,6 +29,11 @@ Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
 def fits(model: str, pattern: str) -> bool:
     """Whether a model's bare name fits a pattern; "4.5" and "4-5" are the same version, capitals don't matter."""
     return fnmatchcase(bare(model).replace(".", "-"), pattern.lower().replace(".", "-"))
+
+
+def first_fit(model: str, table: Mapping[str, T], otherwise: T) -> T:
+    """Return what a table says of the first pattern that a model fits."""
+    return next((found for pattern, found in table.items() if fits(model, pattern)), otherwise)
 
 
 class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -66,16 +73,14 @@ class Framing(_Rule, frozen=True):
 
     def of(self, model: str) -> Framing:
         """The framing of one model."""
-        found = next((given for pattern, given in self.by_model.items() if fits(model, pattern)), {})
+        found = first_fit(model, self.by_model, {})
         differs = {key: value for key, value in found.items() if key not in ("source", "date")}
         return msgspec.structs.replace(self, **differs) if differs else self
 
     def of_tools(self, model: str) -> int:
         """Tokens of the vendor's own tool prompt; 0 where none is documented."""
-        for pattern, tokens in self.tools.items():
-            if isinstance(tokens, int) and fits(model, pattern):
-                return tokens
-        return 0
+        found = first_fit(model, self.tools, 0)
+        return found if isinstance(found, int) else 0
 
 
 class CacheRule(_Rule, frozen=True):
@@ -104,7 +109,7 @@ class CacheRule(_Rule, frozen=True):
 
     def minimum(self, model: str) -> int:
         """Tokens below which nothing is cached."""
-        return next((n for pattern, n in self.minimum_by_model.items() if fits(model, pattern)), self.minimum_tokens)
+        return first_fit(model, self.minimum_by_model, self.minimum_tokens)
 
     def keeps_responses(self, model: str) -> bool:
         """Whether the next request can read the answer too, not only what was sent."""
@@ -112,9 +117,8 @@ class CacheRule(_Rule, frozen=True):
 
     def lifetime(self, model: str, long: bool) -> float:
         """Seconds that an entry lives; `long`: the longer of two that a caller can ask for."""
-        if long and self.long_lifetime_s:
-            return self.long_lifetime_s
-        return next((s for pattern, s in self.lifetime_by_model.items() if fits(model, pattern)), self.lifetime_s)
+        longer = self.long_lifetime_s if long else 0
+        return longer or first_fit(model, self.lifetime_by_model, self.lifetime_s)
 
 
 class RateRule(_Rule, frozen=True):
@@ -133,7 +137,7 @@ class ReasoningRule(_Rule, frozen=True):
 
     def of(self, model: str) -> Resend:
         """What becomes of a model's earlier reasoning."""
-        return next((rule for pattern, rule in self.by_model.items() if fits(model, pattern)), self.resend)
+        return first_fit(model, self.by_model, self.resend)
 
 
 Binding = Literal["none", "drop", "refuse"]
@@ -151,7 +155,7 @@ class ThinkingRule(_Rule, frozen=True):
 
     def of(self, model: str) -> Binding:
         """What becomes of a model's thinking behind a changed prefix."""
-        return next((rule for pattern, rule in self.by_model.items() if fits(model, pattern)), "none")
+        return first_fit(model, self.by_model, "none")
 
 
 class OverflowRule(_Rule, frozen=True):
@@ -182,19 +186,21 @@ def own_folder() -> Path:
     return config_folder() / "vendors"
 
 
-def _own_names() -> list[str]:
-    return sorted(file.stem for file in own_folder().glob("*.toml")) if own_folder().is_dir() else []
+_SHIPPED = Path(__file__).with_name("vendors")
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.toml"))
 
 
 @cache
 def _built_in() -> list[str]:
-    entries = files("ctxsim.simulator.provider").joinpath("vendors").iterdir()
-    return sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
+    return _names(_SHIPPED)
 
 
 def vendor_names() -> list[str]:
     """Return the vendors that have a file, the user's own among them."""
-    return sorted({*_built_in(), *_own_names()})
+    return sorted({*_built_in(), *_names(own_folder())})
 
 
 @cache
@@ -218,7 +224,7 @@ def load_vendor(name: str) -> Vendor:
         return _shipped(name)
     if name.endswith(".toml"):
         return parsed_vendor(name, user_file("vendor", name, small_file))
-    if name in _own_names():
+    if name in _names(own_folder()):
         file = own_folder() / f"{name}.toml"
         return parsed_vendor(str(file), small_file(file))
     raise unknown("vendor", name, vendor_names())
@@ -226,7 +232,7 @@ def load_vendor(name: str) -> Vendor:
 
 @cache
 def _shipped(name: str) -> Vendor:
-    return parsed_vendor(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
+    return parsed_vendor(name, (_SHIPPED / f"{name}.toml").read_bytes())
 
 
 @cache
@@ -236,15 +242,3 @@ def parsed_vendor(where: str, text: bytes) -> Vendor:
         return msgspec.convert({"name": Path(where).stem, **toml_values(text, where)}, Vendor)
     except msgspec.ValidationError as error:
         raise InputError(where, f"is no vendor: {error}") from None
-
-
-def vendor_gaps(name: str) -> list[str]:
-    """Return a line for each rule of a vendor that doesn't say where it is from, or of when."""
-    found, plain = load_vendor(name), Vendor(name)
-    sections = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
-    said = [
-        (section, getattr(found, section)) for section in sections if getattr(found, section) != getattr(plain, section)
-    ]
-    return [
-        f"{section} names no {what}" for section, rule in said for what in ("source", "date") if not getattr(rule, what)
-    ]

@@ -83,7 +83,7 @@ class Survival:
     def __init__(self, references: References, kept: Sequence[Counts] | None = None) -> None:
         """`kept`: the counts of views that nobody edited, if they are known."""
         self._references = references
-        self._kept = all_kept(references) if kept is None else kept
+        self.kept = all_kept(references) if kept is None else kept
         self.gone: set[int] = set()
         """Places of the items that aren't in the view as recorded."""
         self.changed: dict[int, Item] = {}
@@ -119,7 +119,7 @@ class Survival:
     def counts(self, number: int) -> Counts:
         """Return the counts of a call, counted from 1, whose request is as it is now."""
         if self._references.newest_by_call[number - 1].isdisjoint(self.gone):
-            return self._kept[number - 1]
+            return self.kept[number - 1]
         of = self._references
         needs = of.needs_by_call[number - 1]
         alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]

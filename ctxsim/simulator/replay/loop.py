@@ -1,22 +1,62 @@
-"""The one loop: join, decide, judge, retry, bill, answer, call by call. Pure."""
+"""The one loop: a transcript, a policy and a provider in; join, decide, judge, retry, bill, answer, call by call."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from ctxsim.policies import Overflow
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
+from ctxsim.simulator.provider import Provider, SummaryMode
+from ctxsim.simulator.references import References
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
-from ctxsim.transcript import Usage
+from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
 
+if TYPE_CHECKING:
+    from ctxsim.simulator.replay.foresight import Foresight
 
-class Loop:
-    """Goes through a ledger's calls once. Teacher-forced: the recorded response joins whatever the provider said."""
 
-    def __init__(self, ledger: Ledger, course: Course, moments: Moments) -> None:
-        """`course` is the provider's side of this replay, `moments` the policy's."""
-        self._ledger, self.course, self.moments = ledger, course, moments
+class Replay:
+    """One replay of a policy; iterate it once. Teacher-forced: the recorded response joins whatever the provider said.
+
+    `course` is the provider's side of it, `moments` the policy's.
+    """
+
+    def __init__(
+        self, ledger: Ledger, spec: Spec, references: References | None = None, summaries: SummaryMode | None = None
+    ) -> None:
+        """`references`, if prepared already, are for oracles; `summaries`: what summary calls answer, if not as the
+        provider says. Raises ContractError where the policy breaks its contract.
+        """
+        provider, transcript = ledger.provider, ledger.transcript
+        spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
+        sees = Surroundings(provider.window, transcript.head, spec.estimator, summarize=self._summarize)
+        self._ledger = ledger
+        self._references = references
+        self._summaries = summaries or provider.summaries
+        self.course = Course(ledger, bound=not spec.server_side)
+        sizes, views = ledger.sizes(spec.estimator), ledger.views(spec.estimator)
+        self.moments = Moments(spec, sees, sizes, views, self.course.edit)
+        if any(isinstance(link, Oracle) or hasattr(link, "follow") for link in self.moments.links):
+            self._foresight.tell(self.moments.links)
+
+    @cached_property
+    def _foresight(self) -> Foresight:
+        # Bounds need it, and summaries that know the future.
+        from ctxsim.simulator.replay.foresight import Foresight
+
+        return Foresight(self._ledger, self._references)
+
+    def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
+        asked = list(items)
+        wanted = self._foresight.wanted(self.course.number, asked) if self._summaries == "clairvoyant" else ()
+        summary = self.course.summarize(asked, max_tokens, wanted, self._summaries)
+        return self.moments.summarized(summary, self.course.now_s)
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
@@ -90,3 +130,8 @@ class Loop:
                 return acted
             self.course.reject(edits)
         return None
+
+
+def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Counter | None = None) -> Replay:
+    """Replay a transcript through a policy, call by call. Raises ContractError where the policy breaks its contract."""
+    return Replay(Ledger(transcript, provider, counter or provider.counter()), spec)

@@ -17,6 +17,13 @@ RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
 
 
+STOPPED = {
+    "after_call": "after_call must return a view",
+    "on_overflow": "on_overflow returns a view or None; only before_call may stop",
+}
+"""What is said where Stop may not be returned."""
+
+
 class Asked(NamedTuple):
     """What policies want to send: the view, whether their edits outlast the request, and a policy's stop."""
 
@@ -29,10 +36,6 @@ Edited = Callable[[View, Sequence[Edit], bool], object]
 """Told of a view and the edits that are made of it, and whether a policy makes them, not the vendor."""
 
 
-def _nobody(view: View, edits: Sequence[Edit], by_policy: bool) -> None:
-    return None
-
-
 class Moments:
     """The view, the chain of policies that edits it, and what they did since the last request."""
 
@@ -42,7 +45,7 @@ class Moments:
         sees: Surroundings,
         sizes: Sizes | None = None,
         views: list[View] | None = None,
-        edited: Edited = _nobody,
+        edited: Edited = lambda view, edits, by_policy: None,
     ) -> None:
         """`sizes`: what the policy's estimator says of items, if somebody remembers it; `views`: those that nobody has
         edited, as `join` makes them one after the other; `edited` is told of each edit when it is made.
@@ -112,14 +115,10 @@ class Moments:
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
-            if not isinstance(limited, Item):
-                what = type(limited).__name__
-                raise ContractError(f"{link.label}: on_tool_result must return the item or an edit of it, not {what}")
+            _must(link, "on_tool_result", "return the item or an edit of it", Item, limited)
             if limited.with_text(item.text) != item:
                 raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
-            if not isinstance(limited.text, str):
-                what = type(limited.text).__name__
-                raise ContractError(f"{link.label}: on_tool_result must give a text, not {what}")
+            _must(link, "on_tool_result", "give a text", str, limited.text)
             if limited.text != item.text:
                 _check_text(link, "on_tool_result", limited.text)
                 self.touched = True
@@ -146,8 +145,6 @@ class Moments:
             acted = self._act(link, "before_call", request, lasting)
             if isinstance(acted, Stop):
                 return Asked(request, lasting, acted)
-            if acted is None:
-                raise ContractError(f"{link.label}: before_call must return a view or Stop")
             request = acted
             if lasting:
                 self.view = request
@@ -161,8 +158,6 @@ class Moments:
         for link in self._shrinking:
             known = len(self.tally.edits)
             acted = self._act(link, "on_overflow", view, self._lasting, error)
-            if isinstance(acted, Stop):
-                raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:
                 continue
             yield acted, [made.edit for made in self.tally.edits[known:]]
@@ -178,10 +173,7 @@ class Moments:
             outputs[response[0].message] = usage.output_tokens
         self.sees.reported = Reported(usage, self.view.size, outputs)
         for link in self._following:
-            acted = self._act(link, "after_call", self.view, True, usage)
-            if not isinstance(acted, View):
-                raise ContractError(f"{link.label}: after_call must return a view")
-            self.view = acted
+            self.view = self._act(link, "after_call", self.view, True, usage)
 
     def summarized(self, summary: SummaryCall, now_s: float) -> str | None:
         """Write a summary down that a policy has asked for; it is there at that second. Return its text."""
@@ -201,16 +193,17 @@ class Moments:
         done, self.tally = self.tally, Tally()
         return done
 
-    def _act(self, link: Policy, moment: str, view: View, lasting: bool, *seen: Usage | Overflow) -> View | Stop | None:
-        """Let one policy act on one view, hold it to the contract, and write its edits down."""
-        returned: Any
+    def _act(self, link: Policy, moment: str, view: View, lasting: bool, *seen: Usage | Overflow) -> Any:
+        """Let one policy act on one view, hold it to the contract, and write its edits down. Return the view, or Stop
+        before a call, or None on an overflow.
+        """
         returned = guarded(link, moment, view, *seen)
         if returned is view or (returned is None and moment == "on_overflow"):
             return returned
         if isinstance(returned, Stop):
-            if not isinstance(returned.reason, str):
-                what = type(returned.reason).__name__
-                raise ContractError(f"{link.label}: {moment} must give Stop a reason, not {what}")
+            if moment != "before_call":
+                raise ContractError(f"{link.label}: {STOPPED[moment]}")
+            _must(link, moment, "give Stop a reason", str, returned.reason)
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:
             raise ContractError(
@@ -247,8 +240,12 @@ def _check_text(link: Policy, moment: str, text: str) -> None:
         ) from None
 
 
+def _must(link: Policy, moment: str, what: str, kind: Any, found: object) -> None:
+    if not isinstance(found, kind):
+        raise ContractError(f"{link.label}: {moment} must {what}, not {type(found).__name__}")
+
+
 def _threshold(link: Policy) -> float | None:
-    limit = guarded(link, "threshold")
-    if limit is not None and not isinstance(limit, int | float):
-        raise ContractError(f"{link.label}: threshold must return a number or None, not {type(limit).__name__}")
+    limit: float | None = guarded(link, "threshold")
+    _must(link, "threshold", "return a number or None", (int, float, type(None)), limit)
     return limit

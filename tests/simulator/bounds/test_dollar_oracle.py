@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from itertools import product
 from math import prod
 
-import corpus
 import msgspec
 import pytest
-from corpus import recorded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from samples import conversation
-from strategies import transcripts
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
@@ -21,11 +18,9 @@ from ctxsim.policies import open_policy
 from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.bounds.lossless import leaving, plan
-from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import prepare
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
@@ -98,18 +93,6 @@ def small_cases(draw: st.DrawFn) -> Transcript:
     return msgspec.structs.replace(made, calls=tuple(calls))
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.one_of(transcripts(), small_cases()), providers(), st.data())
-def test_a_walk_costs_what_a_replay_costs(transcript: Transcript, provider: Provider, data: st.DataObject) -> None:
-    counter = Counter(open_tokenizer())
-    counter.learn_transcript(transcript)
-    calls = len(transcript.calls)
-    dead = leaving(transcript, counter, counter.text(STUB))(prepare(transcript).last_needed())
-    times = {item.position: data.draw(st.integers(item.dies, calls + 1)) for item in dead}
-    paid = Walk(Ledger(transcript, provider, counter)).usd(times, STUB)
-    assert round(sum(paid), 10) == replayed(transcript, provider, counter, times)
-
-
 @settings(max_examples=25, deadline=None)
 @given(small_cases(), providers())
 def test_no_schedule_is_cheaper_than_the_dollar_oracle(transcript: Transcript, provider: Provider) -> None:
@@ -138,20 +121,3 @@ def test_it_keeps_what_the_minimum_of_the_cache_needs() -> None:
     assert place not in plan(Ledger(transcript, provider, counter), references, "dollars", STUB)
     small = msgspec.structs.replace(provider, model="claude-opus-5")
     assert plan(Ledger(transcript, small, counter), references, "dollars", STUB)[place] == 3
-
-
-@corpus.here
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_it_costs_no_more_than_keep_all_or_the_token_plan_on_real_recordings() -> None:
-    seen = 0
-    for transcript in recorded(every=24):
-        provider = resolve({}, None, transcript, ())
-        if not transcript.calls or provider.prices is None:
-            continue
-        counter = Counter(open_tokenizer(provider.tokenizer))
-        labels = ("keep-all", "oracle-lossless", "oracle-lossless:aim=dollars")
-        keep_all, tokens, dollars = (billed(transcript, label, provider, counter) for label in labels)
-        assert dollars <= min(keep_all, tokens) + 1e-9, transcript.name
-        seen += 1
-    assert seen > 3

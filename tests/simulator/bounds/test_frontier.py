@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 from samples import basis_of, chat, conversation, run
 from strategies import conversations, transcripts
 
-from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
-from ctxsim.simulator.bounds import LEVELS
 from ctxsim.simulator.bounds.lossless import Scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider import prices as genai_list
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 PRICES = genai_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
@@ -126,42 +122,6 @@ def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
     assert seen > 12
 
 
-def test_the_frontier_worked_by_hand() -> None:
-    # Calls 1 to 4; result A (call 2 on) is needed by call 4, age 2, result B (call 3 on) by call 4, age 1.
-    a, b = "zebra_one " * 30, "zebra_two " * 50
-    transcript = chat(
-        ("user", "go"), ("tool_call", "{}"), ("tool_result", a), ("tool_call", "{}"), ("tool_result", b),
-        ("tool_call", "{}"), ("tool_result", "ok"), ("assistant", "zebra_one zebra_two"),
-    )  # fmt: skip
-    row = summaries(transcript, ("keep-all",), Provider())["keep-all"]
-    count = Counter(open_tokenizer()).text
-    tokens = [sent.tokens_sent for sent in run(transcript, "keep-all")]
-    # The dialogue: what is left of each request without the results that it has.
-    dialogue = sum(tokens) - 3 * count(a) - 2 * count(b) - count("ok")
-    bounds = basis_of(transcript).frontiers
-    assert bounds["results"].tokens(0.0) == dialogue
-    # Half: the cheaper of A for 3 requests and B for 2; all: both. "ok" is never needed.
-    assert bounds["results"].tokens(0.5) == dialogue + min(3 * count(a), 2 * count(b))
-    assert bounds["results"].tokens(1.0) == dialogue + 3 * count(a) + 2 * count(b)
-    # By any means: no head here, so one token for each of the two references.
-    assert (bounds["any"].tokens(0.0), bounds["any"].tokens(1.0)) == (0, pytest.approx(2, abs=1e-5))
-    assert row.tokens_frontier_results == dialogue + 3 * count(a) + 2 * count(b)
-
-
-def test_dollars_of_the_schedule_lie_between_the_free_edit_bound_and_eager_edits() -> None:
-    scenario = load_scenario("fifty-turns")
-    transcript = synthesize(scenario)
-    rules = {**scenario.provider, "cache": "deepseek", "pace_s": 1}
-    provider = msgspec.structs.replace(resolve({}, (scenario.name, rules)), window=1 << 40)
-    rows = summaries(transcript, ("keep-all", "oracle-lossless", "oracle-lossless:aim=dollars"), provider)
-    eager, scheduled = rows["oracle-lossless"], rows["oracle-lossless:aim=dollars"]
-    keep_all = rows["keep-all"]
-    assert eager.cost_usd is not None and scheduled.cost_usd is not None and keep_all.cost_usd is not None
-    assert scheduled.cost_frontier_results_usd is not None
-    assert scheduled.cost_frontier_results_usd < scheduled.cost_usd < min(eager.cost_usd, keep_all.cost_usd)
-    assert scheduled.tokens_sum > eager.tokens_sum
-
-
 def test_without_a_cache_both_aims_are_one_plan() -> None:
     transcript = conversation("alpha beta " * 200, "gamma " * 200, "delta")
     tokens, dollars = (
@@ -172,7 +132,7 @@ def test_without_a_cache_both_aims_are_one_plan() -> None:
 
 
 def test_the_frontier_does_not_depend_on_the_order_of_questions() -> None:
-    for seed in range(25):
+    for seed in range(8):
         chance = random.Random(seed)
         keepings = [
             Keeping(
@@ -207,17 +167,3 @@ def test_a_schedule_sends_each_result_at_least_once() -> None:
     scheduled = Scheduled(basis.ledger)
     assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + count(a) + count(b) + count("ok"))
     assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 3 * count(a) + count(b) + count("ok"))
-
-
-def test_the_least_dollars_of_a_dialogue_are_each_token_once_at_first_and_then_read() -> None:
-    # At 1 the first time (written it would be 1.25) and at 0.1 again: the last request is all that was ever new.
-    prices = genai_list.Prices(input=1e6, output=0.0, cache_read=1e5, cache_write=1.25e6)
-    basis = basis_of(conversation(" a" * 100, " b" * 50), Provider(cache="anthropic", prices=prices))
-    first, second, third = basis.keep_all.calls["tokens_sent"]
-    dialogue = first, second - 100, third - 150
-    expected = dialogue[2] + 0.1 * (dialogue[0] + dialogue[1])
-    assert basis.frontiers["results"].cost_usd(0.0) == pytest.approx(expected)
-
-
-def test_levels_are_shares_in_order() -> None:
-    assert LEVELS[0] == 0 and LEVELS[-1] == 1 and list(LEVELS) == sorted(set(LEVELS))

@@ -8,16 +8,11 @@ from samples import RESULT, conversation
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.bounds.lossless import Dead, leaving
-from ctxsim.simulator.references.finding import first_sent
 
 COUNTER = Counter(open_tokenizer())
 MADE = conversation(RESULT, "", RESULT)
 """Four calls; the results stand at 2, 4 and 6, and calls 2, 3 and 4 are the first to send them."""
 SIZE = COUNTER.item(MADE.items[2])
-
-
-def test_each_item_is_first_sent_by_the_call_after_it() -> None:
-    assert first_sent(MADE) == [1, 2, 2, 3, 3, 4, 4, 5]
 
 
 @pytest.mark.parametrize(("needed", "stub", "left"), [

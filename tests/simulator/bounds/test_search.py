@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from samples import ASK, TASK, basis_of, chat, conversation
+from samples import basis_of, conversation
 
 from ctxsim.simulator.bounds import lossless, programme
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme, cheapest_alone
@@ -52,7 +52,7 @@ def test_no_more_requests_are_walked_than_allowed(limit: int, found: dict[int, i
 
 def test_the_least_of_each_call() -> None:
     walked, tokens, result = walk(CACHED, "anthropic")
-    assert [step.total for step in walked.kept] == tokens
+    assert [step.split.total for step in walked.kept] == tokens
     # Call 1 is too short for a cache, call 2 writes all, calls 3 and 4 read what the one before had.
     read = [0, 0, tokens[1], tokens[2]]
     now = [tokens[0] * 10, tokens[1] * 12.5, *(read[n] + (tokens[n] - read[n]) * 12.5 for n in (2, 3))]
@@ -94,17 +94,3 @@ def test_the_relaxed_programme_pays_a_whole_step_for_a_whole_goal(monkeypatch: p
     # The later step needs the one before it.
     later = Programme(keepings, [Goal(5, 1.0, (0,))])
     assert (later.least(1.0).bound, later.least(1.0).kept) == (pytest.approx(7.0, abs=1e-4), {0: 5})
-
-
-def test_calls_count_alike_however_many_needs_they_have() -> None:
-    texts = [f"zebra_{name} " + f"{name} " * 50 for name in ("one", "two", "three")]
-    results = [part for text in texts for part in (ASK, ("tool_result", text))]
-    made = chat(
-        TASK, *results, ASK, ("tool_result", "ok"), ("assistant", "zebra_one zebra_two"), ("user", "And?"),
-        ("assistant", "zebra_three"),
-    )  # fmt: skip
-    found = basis_of(made).frontiers["any"]
-    # By any means a reference costs one token. The last call's only one is worth half of all, those of the call before
-    # it a quarter each.
-    for survival, tokens in ((0.0, 0), (0.5, 1), (0.75, 2), (1.0, 3)):
-        assert found.tokens(survival) == pytest.approx(tokens, abs=1e-4)

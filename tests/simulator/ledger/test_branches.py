@@ -50,7 +50,7 @@ ANSWER = st.tuples(st.just("assistant"), st.integers(0, 2))
 
 
 @pytest.mark.parametrize("answers", [False, True])
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.lists(USER | ANSWER, max_size=6), st.sampled_from(["a", "b"]), st.sampled_from([1, 1, 1, 40])),

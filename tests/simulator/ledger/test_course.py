@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import corpus
-import msgspec
-import pytest
-from corpus import recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import ASK, TASK, chat
@@ -17,7 +13,6 @@ from ctxsim.policies import open_policy
 from ctxsim.simulator.ledger import Course, Ledger, Leg
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import prepare
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import Transcript
@@ -83,15 +78,3 @@ def everything(replayed: Replay) -> tuple[object, ...]:
         )
         for sent in replayed
     ], replayed.course.demands  # fmt: skip
-
-
-@corpus.here
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_and_on_real_recordings() -> None:
-    labels = ("token-budget", "mask:keep=10", "head-tail+summary", "fifo:budget=20000", "max-messages:n=21", "retry")
-    for number, transcript in enumerate(recorded()):
-        if not transcript.calls or number % 12:
-            continue
-        provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=60_000)
-        check(transcript, provider, labels)

@@ -13,7 +13,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.ledger.frames import Frames, decoded
+from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
@@ -54,12 +54,6 @@ def test_deepseek_sends_arguments_decoded() -> None:
     # A message of 2, calls 13, call 10, two arguments of 14; the result's message 2, results 6 (V4: 1), result 6.
     assert tokens("deepseek", "deepseek-chat")[1:] == [2 + 13 + 10 + 2 * 14 + plain, 2 + 6 + 6 + counter.text("ok")]
     assert tokens("deepseek", "deepseek-v4-flash")[2] == 2 + 1 + 6 + counter.text("ok")
-
-
-def test_arguments_that_are_no_object_are_one() -> None:
-    assert decoded('{"a": [1, "é"], "b": "x\\ny"}') == (("a", '[1, "é"]'), ("b", "x\ny"))
-    assert decoded("[1]") == (("", "[1]"),)
-    assert decoded("{broken") == (("", "{broken"),)
 
 
 @corpus.here

@@ -22,7 +22,6 @@ from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.measure import measure, summary_row
-from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.measure.summary import frontier_rows
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices, expected_loss
@@ -315,13 +314,6 @@ def test_what_the_cache_missed_is_added_up() -> None:
     assert found.tokens_missed == read > 0
 
 
-def test_how_far_later_calls_are_off_is_told() -> None:
-    # Of 1, 2, 3, 4 %: the second of four is the median, the fourth the 95th percentile.
-    found = Size("fitted", later_errors=(0.04, 0.01, 0.03, 0.02)).unseen()
-    assert found == {"calls_unseen": 4, "unseen_median": 0.02, "unseen_p95": 0.04}
-    assert set(Size("prior").unseen().values()) == {None}
-
-
 def test_where_and_when_a_session_was_is_told() -> None:
     plain = conversation("one", "two")
     first, second, *rest = plain.calls
@@ -368,7 +360,8 @@ def test_what_the_user_said_by_hand() -> None:
 
 
 ELSEWHERE = {
-    "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95", "survival_user",  # above
+    "tokens_missed", "survival_user",  # above
+    "calls_unseen", "unseen_median", "unseen_p95",  # tests/simulator/measure/test_measured.py
     "started", "project", "model", "version", "compactions_recorded",  # above
     "refs_lost_for_good", "calls_refetched_changed",  # tests/simulator/measure/test_refetch.py
     "invalid_thinking", "tokens_thinking_dropped",  # tests/simulator/ledger/test_thinking.py

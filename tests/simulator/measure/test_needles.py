@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from samples import basis_of, run
+from samples import basis_of
 
-from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results.columns import NeedleRow
 from ctxsim.simulator.measure import Measured, measure
-from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.references import prepare
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
@@ -23,14 +19,6 @@ PRICES = Prices(input=1.0, output=1.0)
 
 def measured(transcript: Transcript, label: str) -> Measured:
     return measure(basis_of(transcript, Provider(prices=PRICES)), open_policy(label))
-
-
-def losses(transcript: Transcript, label: str, **provider: object) -> Losses:
-    rules = Provider(prices=PRICES, **provider)  # type: ignore[arg-type]
-    found = Losses(transcript, prepare(transcript), label, rules, Counter(open_tokenizer()))
-    for sent in run(transcript, label, prices=PRICES, **provider):
-        found.after(sent)
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -101,19 +101,6 @@ def test_a_price_holds_from_its_first_day_on_and_ours_of_that_day_only_fills_gap
         assert found and (found.window, found.prices and found.prices.input) == (window, window / 10)
 
 
-def test_of_listed_prices_the_last_that_has_begun_holds() -> None:
-    first, second = date(2026, 1, 2), date(2026, 1, 3)
-
-    def listed(usd: float, since: date | None) -> SimpleNamespace:
-        one = SimpleNamespace(input_mtok=usd, output_mtok=usd, cache_read_mtok=None, cache_write_mtok=None)
-        return SimpleNamespace(prices=one, constraint=since and SimpleNamespace(start_date=since))
-
-    prices = [listed(1.0, None), listed(2.0, first), listed(3.0, second)]
-    for day, usd, since in ((date(2026, 1, 1), 1.0, None), (first, 2.0, first), (second, 3.0, second)):
-        found = from_list(prices, day)
-        assert found and (found.input, found.effective) == (usd, since)
-
-
 def test_no_price_is_made_of_one_half() -> None:
     whole = {"cache_read_mtok": None, "cache_write_mtok": None}
     for input_mtok, output_mtok in ((1.0, None), (None, 1.0)):

@@ -11,15 +11,11 @@ from samples import conversation
 
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
-from ctxsim.simulator.provider.prices import Cost, Prices, Split, Tariff, cost_of, rate_at
+from ctxsim.simulator.provider.prices import Cost, Prices, Split, Tariff, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 
 
 class TestPrices:
-    def test_steps_charge_the_whole_request(self) -> None:
-        steps = ((0, 1.0), (200_000, 2.0))
-        assert [rate_at(steps, n) for n in (1, 200_000, 200_001)] == [1.0, 1.0, 2.0]
-
     @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5.4", "gemini-2.5-pro", "deepseek-v4-pro", "gpt-4.1"])
     @pytest.mark.parametrize("tokens", [1_000, 250_000])
     def test_equal_to_genai_prices_own_arithmetic(self, model: str, tokens: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from cached_replay import sent_of
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import basis_of, conversation, summarized
@@ -15,23 +14,6 @@ from ctxsim.simulator.measure import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Split
 from ctxsim.simulator.provider.rules import Bucket, smallest_quota
-
-
-def test_a_rate_limit_that_reserves_and_counts_refusals() -> None:
-    from ctxsim.simulator.provider.rules import RateLimit
-
-    transcript = conversation("word " * 300, "x")
-    free = RateLimit(tokens_per_minute=600)
-    counting = RateLimit(tokens_per_minute=600, failed_requests_count=True)
-    reserving = RateLimit(tokens_per_minute=600, reserves_max_tokens=200)
-    plain = sent_of(transcript, cache="none", rate_limit=free, pace_s=0)
-    reserved = sent_of(transcript, cache="none", rate_limit=reserving, pace_s=0)
-    assert sum(one.wait_s for one in reserved) > sum(one.wait_s for one in plain) > 0
-    counted = sent_of(transcript, cache="none", rate_limit=counting, pace_s=0)
-    assert sum(one.wait_s for one in counted) > sum(one.wait_s for one in plain)
-    requests = RateLimit(tokens_per_minute=10**6, requests_per_minute=1)
-    slow = sent_of(transcript, cache="none", rate_limit=requests, pace_s=0)
-    assert [one.wait_s for one in slow] == [0, 60, 60]
 
 
 @pytest.mark.parametrize(("field", "allowed", "refused"), [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from samples import conversation
 
-from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window, resolve
+from ctxsim.simulator.provider.resolve import recorded_window, resolve
 from ctxsim.transcript import Call, Compaction, Head, Transcript, Usage
 
 
@@ -35,19 +35,6 @@ def test_the_window_is_stated_or_that_of_the_project() -> None:
         assert recorded_window(one, 200_000, "anthropic", few) is None, "the model's own explains it"
     found = recorded_window(session(20, Usage(112_000)), 64_000, "none")
     assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
-
-
-def test_recorded_reads_tell_the_cache() -> None:
-    def reads(gap_s: float, *found: int) -> Transcript:
-        return session(gap_s, *(Usage(10_000, 5, read, 0) for read in found))
-
-    assert long_cache(reads(900, 0, 9_000, 9_000), "anthropic", "claude-opus-5")
-    assert not long_cache(reads(900, 0, 0, 0), "anthropic", "claude-opus-5")
-    assert not long_cache(reads(60, 0, 9_000, 9_000), "anthropic", "claude-opus-5"), "short pauses tell nothing"
-    for long, share in ((100, True), (0, False)):
-        usage = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=long)
-        assert long_cache(session(60, *[usage] * 4), "anthropic", "claude-opus-5") is share, "as stated of writes"
-    assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
 
 
 def test_without_usage_or_beyond_all_windows_nothing_is_known_of_the_window() -> None:

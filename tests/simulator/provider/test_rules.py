@@ -103,13 +103,6 @@ def test_a_clairvoyant_summary_takes_what_fits_in_order_of_use(room: int, kept: 
     assert found == kept if kept else found not in ("a", "bbbbb", "ccc")
 
 
-def test_a_provider_that_nobody_describes_waits_for_nothing_and_costs_nothing() -> None:
-    one = Provider()
-    assert (one.pace_s, one.usage_factor, one.tokens_factor, one.reserved_output) == (0.0, 1.0, 1.0, 0)
-    assert (one.rate_limit, one.prices, one.long_cache, one.cache, one.framing) == (None, None, False, "none", "none")
-    assert not (one.model or "") and one.size == "counted" and one.reasoning == "never"
-
-
 def test_a_provider_in_one_line() -> None:
     assert Provider().describe() == (
         "window 200,000, tokenizer o200k_base, framing none, cache none, no rate limit, prices unknown [default]"

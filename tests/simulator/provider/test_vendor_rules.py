@@ -16,8 +16,8 @@ from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
 from ctxsim.simulator.provider.resolve import of_model, resolve
-from ctxsim.simulator.provider.rule_table import rules_of
-from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_gaps, vendor_names, vendor_of
+from ctxsim.simulator.provider.rule_table import rules_of, vendor_gaps
+from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_names, vendor_of
 
 LONG = "word " * 2_000
 """2,000 tokens of o200k_base."""

@@ -19,7 +19,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
 from ctxsim.simulator.replay.guard import VARIABLE, guarded
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import Item, Sizes, Usage
 from ctxsim.view import View
 
 
@@ -57,6 +57,7 @@ class Wrong(Policy):
     ("on_tool_result", lambda item: item.with_text(5), "on_tool_result must give a text, not int"),
     ("on_tool_result", lambda item: item.with_text("\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: None, "must return the view it was given or an edit of it, not NoneType"),
+    ("before_call", lambda one, view: View(Sizes(len)), "must return the view it was given or an edit of it, not View"),
     ("before_call", lambda one, view: list(view), "must return the view it was given or an edit of it, not list"),
     ("before_call", lambda one, view: Stop(5), "before_call must give Stop a reason, not int"),
     ("before_call", lambda one, view: one.kept[0], "before_call returned a view from an earlier moment"),

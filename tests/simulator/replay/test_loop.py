@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from samples import ASK, TASK, basis_of, call_rows, chat, conversation, run, run_class, spec_of
+from samples import ASK, TASK, basis_of, chat, conversation, run, run_class, spec_of
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, Stop, open_policy
-from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.measure import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.summaries import EMPTY
@@ -19,22 +18,6 @@ from ctxsim.transcript import Usage
 from ctxsim.view import View
 
 WORDY = "word " * 400
-
-
-def test_tokens_full_does_not_depend_on_the_policy() -> None:
-    assembly = Assembly("reasoning")
-    assembly.user("go")
-    for n in range(3):
-        reasoning = [Part("reasoning", WORDY)] if n == 0 else []
-        assembly.response([*reasoning, Part("tool_call", "{}", "t", f"c{n}")])
-        assembly.result("word " * 300, f"c{n}")
-    assembly.user("next")
-    assembly.response([Part("assistant", "ok")])
-    full = [
-        [row.tokens_full for row in call_rows(assembly.transcript(), label, reasoning="current_turn")]
-        for label in ("keep-all", "fifo:budget=100")
-    ]
-    assert full[0] == full[1]
 
 
 def test_a_thrown_away_overflow_edit_is_no_cause() -> None:
