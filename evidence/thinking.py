@@ -72,7 +72,7 @@ def rows(names: Collection[str] = ()) -> Iterator[Row]:
             edits |= any(moment != "on_tool_result" for one in found for moment, _ in one.edits)
             refused.append(next((one.call for one in found if one.status == "invalid_thinking"), None))
         dropped = list(replay(conversation(MODELS[0]), spec, _provider(MODELS[0], "drop")))
-        lost = [one.tokens_thinking_dropped for one in dropped]
+        lost = [one.tally.thinking_dropped for one in dropped]
         yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), spec.server_side)
 
 

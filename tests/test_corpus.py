@@ -79,7 +79,7 @@ def test_every_transcript_is_valid_and_keep_all_never_breaks_a_pair() -> None:
         names.add(transcript.name)
         roomy = Provider(window=1 << 40, reasoning="all")
         for sent in replay(transcript, open_policy("keep-all"), roomy, Counter(open_tokenizer())):
-            assert sent.status == "ok", (transcript.name, sent.call, sent.reason)
+            assert sent.status == "ok", (transcript.name, sent.call, sent.verdict.reason)
 
 
 def test_conversion_round_trips(tmp_path: Path) -> None:

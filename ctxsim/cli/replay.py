@@ -21,7 +21,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
-from ctxsim.simulator.measure.columns import edits_of
+from ctxsim.simulator.measure.columns import edits_of, event_rows
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
 from ctxsim.simulator.replay.sent import Sent
@@ -181,7 +181,7 @@ def lines_of(
     """
     tracker.record(one.tokens_sent, one.tokens_output)
     waited = f"waited {one.wait_s:.0f} s  " if one.wait_s else ""
-    status = "" if one.status == "ok" else f"✗ {one.status}: {one.reason}"
+    status = "" if one.status == "ok" else f"✗ {one.status}: {one.verdict.reason}"
     yield f"{one.call:>4}    {tracker.report()}", False
     if waited or status:
         yield f"         {waited}{status}", False
@@ -190,7 +190,7 @@ def lines_of(
     for text in one.said:
         yield text, True
     if one.edits:
-        edited, dropped, taken = edits_of(one.tally.edits, counter)
+        edited, dropped, taken = edits_of(list(event_rows(one, "", "", counter)))
         removed = f"{taken:,} tokens removed" if taken >= 0 else f"{-taken:,} added"
         moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
         yield f"         compaction ({moments}): {edited} edited, {dropped} dropped, {removed}", False

@@ -81,7 +81,7 @@ def _with_like_summaries(spec: Spec) -> Spec:
 
 
 def _amounts(calls: Sequence[Sent]) -> Amounts:
-    usd = [sent.cost.total if sent.cost else None for sent in calls]
+    usd = [sent.bill.cost.total if sent.bill.cost else None for sent in calls]
     known = [one for one in usd if one is not None]
     sizes = [sent.tokens_sent for sent in calls]
     return Amounts(sum(sizes), max(sizes), sum(known) if len(known) == len(usd) else None)

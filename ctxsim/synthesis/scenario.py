@@ -165,10 +165,8 @@ class Session:
 
     def result(self, *texts: str, media: tuple[Media, ...] = ()) -> int:
         """Add the results that answer the newest tool calls, each with `media`, and return the last one's place."""
-        message, called = (
-            self.message,
-            [item for item in self.items[self.calls[-1].start :] if item.kind == "tool_call"],
-        )
+        message = self.message
+        called = [item for item in self.items[self.calls[-1].start :] if item.kind == "tool_call"]
         for one, text in zip(called, texts, strict=True):
             place = len(self.items)
             self._add(Item("tool_result", place, message, text, one.tool, one.place, one.call_id, media))

@@ -148,7 +148,7 @@ def test_max_messages_orphans_a_result() -> None:
     # result.
     sent = run(conversation("a", "b", "c"), "max-messages:n=3")
     assert [one.status for one in sent] == ["ok", "ok", "invalid_pairs", "invalid_pairs"]
-    assert "result 2 has no call" in sent[2].reason
+    assert "result 2 has no call" in sent[2].verdict.reason
 
 
 def test_truncate_after_use_shows_each_result_whole_exactly_once() -> None:

@@ -17,6 +17,7 @@ keep-all's request could have read from the cache behind it.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -150,20 +151,18 @@ def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Sc
     return Schedule(times, float(best[0, end]))
 
 
+@dataclass(slots=True)
 class _Before:
     """An edit that can be the one before: its call, what led to it, and what dies after it."""
 
-    __slots__ = ("behind", "call", "cost", "cut", "died")
-
-    def __init__(self, call: int, cost: float, died: float, cut: int) -> None:
-        self.call = call
-        self.cost = cost
-        """Of all edits up to it, and what has waited by then for any."""
-        self.died = died
-        self.cut = cut
-        """The number of the first item that dies after it."""
-        self.behind = 0.0
-        """Dead tokens behind that."""
+    call: int
+    cost: float
+    """Of all edits up to it, and what has waited by then for any."""
+    died: float
+    cut: int
+    """The number of the first item that dies after it."""
+    behind: float = 0.0
+    """Dead tokens behind that."""
 
 
 def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Schedule:

@@ -54,8 +54,8 @@ class BreakpointCache:
         """By position, tokens and identity of a prefix, until when it is alive: few have as many tokens."""
         self._positions: list[int] = []
         """Those with any, in order."""
-        self._found: list[int] = []
-        """The positions that the request matched last marks, and the one that it was read up to."""
+        self._found: list[tuple[int, int]] = []
+        """The positions that the request matched last marks, and the one that it was read up to, and their tokens."""
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
@@ -77,17 +77,13 @@ class BreakpointCache:
         chosen = marked_positions(request, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
-        marks, longest = [], 0
-        for mark in chosen:
-            if (tokens := request.tokens_to(mark)) >= self._minimum:
-                marks.append(mark)
-                longest = tokens
-        hit = next((found for mark in reversed(marks) if (found := self._look_back(request, mark, now_s)) >= 0), -1)
-        read = request.tokens_to(hit) if hit >= 0 else 0
+        marks = [(mark, tokens) for mark in chosen if (tokens := request.tokens_to(mark)) >= self._minimum]
+        hit = next((found for mark, _ in reversed(marks) if (found := self._look_back(request, mark, now_s))), None)
+        read = hit[1] if hit else 0
         if most is not None and most < read:
-            read, hit = most, -1
-        cached = max(read, longest)
-        self._found = [*marks, hit] if hit >= 0 else marks
+            read, hit = most, None
+        cached = max(read, marks[-1][1] if marks else 0)
+        self._found = [*marks, hit] if hit else marks
         return Split(read, cached - read, request.total - cached)
 
     def remember(self, request: Request, now_s: float) -> None:
@@ -96,7 +92,7 @@ class BreakpointCache:
 
     def noted(self, request: Request) -> list[tuple[int, int, int]]:
         """Return position, tokens and identity of each entry that was made."""
-        return [(position, request.tokens_to(position), request.identity(position)) for position in self._found]
+        return [(position, tokens, request.identity(position)) for position, tokens in self._found]
 
     def recall(self, noted: list[tuple[int, int, int]], now_s: float) -> None:
         """Make these entries."""
@@ -106,8 +102,8 @@ class BreakpointCache:
             here = self._entries.setdefault(position, {})
             here.setdefault(tokens, {})[identity] = now_s + self._lifetime_s
 
-    def _look_back(self, request: Request, mark: int, now_s: float) -> int:
-        """Return the newest position within reach of a mark that is a live entry, or -1."""
+    def _look_back(self, request: Request, mark: int, now_s: float) -> tuple[int, int] | None:
+        """Return the newest position within reach of a mark that is a live entry, and its tokens; None without one."""
         positions, known, reached, steps = self._positions, 0, mark, 0
         for number in range(bisect_right(positions, mark) - 1, -1, -1):
             position = positions[number]
@@ -117,15 +113,16 @@ class BreakpointCache:
                 reached = position
                 if steps >= self._rule.lookback:
                     break
-            alike = self._entries[position].get(request.tokens_to(position))
+            tokens = request.tokens_to(position)
+            alike = self._entries[position].get(tokens)
             expires = alike.get(request.identity(position)) if alike else None
             if expires is not None:
                 if expires >= now_s:
-                    return position
+                    return position, tokens
                 known += 1
                 if known >= self._rule.readable:
                     break
-        return -1
+        return None
 
 
 RUNS = ("tool_call", "tool_result")

@@ -94,8 +94,9 @@ class Thinking:
 
     def errors(self, request: Request, begins_turn: bool) -> list[str]:
         """Return what the provider would refuse; empty if the request is valid."""
-        found = [CHANGED.format(call=self._written[item.place].call) for item in self.changed(request)[:1]]
-        return found or [UNLIKE] * (not begins_turn and self._altered(request.items))
+        if changed := self.changed(request):
+            return [CHANGED.format(call=self._written[changed[0].place].call)]
+        return [UNLIKE] if not begins_turn and self._altered(request.items) else []
 
     def _altered(self, items: Sequence[Item]) -> bool:
         """Whether the newest response is sent without a block of its thinking, or with another."""

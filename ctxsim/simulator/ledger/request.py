@@ -133,10 +133,10 @@ class Request:
                 # Neighbours leave together.
                 while self._leaves_too(edits, made, many, at):
                     many += 1
-                self._remove(at, many)
+                self._splice(at, many, [])
                 shift -= many
             elif edit.before is None:
-                self._insert(at, edit.after)
+                self._splice(at, 0, [edit.after])
                 shift += 1
             else:
                 self._replace(at, edit.after)
@@ -159,31 +159,17 @@ class Request:
         edit = edits[made + many]
         return edit.after is None and edit.before is self.items[at + many]
 
-    def _remove(self, at: int, many: int) -> None:
-        self._reshapes(at)
-        self.total -= sum(self._tokens[at : at + many])
-        del self.items[at : at + many], self._tokens[at : at + many], self._own[HEAD + at : HEAD + at + many]
-        self._render_behind(at)
-
-    def _insert(self, at: int, item: Item) -> None:
-        self._reshapes(at)
-        self.items.insert(at, item)
-        self._tokens.insert(at, 0)
-        self._own.insert(HEAD + at, 0)
-        self._render(at)
-        self._render_behind(at + 1)
-
-    def _reshapes(self, at: int) -> None:
-        """From a position on other items are going to stand."""
+    def _splice(self, at: int, many: int, new: list[Item]) -> None:
+        """From a position on other items stand: new ones instead of so many."""
         self.reshaped_from = min(self.reshaped_from, at)
         self._changes_from(HEAD + at)
         del self._upto[HEAD + at :]
-
-    def _render_behind(self, at: int) -> None:
-        """What is rendered of an item goes by the two before it."""
-        for behind in (at, at + 1):
-            if behind < len(self.items):
-                self._render(behind)
+        self.total -= sum(self._tokens[at : at + many])
+        self.items[at : at + many] = new
+        self._tokens[at : at + many] = self._own[HEAD + at : HEAD + at + many] = [0] * len(new)
+        # What is rendered of an item goes by the two before it.
+        for moved in range(at, min(at + len(new) + 2, len(self.items))):
+            self._render(moved)
 
     def _replace(self, at: int, item: Item) -> None:
         """The same item with another text."""
@@ -206,10 +192,8 @@ class Request:
     def _cut(self, size: int) -> None:
         """Hold no more than the first `size` items."""
         if size < len(self.items):
-            self.total -= sum(self._tokens[size:])
-            self._changes_from(HEAD + size)
-            del self.items[size:], self._tokens[size:], self._own[HEAD + size :], self._upto[HEAD + size :]
-            self.changed_from, self.reshaped_from = min(self.changed_from, size), min(self.reshaped_from, size)
+            self._splice(size, len(self.items) - size, [])
+            self.changed_from = min(self.changed_from, size)
 
     # tokens
 

@@ -17,7 +17,6 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import Counts
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
-from ctxsim.view import Edit, Made
 
 SHOWN_CHARS = 2_000
 
@@ -74,11 +73,10 @@ def by_lifetime(provider: Provider, written: Sequence[int]) -> Columns:
     return {"tokens_cache_write_5m": short, "tokens_cache_write_1h": long}
 
 
-def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
-    """Return what a call comes to, in the order of OWN."""
+def outcome(sent: Sent, counts: Counts, events: Sequence[Event]) -> Outcome:
+    """Return what a call comes to, in the order of OWN, given its audit trail."""
     bill, verdict, tally = sent.bill, sent.verdict, sent.tally
     split, cost = bill.split, bill.cost
-    edited, dropped, removed = edits_of(tally.edits, counter)
     usd: tuple[float | None, ...] = (None,) * 6
     if cost:
         summaries = sent.cost_summary_usd or 0
@@ -89,8 +87,8 @@ def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
     return (
         verdict.status, verdict.reason, sent.attempts, sent.tokens_sent,
         split.read, split.write, split.uncached, bill.tokens_missed,
-        sent.tokens_thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
-        tally.compactions, edited, dropped, removed,
+        tally.thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
+        tally.compactions, *edits_of(events),
         *_kept_of(counts),
     )  # fmt: skip
 
@@ -123,32 +121,20 @@ def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> It
         )
 
 
-def edits_of(made: Sequence[Made], counter: Counter) -> tuple[int, int, int]:
+def edits_of(events: Sequence[Event]) -> tuple[int, int, int]:
     """Return how many items edits changed and dropped, and the true tokens that they removed (negative: added)."""
-    edited = dropped = joined = 0
-    for one in made:
-        edit = one.edit
-        joined += added(edit, counter)
-        if edit.after is None:
-            dropped += 1
-        elif edit.before is not None:
-            edited += 1
-    return edited, dropped, -joined
+    actions = [one.action for one in events]
+    removed = sum(one.tokens_before - one.tokens_after for one in events)
+    return actions.count("edited"), actions.count("dropped"), removed
 
 
-def added(edit: Edit, counter: Counter) -> int:
-    """True tokens that an edit added (negative: removed), without framing."""
-    after = counter.item(edit.after) if edit.after else 0
-    return after - (counter.item(edit.before) if edit.before else 0)
-
-
-def trigger_of(sent: Sent, counter: Counter) -> str:
+def trigger_of(sent: Sent, events: Sequence[Event]) -> str:
     """Return whether the estimate that the policy decided by lies on the wrong side of its threshold."""
     if sent.tally.believed is None:
         return ""
     estimate, limit = sent.tally.believed
-    edits = (made.edit for made in sent.tally.edits if made.moment != "on_tool_result")
-    return misled(estimate, sent.tokens_sent - sum(added(edit, counter) for edit in edits), limit)
+    later = (one.tokens_before - one.tokens_after for one in events if one.moment != "on_tool_result")
+    return misled(estimate, sent.tokens_sent + sum(later), limit)
 
 
 def shown(text: str) -> str:

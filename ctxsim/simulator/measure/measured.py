@@ -186,12 +186,12 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
         if basis.tell and number % TOLD_CALLS == TOLD_CALLS - 1:
             basis.tell(number + 1)
         counts = losses.pass_by(sent) if sent.untouched else losses.after(sent)
+        made = list(event_rows(sent, transcript.name, spec.label, counter)) if sent.tally.edits else []
         same = keep_all is not None and sent.untouched and sent.status == keep_all.calls["status"][number]
-        outcomes.append(keep_all.outcomes[number] if same and keep_all else outcome(sent, counts, counter))
+        outcomes.append(keep_all.outcomes[number] if same and keep_all else outcome(sent, counts, made))
         estimated.append(sent.tokens_estimated)
-        triggers.append(trigger_of(sent, counter))
-        if sent.tally.edits:
-            events.extend(event_rows(sent, transcript.name, spec.label, counter))
+        triggers.append(trigger_of(sent, made))
+        events += made
     own = dict(zip(OWN, zip(*outcomes, strict=True) if outcomes else repeat(()), strict=False))
     shared = keep_all.calls if keep_all else of_all_policies(basis.ledger, own["tokens_sent"], basis.kept)
     calls = {

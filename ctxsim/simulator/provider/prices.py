@@ -115,7 +115,7 @@ class Tariff:
 
     def __init__(self, prices: Prices, long_lifetime: bool) -> None:
         self._prices, self._long = prices, long_lifetime
-        rates = _rates(prices, long_lifetime)
+        rates = rates_of(prices, long_lifetime)
         plain = [rate for rate in rates if not isinstance(rate, tuple)]
         self._flat = plain if len(plain) == len(rates) and not prices.hours else None
 
@@ -136,12 +136,12 @@ def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: boo
     """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
     total = split.total
     amounts = (split.read, split.write, split.uncached, output_tokens)
-    rates = _rates(prices, long_lifetime)
+    rates = rates_of(prices, long_lifetime)
     return Cost(*(tokens * rate_at(rate, total) / 1e6 for tokens, rate in zip(amounts, rates, strict=True)))
 
 
-def _rates(prices: Prices, long_lifetime: bool) -> tuple[Rate, Rate, Rate, Rate]:
-    """The prices of tokens read, written and uncached, and of output."""
+def rates_of(prices: Prices, long_lifetime: bool) -> tuple[Rate, Rate, Rate, Rate]:
+    """Return the prices of tokens read, written and uncached, and of output."""
     plain, listed = prices.input, prices.cache_write
     if long_lifetime and prices.cache_write_long is not None:
         listed = prices.cache_write_long

@@ -53,32 +53,25 @@ def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
 
 def of_model(model: Model, name: str) -> dict[str, Any]:
     """Return the provider's fields that follow from a model. Fields of which nothing is known stay out."""
-    values: dict[str, Any] = {
+    vendor = load_vendor(model.vendor)
+    return {
         "model": model.id,
-        "vendor": model.vendor,
-        "framing": model.vendor,
-        "cache": model.vendor,
-        "reasoning": load_vendor(model.vendor).reasoning.of(model.id),
-        "thinking": load_vendor(model.vendor).thinking.of(model.id),
+        **dict.fromkeys(("vendor", "framing", "cache"), model.vendor),
+        "reasoning": vendor.reasoning.of(model.id),
+        "thinking": vendor.thinking.of(model.id),
         "tokenizer": tokenizer_of(name)[0],
         "prices": model.prices,
+        **({"window": model.window} if model.window else {}),
     }
-    if model.window:
-        values["window"] = model.window
-    return values
-
-
-def _began_s(transcript: Transcript) -> float | None:
-    """When the first call that has a time was made, seconds since 1970: prices are those of that day and its hours."""
-    return next((call.time_s for call in transcript.calls if call.time_s), None)
 
 
 def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str, Any] | None:
     """The fields that follow from a transcript's model, or None where nobody knows it."""
-    began_s = _began_s(transcript)
-    day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
     from ctxsim.simulator.provider.models import find_model
 
+    # Prices are those of the day of the first call that has a time, and of its hours.
+    began_s = next((call.time_s for call in transcript.calls if call.time_s), None)
+    day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
     found = find_model(transcript.model, day, entries, recorded=True)
     if found is None:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.provider.prices import Prices, Split, rate_at
+from ctxsim.simulator.provider.prices import Prices, Split, rate_at, rates_of
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, Resend, load_vendor
 
 Misses = Literal["none", "expected"]
@@ -121,13 +121,10 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """USD per token to read and to write again, for a request of so many tokens; `prices` must be known."""
         prices = self.prices
         assert prices is not None
-        plain = rate_at(prices.input, input_tokens)
+        read, write, plain, _ = rates_of(prices, self.long_cache)
         if self.cache == "none":
-            return plain / 1e6, plain / 1e6
-        read = plain if prices.cache_read is None else rate_at(prices.cache_read, input_tokens)
-        listed = prices.cache_write_long if self.long_cache and prices.cache_write_long else prices.cache_write
-        write = plain if listed is None else rate_at(listed, input_tokens)
-        return read / 1e6, write / 1e6
+            read = write = plain
+        return rate_at(read, input_tokens) / 1e6, rate_at(write, input_tokens) / 1e6
 
     def describe(self) -> str:
         """One line for people: what was assumed and where from."""

@@ -11,15 +11,17 @@ Format = Literal["anthropic", "openai"]
 _ASSISTANT = {"assistant", "reasoning", "tool_call"}
 
 
-def _ids(items: Iterable[Item]) -> dict[int, str]:
-    """Return an id for each tool call's place: the source's own where it is unique."""
+def _ids(items: Iterable[Item]) -> dict[int | None, str]:
+    """Return an id for the place of each tool call, the source's own where it is unique, and of what answers it."""
     used: set[str] = set()
-    ids: dict[int, str] = {}
+    ids: dict[int | None, str] = {}
     for item in items:
         if item.kind == "tool_call":
             own = item.call_id
             ids[item.place] = own if own and own not in used else f"call_{item.place}"
             used.add(ids[item.place])
+        elif item.kind == "tool_result":
+            ids[item.place] = ids.get(item.answers, item.call_id)
     return ids
 
 
@@ -48,13 +50,12 @@ def _anthropic(items: list[Item], head: Head) -> dict[str, Any]:
     return ({"system": head.system} if head.system else {}) | {"messages": messages}
 
 
-def _anthropic_block(item: Item, ids: dict[int, str]) -> dict[str, Any]:
+def _anthropic_block(item: Item, ids: dict[int | None, str]) -> dict[str, Any]:
     match item.kind:
         case "tool_call":
             return {"type": "tool_use", "id": ids[item.place], "name": item.tool, "input": handed(item.text)}
         case "tool_result":
-            answered = ids.get(-1 if item.answers is None else item.answers, item.call_id)
-            return {"type": "tool_result", "tool_use_id": answered, "content": _with_media(item)}
+            return {"type": "tool_result", "tool_use_id": ids[item.place], "content": _with_media(item)}
         case "reasoning":
             return {"type": "thinking", "thinking": item.text}
         case _:
@@ -74,14 +75,13 @@ def _openai(items: list[Item], head: Head) -> dict[str, Any]:
             continue
         response = None
         if item.kind == "tool_result":
-            answered = ids.get(-1 if item.answers is None else item.answers, item.call_id)
-            messages.append({"role": "tool", "tool_call_id": answered, "content": _with_media(item)})
+            messages.append({"role": "tool", "tool_call_id": ids[item.place], "content": _with_media(item)})
         else:
             messages.append({"role": "user", "content": _with_media(item)})
     return {"messages": messages}
 
 
-def _add_to_response(message: dict[str, Any], item: Item, ids: dict[int, str]) -> None:
+def _add_to_response(message: dict[str, Any], item: Item, ids: dict[int | None, str]) -> None:
     if item.kind == "tool_call":
         function = {"name": item.tool, "arguments": item.text}
         calls = message.setdefault("tool_calls", [])

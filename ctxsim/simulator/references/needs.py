@@ -51,12 +51,6 @@ class Vocabulary:
         self._keys = frozenset(keys)
         self._known: dict[tuple[bool, str], set[Key]] = {}
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._keys == other._keys
-
-    def __hash__(self) -> int:
-        return hash(self._keys)
-
     @cached_property
     def _names(self) -> identifiers.Wanted:
         return identifiers.Wanted({atom for detector, atom in self._keys if detector == "strict"}.__contains__)

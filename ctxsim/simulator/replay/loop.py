@@ -71,7 +71,6 @@ class Replay:
         # Decide.
         course.begin(leg)
         sees.head, sees.now_s = leg.head, course.now_s
-        began_s = sees.now_s
         asked = moments.before_call()
         # Judge, and retry.
         request, verdict, attempts = self._send(asked)
@@ -88,7 +87,7 @@ class Replay:
             moments.after_call(used.reported(self._ledger.provider.usage_factor), leg.response)
         return Sent(
             leg.number, leg.call, request, changed_from, verdict, attempts, bill, tokens, estimated,
-            leg.tokens_output, moments.settle(), (began_s, sees.now_s), not moments.touched,
+            leg.tokens_output, moments.settle(), not moments.touched,
         )  # fmt: skip
 
     def _answered(self, leg: Leg, verdict: Verdict) -> Leg:

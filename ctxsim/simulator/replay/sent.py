@@ -3,7 +3,6 @@
 import msgspec
 
 from ctxsim.simulator.ledger import Bill, SummaryCall, Verdict
-from ctxsim.simulator.provider.prices import Cost
 from ctxsim.transcript import Call
 from ctxsim.view import Edit, Made, View
 
@@ -39,8 +38,6 @@ class Sent(msgspec.Struct, frozen=True):
     tokens_estimated: int
     tokens_output: int
     tally: Tally
-    clock: tuple[float, float]
-    """Simulated seconds before the policy acted and after the response."""
     untouched: bool
     """Whether no policy has edited anything by the end of the call, so that this is what keep-all sends."""
 
@@ -66,11 +63,6 @@ class Sent(msgspec.Struct, frozen=True):
         return self.tally.compactions
 
     @property
-    def tokens_thinking_dropped(self) -> int:
-        """Counted tokens of the thinking that the provider dropped from the request."""
-        return self.tally.thinking_dropped
-
-    @property
     def summary_calls(self) -> int:
         """Summaries asked for since the last request."""
         return len(self.tally.summaries)
@@ -79,11 +71,6 @@ class Sent(msgspec.Struct, frozen=True):
     def status(self) -> str:
         """`ok`, or why the provider refused."""
         return self.verdict.status
-
-    @property
-    def reason(self) -> str:
-        """The provider's words, or the policy's."""
-        return self.verdict.reason
 
     @property
     def http_429(self) -> int:
@@ -103,11 +90,6 @@ class Sent(msgspec.Struct, frozen=True):
         return self.bill.cause
 
     @property
-    def cost(self) -> Cost | None:
-        """Dollars of the call by class, without its summaries; None without prices."""
-        return self.bill.cost
-
-    @property
     def cost_summary_usd(self) -> float | None:
         """Dollars of the summaries asked for; None without prices."""
         if self.bill.cost is None:
@@ -118,5 +100,5 @@ class Sent(msgspec.Struct, frozen=True):
     @property
     def cost_usd(self) -> float | None:
         """Dollars of the call and of its summaries; None without prices."""
-        cost = self.cost
+        cost = self.bill.cost
         return cost.total + (self.cost_summary_usd or 0.0) if cost else None

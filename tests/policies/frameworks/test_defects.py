@@ -62,7 +62,7 @@ def test_the_whole_request_is_one_result_without_its_call() -> None:
 def test_what_is_still_over_the_threshold_ends_the_run_at_every_call() -> None:
     sent = run(conversation(LONG, LONG, LONG), "inspect-edit:at=700,estimator=chars")
     assert [one.status for one in sent] == ["ok", "ok", "stopped", "stopped"]
-    assert "Compaction insufficient" in sent[-1].reason
+    assert "Compaction insufficient" in sent[-1].verdict.reason
     assert texts(sent[-1]).count("(Tool result removed)") == 0
 
 

@@ -133,7 +133,7 @@ def test_a_schedule_costs_what_a_policy_pays_that_clears_by_it(seed: int, monkey
             times.clear()
             times.update({place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7})
             spec = Spec("clearing", ((Clearing, "clearing", {}),), open_estimator())
-            paid = [round(one.cost.total, 10) if one.cost else 0.0 for one in Replay(ledger, spec)]
+            paid = [round(one.bill.cost.total, 10) if one.bill.cost else 0.0 for one in Replay(ledger, spec)]
             assert list(walk.usd(times, STUB)) == paid
 
 

@@ -73,7 +73,7 @@ def everything(replayed: Replay) -> tuple[object, ...]:
     return [
         (
             sent.call, list(sent.view), sent.changed_from, sent.verdict, sent.attempts, sent.bill, sent.tokens_sent,
-            sent.tokens_estimated, sent.tokens_output, sent.clock, sent.untouched, sent.edits, sent.said,
+            sent.tokens_estimated, sent.tokens_output, sent.untouched, sent.edits, sent.said,
             sent.compactions, sent.tally.believed, sent.tally.summaries,
         )
         for sent in replayed

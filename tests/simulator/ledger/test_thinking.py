@@ -72,7 +72,7 @@ def test_an_edit_before_thinking_is_refused_from_that_call_on() -> None:
     # The result of call 1, at place 3, is cleared before call 4. The thinking of calls 2 and 3 stands behind it.
     found = sent(cleared(3))
     assert statuses(found) == ["ok", "ok", "ok", "invalid_thinking", "invalid_thinking"]
-    assert "thinking of call 2 is bound" in found[3].reason
+    assert "thinking of call 2 is bound" in found[3].verdict.reason
 
 
 def test_an_edit_behind_all_thinking_is_accepted() -> None:
@@ -85,7 +85,7 @@ def test_what_is_written_after_an_edit_is_valid_behind_it() -> None:
     # the cleared text: with the old block dropped, call 5 is as it should be.
     found = sent(cleared(6), "drop")
     assert statuses(found) == ["ok"] * CALLS
-    dropped = [one.tokens_thinking_dropped for one in found]
+    dropped = [one.tally.thinking_dropped for one in found]
     assert dropped[3] > 0 and dropped[:3] == [0, 0, 0] and dropped[4] == 0
     kinds = [item.place for item in found[4].view if item.kind == "reasoning"]
     assert kinds == [1, 4, 10], "of calls 1, 2 and 4; that of call 3 is gone for good"
@@ -118,7 +118,7 @@ def test_the_newest_thinking_may_not_be_changed_on_any_model() -> None:
     # Before call 4 the newest response is that of call 3, at places 7 and 8.
     for how in (lambda view: view.drop([7], ""), lambda view: view.rewrite({7: "other thoughts"}, "")):
         found = sent(how, "none")
-        assert found[3].status == "invalid_thinking" and "newest response" in found[3].reason
+        assert found[3].status == "invalid_thinking" and "newest response" in found[3].verdict.reason
         assert found[4].status == "ok"
     assert statuses(sent(lambda view: view.drop([1], ""), "none")) == ["ok"] * CALLS, "an older one"
 

@@ -21,7 +21,7 @@ class TestClosedForms:
     def test_one_write_and_nine_reads_cost_2_15(self) -> None:
         sent = sent_of(repeated(10))
         tokens = sent[0].tokens_sent
-        cost = sum((one.cost.write or 0) + (one.cost.read or 0) for one in sent)
+        cost = sum((one.bill.cost.write or 0) + (one.bill.cost.read or 0) for one in sent)
         # 1.25 + 9 * 0.1 = 2.15 times one uncached request, instead of 10.
         assert cost == pytest.approx(2.15 * tokens / 1e6, rel=1e-9)
         assert [one.bill.split.read for one in sent] == [0] + [tokens] * 9

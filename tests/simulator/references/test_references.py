@@ -352,7 +352,8 @@ def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataO
 def test_references_travel_to_workers(transcript: Transcript) -> None:
     references = prepare(transcript)
     copy = pickle.loads(pickle.dumps(references))
-    assert copy == references
+    for name in set(references.__struct_fields__) - {"vocabulary"}:
+        assert getattr(copy, name) == getattr(references, name), name
     # There the view's texts are other objects than the references' own.
     number = len(transcript.calls)
     view = sent(transcript, number).drop(range(transcript.calls[-1].start), "r")
@@ -365,7 +366,7 @@ def test_references_travel_to_workers(transcript: Transcript) -> None:
 def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
     chance = random.Random(6)
     chosen, needs = 0, 0
-    for transcript in recorded(every=24):
+    for transcript in recorded(every=12):
         survival = Survival(prepare(transcript))
         view, joined = View(Sizes(lambda item: len(item.text))), 0
         for number, call in enumerate(transcript.calls, 1):
@@ -374,7 +375,7 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
             joined = call.start
             counts = survival.call(number)
             assert counts.lost == () and counts.refs_kept_carried == counts.refs_needed_carried
-            if chance.random() < 0.25 and chosen < 60:
+            if chance.random() < 0.5 and chosen < 60:
                 chosen += 1
                 old = {item.place: item.text[:500] for item in view.results[:-1] if chance.random() < 0.5}
                 cut = view.rewrite(old, "r") if chance.random() < 0.5 else view.drop(old, "r")

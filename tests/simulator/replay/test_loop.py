@@ -79,7 +79,7 @@ def test_who_gives_up_sends_nothing() -> None:
     sent = run_class(Quitter, conversation(*[WORDY] * 4), rate_limit=RateLimit(tokens_per_minute=500))
     assert [one.status for one in sent] == ["ok", *["stopped"] * 4]
     assert all(one.wait_s == one.http_429 == 0 for one in sent)
-    assert sent[1].reason == "95 % reached"
+    assert sent[1].verdict.reason == "95 % reached"
     assert [one.attempts for one in sent] == [1] * 5
 
 
