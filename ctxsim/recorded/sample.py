@@ -1,6 +1,7 @@
 """What a calibration is fitted to: every text of some transcripts, and every request as it was sent."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import PurePath
 
 import msgspec
@@ -89,12 +90,10 @@ def _group(item: Item, text: str, transcript: Transcript, by: str) -> str:
 
 def _measuring(counter: Counter) -> Callable[[Item], Array]:
     """Characters, tokens and features of an item, each text looked at once; reasoning mostly isn't sent again."""
-    known: dict[str, Array] = {}
 
+    @cache
     def of(text: str) -> Array:
-        if text not in known:
-            known[text] = np.array([len(text), counter.text(text), *features(text)], dtype=float)
-        return known[text]
+        return np.array([len(text), counter.text(text), *features(text)], dtype=float)
 
     def measure(item: Item) -> Array:
         nothing = np.zeros(2 + len(FEATURES))

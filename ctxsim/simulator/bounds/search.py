@@ -80,22 +80,16 @@ class Search:
     """
 
     def __init__(self, walk: Walk, dead: Sequence[Dead], stub: str, limit: int) -> None:
-        self._walk = walk
-        self._stub = stub
-        kept = walk.kept
-        self._dead = dead
-        self._calls = len(kept)
+        self._walk, self._dead, self._stub, self._left = walk, dead, stub, limit
+        self._calls = len(walk.kept)
+        self._paid_keeping = [0.0, *accumulate(step.usd for step in walk.kept)]
         self.best: Times = {}
-        self.usd = sum(step.usd for step in kept)
-        self._left = limit
-        self._provider = walk.ledger.provider
-        self._kept = kept
-        self._paid_keeping = [0.0, *accumulate(step.usd for step in kept)]
+        self.usd = self._paid_keeping[-1]
 
     @cached_property
     def _rest(self) -> list[float]:
         """What each call and all after it cost at least; only a search needs it."""
-        least = [0.0, *_least(self._dead, self._provider, self._kept), 0.0]
+        least = [0.0, *_least(self._dead, self._walk.ledger.provider, self._walk.kept), 0.0]
         return list(accumulate(reversed(least)))[::-1]
 
     def offer(self, times: Mapping[int, int]) -> None:

@@ -81,18 +81,22 @@ def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
     return max(begun, key=lambda entry: entry.effective or date.min, default=None)
 
 
-def _listed(name: str, on: date) -> Model | None:
+def _snapshot() -> Any:
+    # It is large: who asks for no model doesn't wait for it.
     from genai_prices import data_snapshot
 
-    snapshot = data_snapshot.get_snapshot()
+    return data_snapshot.get_snapshot()
+
+
+def _listed(name: str, on: date) -> Model | None:
+    snapshot = _snapshot()
     try:
         _, model = snapshot.find_provider_model(name, None, None, None)
     except LookupError:
         # Not every maker's names are known to be theirs.
         maker = load_vendor(vendor_of(name)).listed_as
-        found = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
-        return _from_listed(found, on) if found else None
-    return _from_listed(model, on)
+        model = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
+    return _from_listed(model, on) if model else None
 
 
 def _from_listed(model: Any, on: date) -> Model:
@@ -146,12 +150,10 @@ def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
     From the user's file, our additions, then the price list: its maker's entry first, then those of other hosts (the
     source names them), each with all its changes. Which one held, the fit to recorded cost can decide.
     """
-    from genai_prices import data_snapshot
-
     maker = load_vendor(vendor_of(model)).listed_as
     found = [_dated(entry) for entries in (overrides, _additions()) for entry in _fitting(entries, model)]
     listed = []
-    for provider in data_snapshot.get_snapshot().providers:
+    for provider in _snapshot().providers:
         one = provider.find_model(bare(model)) or provider.find_model(model.lower())
         if one is not None:
             listed.append((provider.id != maker, provider.id, one))
@@ -173,17 +175,13 @@ def _dated(entry: Entry | Model) -> Prices | None:
 @cache
 def model_ids() -> frozenset[str]:
     """Return the names of every model of the price list, without their prices, which take a while."""
-    from genai_prices import data_snapshot
-
-    return frozenset(model.id for provider in data_snapshot.get_snapshot().providers for model in provider.models)
+    return frozenset(model.id for provider in _snapshot().providers for model in provider.models)
 
 
 def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
     """Return every model of the price list with its provider, in the list's order."""
-    from genai_prices import data_snapshot
-
     day = on or LATEST
-    for provider in data_snapshot.get_snapshot().providers:
+    for provider in _snapshot().providers:
         for model in provider.models:
             yield provider.id, _from_listed(model, day)
 

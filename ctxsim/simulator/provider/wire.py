@@ -36,7 +36,8 @@ def request_body(items: list[Item], head: Head, format: Format) -> dict[str, Any
 
 
 def _with_media(item: Item) -> str:
-    return "\n".join([item.text, *(f"[{media.kind}, {media.tokens} tokens]" for media in item.media)]).strip("\n")
+    parts = [item.text, *(f"[{media.kind}, {media.tokens} tokens]" for media in item.media)]
+    return "\n".join(filter(None, parts))
 
 
 def _anthropic(items: list[Item], head: Head) -> dict[str, Any]:

@@ -120,9 +120,12 @@ class Survival:
         """Return the counts of a call, counted from 1, whose request is as it is now."""
         if self._references.newest_by_call[number - 1].isdisjoint(self.gone):
             return self.kept[number - 1]
-        of = self._references
+        of, gone = self._references, self.gone
         needs = of.needs_by_call[number - 1]
-        alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
+        # Of most the newest source is there.
+        alive = [
+            need.sources[-1] not in gone or self._alive(need.key, need.sources, len(need.sources)) for need in needs
+        ]
         carried, said = (
             [self._alive(("strict", one.atom), places[one.atom], one.stop) for one in held[number - 1]]
             for held, places in ((of.carried_by_call, of.holders), (of.said_by_call, of.sayers))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
-from samples import conversation
 
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Cost, Prices
-from ctxsim.simulator.provider.resolve import WINDOWS, recorded_window, resolve
 from ctxsim.simulator.provider.vendor import Vendor
-from ctxsim.transcript import Usage
 
 
 def test_a_vendor_without_rules() -> None:
@@ -46,19 +42,3 @@ def test_a_provider_a_limit_prices_and_costs() -> None:
     }  # fmt: skip
     assert msgspec.structs.astuple(Prices(1.0, 2.0)) == (1.0, 2.0, None, None, None, "", None, (), None)
     assert msgspec.structs.astuple(Cost()) == (0.0, 0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize("window", [200_000, 256_000, 400_000, 1_000_000, 2_000_000])
-def test_windows_that_models_have_had(window: int) -> None:
-    made = conversation()
-    calls = (msgspec.structs.replace(made.calls[0], usage=Usage(window)),)
-    found = recorded_window(msgspec.structs.replace(made, calls=calls), None, "none")
-    assert found == (window, f"window {window:,} inferred: {window:,} tokens were accepted in this session")
-    assert len(WINDOWS) == 5
-
-
-@pytest.mark.parametrize(("vendor", "reserved"), [("openai", 7), ("anthropic", 0)])
-def test_what_a_scenarios_limit_reserves(vendor: str, reserved: int) -> None:
-    for more, expected in (({"reserved_output": 7}, reserved), ({}, 0)):
-        limit = resolve({}, ("x", {"vendor": vendor, "rate_limit": {"tokens_per_minute": 10}, **more})).rate_limit
-        assert limit and limit.reserves_max_tokens == expected

@@ -42,20 +42,6 @@ class TestPrices:
     def test_unknown_price_is_unknown(self) -> None:
         assert {one.cost_usd for one in sent_of(conversation("a"), prices=None)} == {None}
 
-    def test_prices_hold_from_their_day_on(self, tmp_path: Path) -> None:
-        file = tmp_path / "models.toml"
-        file.write_text(
-            '[[model]]\nid = "house-*"\nvendor = "anthropic"\nwindow = 5000\nprices = {input = 2.0, output = 4.0}\n'
-            '[[model]]\nid = "house-*"\neffective = 2026-06-01\nprices = {input = 1.0, output = 4.0}\nwindow = 6000\n'
-        )
-        entries = read_overrides(file)
-        early, late = (find_model("house-7b", day, entries) for day in (date(2026, 5, 31), date(2026, 6, 1)))
-        assert early and late and early.prices and late.prices
-        assert (early.prices.input, early.window, late.prices.input, late.window) == (2.0, 5_000, 1.0, 6_000)
-        assert late.prices.effective == date(2026, 6, 1)
-        provider = resolve({"model": "house-7b"}, ("x", {"window": 10}), None, entries)
-        assert provider.window == 6_000, "the command line goes before the scenario"
-
     def test_bad_override_files_name_the_field(self, tmp_path: Path) -> None:
         file = tmp_path / "models.toml"
         file.write_text('[[model]]\nid = "x"\nwindw = 3\n')

@@ -106,8 +106,8 @@ def test_how_long_an_entry_lives() -> None:
 
 def test_a_scenario_that_states_part_of_a_rate_limit_gets_the_vendors_rest() -> None:
     limit = {"tokens_per_minute": 10}
-    claude = resolve({}, ("x", {"vendor": "anthropic", "rate_limit": limit})).rate_limit
-    assert claude and not claude.counts_cache_reads
+    claude = resolve({}, ("x", {"vendor": "anthropic", "reserved_output": 7, "rate_limit": limit})).rate_limit
+    assert claude and not claude.counts_cache_reads and claude.reserves_max_tokens == 0
     stated = {**limit, "counts_cache_reads": True}
     claude = resolve({}, ("x", {"vendor": "anthropic", "rate_limit": stated})).rate_limit
     assert claude and claude.counts_cache_reads

@@ -69,9 +69,10 @@ def test_ids_are_the_sources_own_once() -> None:
     items = [Item("tool_call", place, 0, "{}", "t", call_id=own) for place, own in enumerate(("a", "a", "", "b"))]
     assert [one["id"] for one in messages(items, "anthropic")[0]["content"]] == ["a", "call_1", "call_2", "b"]
     # What answers a call that has gone is named as the source named it; media are told by their size.
-    lone = Item("tool_result", 4, 1, "seen", "t", None, "gone", (Media("image", 85),))
+    lone = Item("tool_result", 4, 1, "\nseen\n", "t", None, "gone", (Media("image", 85),))
     away = msgspec.structs.replace(lone, answers=9, media=())
-    texts = ("seen\n[image, 85 tokens]", "seen")
+    # Line ends at its edges are its own.
+    texts = ("\nseen\n\n[image, 85 tokens]", "\nseen\n")
     for one, text in zip((lone, away), texts, strict=True):
         assert messages([one], "openai") == [{"role": "tool", "tool_call_id": "gone", "content": text}]
         [block] = messages([one], "anthropic")[0]["content"]
