@@ -39,13 +39,8 @@ def test_the_window_is_stated_or_that_of_the_project() -> None:
 
 def test_without_usage_or_beyond_all_windows_nothing_is_known_of_the_window() -> None:
     assert recorded_window(conversation("r"), None, "none") is None
-    for tokens, window in (
-        (200_000, 200_000),
-        (200_001, 256_000),
-        (400_001, 1_000_000),
-        (2_000_000, 2_000_000),
-        (2_000_001, None),
-    ):
+    held = {200_000: 200_000, 200_001: 256_000, 400_001: 1_000_000, 2_000_000: 2_000_000, 2_000_001: None}
+    for tokens, window in held.items():
         found = recorded_window(session(20, Usage(tokens)), None, "none")
         assert (found and found[0]) == window
 
