@@ -195,7 +195,7 @@ def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
     for entry in read_overrides(Path(file)) if file else ():
         if fnmatchcase(entry.id, wanted):
             rows.append((file, entry.id, entry.vendor or "-", entry.window, entry.prices))
-    for provider, model in all_models(None):
+    for provider, model in all_models():
         if fnmatchcase(model.id, wanted):
             rows.append((provider, model.id, model.vendor, model.window, model.prices))
     listed = f"genai-prices {version('genai-prices')}"

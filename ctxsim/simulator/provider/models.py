@@ -100,7 +100,7 @@ def _listed(name: str, on: date) -> Model | None:
 
 
 def _from_listed(model: Any, on: date) -> Model:
-    prices = from_list(model.prices, on, latest=on == LATEST)
+    prices = from_list(model.prices, on)
     vendor = vendor_of(model.id)
     if vendor == "openai" and prices and prices.cache_write:
         vendor = "openai-paid-writes"
@@ -178,15 +178,14 @@ def model_ids() -> frozenset[str]:
     return frozenset(model.id for provider in _snapshot().providers for model in provider.models)
 
 
-def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
-    """Return every model of the price list with its provider, in the list's order."""
-    day = on or LATEST
+def all_models() -> Iterator[tuple[str, Model]]:
+    """Return every model of the price list with its provider, in the list's order, by the latest prices."""
     for provider in _snapshot().providers:
         for model in provider.models:
-            yield provider.id, _from_listed(model, day)
+            yield provider.id, _from_listed(model, LATEST)
 
 
-def from_list(prices: Any, on: date, latest: bool = False) -> Prices | None:
+def from_list(prices: Any, on: date) -> Prices | None:
     """Return a model's prices on a day, or None without one for input and output.
 
     `effective` is the day from which they held, None if the list doesn't say. `hours` are the times of the day, UTC,
@@ -205,7 +204,7 @@ def from_list(prices: Any, on: date, latest: bool = False) -> Prices | None:
     made = _prices(base)
     if made is None:
         return None
-    source = f"{'latest of ' if latest else ''}{_list()}"
+    source = f"{'latest of ' if on == LATEST else ''}{_list()}"
     return msgspec.structs.replace(made, source=source, effective=since, hours=tuple(reversed(timed)))
 
 

@@ -49,11 +49,9 @@ def test_the_price_of_a_day_and_its_hours(on: date, found: Prices) -> None:
 
 
 def test_of_hours_the_last_one_listed_decides() -> None:
-    made = from_list(
-        [listed(1), listed(2, None, NIGHT), listed(3, FIRST, NOON), listed(4, SECOND, NOON)], FIRST, latest=True
-    )
+    made = from_list([listed(1), listed(2, None, NIGHT), listed(3, FIRST, NOON), listed(4, SECOND, NOON)], FIRST)
     hours = (Hours(*NOON, Prices(3.0, 6.0)), Hours(*NIGHT, Prices(2.0, 4.0)))
-    assert made == priced(1, None, f"latest of {LIST}", hours)
+    assert made == priced(1, None, LIST, hours)
 
 
 def test_a_price_in_steps_and_by_class() -> None:
@@ -148,11 +146,8 @@ def test_the_users_file_goes_first(entry: Entry, vendor: str, window: int, price
 
 
 def test_all_models_of_the_list_in_its_order() -> None:
-    found = [(host, model.id, model.prices and model.prices.input) for host, model in all_models(FIRST)]
+    found = [(host, model.id, model.prices and model.prices.input) for host, model in all_models()]
     assert found == [
-        ("zother", "house-1", 8.0), ("openai", "gpt-9", 3.0), ("openai", "gpt-9-paid", 7.0), ("host", "gpt-9", 9.0),
+        ("zother", "house-1", 8.0), ("openai", "gpt-9", 6.0), ("openai", "gpt-9-paid", 7.0), ("host", "gpt-9", 9.0),
         ("zai", "glm-77", 5.0),
     ]  # fmt: skip
-    assert next(model for _, model in all_models() if model.id == "gpt-9").prices == priced(
-        6, SECOND, f"latest of {LIST}"
-    )
