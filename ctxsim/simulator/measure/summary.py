@@ -37,14 +37,10 @@ class WhatIf(NamedTuple):
 WHAT_IF = WhatIf()
 
 
-def summary_row(
-    basis: Basis, measured: Measured, root: str = "", provider: int = 0, chance_rate: float | None = None,
-    what_if: WhatIf = WHAT_IF,
-) -> SummaryRow:  # fmt: skip
-    """Return the summary row; `root`, `provider` and `chance_rate` say where the transcript stands in its run."""
+def summary_row(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> SummaryRow:
+    """Return the summary row of a transcript that is no part of a run."""
     name = basis.transcript.name
-    place: dict[str, Any] = {"transcript": name, "root": root or name, "provider": provider, "chance_rate": chance_rate}
-    return SummaryRow(**place, **summarize(basis, measured, what_if))
+    return SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **summarize(basis, measured, what_if))
 
 
 def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> dict[str, Any]:

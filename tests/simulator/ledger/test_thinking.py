@@ -96,7 +96,7 @@ def test_refused_calls_and_dropped_tokens_are_added_up() -> None:
     # thinking stands behind what was cleared. Its text is that of calls 2, 3 and 4 by then, each dropped once.
     for thinking, refused in (("refuse", 3), ("drop", 0)):
         basis = Basis(thought(), provider(thinking), provider(thinking).counter())
-        found = summary_row(basis, measure(basis, open_policy("mask:keep=1")), "root", 0, None)
+        found = summary_row(basis, measure(basis, open_policy("mask:keep=1")))
         assert found.invalid_thinking == refused
         texts = [thought().items[place].text for place in (4, 7, 10)] if thinking == "drop" else []
         assert found.tokens_thinking_dropped == sum(map(basis.counter.text, texts))

@@ -80,10 +80,8 @@ assert LOSS is not None
 ALL: dict[str, Any] = {
     # token-budget:budget=2420,retain=24 under a cache: after call 3 (2,440) FIRST is cut to 18 tokens, 299 fewer.
     "transcript": "by hand",
-    "root": "its root",
+    "root": "by hand",
     "policy": "token-budget:budget=2420,retain=24",
-    "provider": 3,
-    "chance_rate": 0.25,
     "calls": 4,
     # 2,010, 2,329, 2,440 and 2,492 - 299 = 2,193.
     "tokens_peak": 2_440,
@@ -277,7 +275,7 @@ def summary_of(policy: str | type[Policy], provider: Provider) -> dict[str, Any]
     """The summary row by column."""
     basis = basis_of(four_calls(), provider)
     spec: Spec = open_policy(policy) if isinstance(policy, str) else spec_of(policy)
-    return msgspec.structs.asdict(summary_row(basis, measure(basis, spec), "its root", 3, 0.25))
+    return msgspec.structs.asdict(summary_row(basis, measure(basis, spec)))
 
 
 def test_the_texts_are_as_large_as_they_are_said_to_be() -> None:
@@ -310,7 +308,7 @@ def test_what_the_cache_missed_is_added_up() -> None:
     read = measure(basis_of(made, CACHED), open_policy("keep-all")).rows[2].tokens_cache_read
     calls = tuple(msgspec.structs.replace(call, held=0 if n == 2 else None) for n, call in enumerate(made.calls))
     basis = basis_of(msgspec.structs.replace(made, calls=calls), CACHED)
-    found = summary_row(basis, measure(basis, open_policy("keep-all")), "its root", 3, None)
+    found = summary_row(basis, measure(basis, open_policy("keep-all")))
     assert found.tokens_missed == read > 0
 
 
@@ -360,6 +358,7 @@ def test_what_the_user_said_by_hand() -> None:
 
 
 ELSEWHERE = {
+    "provider", "chance_rate",  # of a run: tests/runs
     "tokens_missed", "survival_user",  # above
     "calls_unseen", "unseen_median", "unseen_p95",  # tests/simulator/measure/test_measured.py
     "started", "project", "model", "version", "compactions_recorded",  # above
