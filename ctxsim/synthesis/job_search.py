@@ -27,10 +27,9 @@ TOOLS = (
 
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    """`input_tokens` of the seven calls, counted with head, without framing; `short_result_chars` caps result 3."""
+    """`input_tokens` of the seven calls, counted with head, without framing."""
 
     input_tokens: list[int]
-    short_result_chars: int = 500
 
 
 def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:

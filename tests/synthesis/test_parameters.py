@@ -40,7 +40,7 @@ TURN = {
              "rounds": 10, "calls_per_round": 24, "result_chars": 1_500, "head_words": 400},
         ),
         (turns.Parameters((turns.Turn(),)), {"turns": [TURN], "head_tokens": 500, "repeat": 1}),
-        (job_search.Parameters([1]), {"input_tokens": [1], "short_result_chars": 500}),
+        (job_search.Parameters([1]), {"input_tokens": [1]}),
     ],
     ids=lambda value: "",
 )  # fmt: skip
