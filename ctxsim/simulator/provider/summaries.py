@@ -32,11 +32,6 @@ def identifiers(text: str) -> list[str]:
     return _pattern(*has).findall(text) if any(has) else []
 
 
-def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
-    """Return one fixed sentence: the least that any summarizer keeps."""
-    return EMPTY
-
-
 def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
     """Return the first sentence of each user text, then the lines that add most new identifiers, until full.
 
@@ -119,6 +114,7 @@ def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], i
 
 MODES: dict[str, Callable[[Sequence[Item], int, Callable[[str], int], Sequence[str]], str]] = {
     "extractive": extractive,
-    "empty": empty,
+    # The least that any summarizer keeps.
+    "empty": lambda items, max_tokens, count, wanted: EMPTY,
     "clairvoyant": clairvoyant,
 }

@@ -47,7 +47,7 @@ def test_extractive_summary_keeps_identifiers_and_fits() -> None:
     text = MODES["extractive"](transcript.items, 80, counter.text)
     assert counter.text(text) <= 80
     assert "Do the task." in text and "ana.abel@velora.example" in text and "src/core/x_17.py" in text
-    assert MODES["empty"](transcript.items, 80, counter.text) == EMPTY
+    assert MODES["empty"](transcript.items, 80, counter.text, ()) == EMPTY
 
 
 @pytest.mark.parametrize(("text", "found"), [
