@@ -10,9 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import FOLDERS, folders
+from ctxsim.plugins import FOLDERS, SETTINGS, folders
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.policies.agents.settings import SETTINGS
 from ctxsim.policies.agents.settings_file import parsed
 from ctxsim.results.run_info import OBSERVED
 

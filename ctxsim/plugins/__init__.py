@@ -20,6 +20,9 @@ Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
 FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
 """Packages with one folder for each agent or framework: `policy.py`, `estimator.py`, and what else is known of it."""
 
+SETTINGS = "settings.toml"
+"""In such a folder, what users can set."""
+
 OUTSIDE = "ctxsim.agents"
 """Entry points of this group name packages that are such folders."""
 

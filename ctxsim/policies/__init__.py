@@ -11,11 +11,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import FOLDERS, Registry, folders, labels
-from ctxsim.policies.agents.given import parameters_of, parsed
-from ctxsim.policies.agents.settings import aliases_of, values_for
-from ctxsim.policies.agents.versions import dotted
-from ctxsim.policies.foreign import form, forms
+from ctxsim.plugins import FOLDERS, Form, Registry, folders, labels
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -45,6 +41,12 @@ class Spec(msgspec.Struct, frozen=True):
         return all(cls.server_side for cls, _, _ in self.links)
 
     @property
+    def outside(self) -> set[type]:
+        """The classes of its policies and of its estimator that aren't ctxsim's own."""
+        found = {type(self.estimator), *(cls for cls, _, _ in self.links)}
+        return {cls for cls in found if cls.__module__.partition(".")[0] != "ctxsim"}
+
+    @property
     def bound(self) -> bool:
         """Whether it marks a floor or a ceiling."""
         return all(cls.bound for cls, _, _ in self.links)
@@ -54,7 +56,10 @@ class Spec(msgspec.Struct, frozen=True):
         agent's; what the label says goes before them. Versions that no `settings.toml` tells apart, and those that are
         no dotted numbers, have the newest.
         """
-        version = version if dotted(version) else ""
+        if version:
+            from ctxsim.policies.agents.versions import dotted
+
+            version = version if dotted(version) else ""
         if any(name == "as-set" for _, name, _ in self.links):
             return self._as_set(format, version, model)
         links = tuple(
@@ -88,7 +93,19 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, forms, form)
+def _forms() -> list[str]:
+    from ctxsim.policies.foreign import forms
+
+    return forms()
+
+
+def _form(prefix: str) -> Form[Policy]:
+    from ctxsim.policies.foreign import form
+
+    return form(prefix)
+
+
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, _forms, _form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:
@@ -114,12 +131,20 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     """The raw parameters of a label by the names that they have today, and not by old ones or by those of an agent's
     own settings. Raises LabelError for one that has both.
     """
-    known = {**(aliases_of(cls.agent, cls.name) if cls.agent else {}), **cls.renamed}
+    known = {**_aliases_of(cls), **cls.renamed}
     for other, ours in known.items():
         if other != ours and other in given and ours in given:
             told = "the old name of" if other in cls.renamed else "the agent's own name for"
             raise LabelError(f"{name}: {other} is {told} {ours}; give one of them")
     return {known.get(key, key): value for key, value in given.items()}
+
+
+def _aliases_of(cls: type[Policy]) -> dict[str, str]:
+    if not cls.agent:
+        return {}
+    from ctxsim.policies.agents.settings import aliases_of
+
+    return aliases_of(cls.agent, cls.name)
 
 
 def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
@@ -129,6 +154,8 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     """
     if not {"version", "model"} & given.keys() or not _ships(cls):
         return given
+    from ctxsim.policies.agents.settings import values_for
+
     version, model = given.pop("version", ""), given.pop("model", "")
     try:
         shipped = values_for(cls.agent, version, model, cls.name)
@@ -139,11 +166,17 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
 
 def _ships(cls: type[Policy]) -> bool:
     """Whether an agent's `settings.toml` has numbers of a policy; not of one that somebody made of it."""
-    return bool(cls.agent and values_for(cls.agent, policy=cls.name))
+    if not cls.agent:
+        return False
+    from ctxsim.policies.agents.settings import values_for
+
+    return bool(values_for(cls.agent, policy=cls.name))
 
 
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
     """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
+    from ctxsim.policies.agents.given import parameters_of, parsed
+
     told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
     return _as_shipped(cls, {**told, "version": version, "model": model}) if _ships(cls) else told
 

@@ -1,14 +1,15 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
-from ctxsim.plugins import FOLDERS, labels
-from ctxsim.policies.agents.settings import agent_beside, values_for
+from ctxsim.plugins import FOLDERS, SETTINGS, labels
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -126,8 +127,9 @@ class Policy:
         for package in FOLDERS:
             if cls.__module__.startswith(f"{package}."):
                 cls.family = cast(Family, package.rpartition(".")[2])
-        cls.agent = agent_beside(cls.__module__) or cls.agent
-        _take_shipped(cls)
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        if cls.agent or (file and Path(file).with_name(SETTINGS).exists()):
+            _take_shipped(cls)
 
     @property
     def sees(self) -> Surroundings:
@@ -191,8 +193,11 @@ class Policy:
 
 
 def _take_shipped(cls: type[Policy]) -> None:
-    """Put what the agent ships in the place of SHIPPED."""
-    shipped = values_for(cls.agent, policy=cls.name) if cls.agent else {}
+    """Name the agent in whose folder the class stands, and put what it ships in the place of SHIPPED."""
+    from ctxsim.policies.agents.settings import agent_in, values_for
+
+    cls.agent = agent_in(cls.__module__) or cls.agent
+    shipped = values_for(cls.agent, policy=cls.name)
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:
             setattr(cls, name, shipped[name])

@@ -15,7 +15,6 @@ from ctxsim.errors import CtxsimError, InputError, many
 from ctxsim.policies import Spec
 from ctxsim.results.files import description
 from ctxsim.results.run_info import __version__
-from ctxsim.runs.outside import classes_outside
 from ctxsim.runs.task import Setting, specs_of
 
 
@@ -39,7 +38,7 @@ def refuse_other_code(code: str) -> None:
 
 def others_code(specs: Iterable[Spec]) -> str:
     """Return a hash of the files in which policies and estimators from outside the package are written, or ''."""
-    files = sorted(set(filter(None, map(_file_of, classes_outside(specs)))))
+    files = sorted({file for spec in specs for cls in spec.outside if (file := _file_of(cls))})
     return hashlib.sha256(b"".join(Path(file).read_bytes() + b"\0" for file in files)).hexdigest() if files else ""
 
 

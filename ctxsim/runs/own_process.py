@@ -23,9 +23,9 @@ import msgspec
 from ctxsim.errors import ContractError
 from ctxsim.plugins.files import files_loaded
 from ctxsim.policies import Spec
-from ctxsim.runs.outside import others
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
+from ctxsim.runs.transcript_rows import others
 from ctxsim.runs.user_code import Shipped, code_given, shipped
 from ctxsim.safety.processes import end_group, ended, environment, python
 from ctxsim.simulator.measure.measured import AsSent

@@ -1,5 +1,6 @@
 """One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,11 +9,11 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
+from ctxsim.plugins.files import FROM_FILE
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
-from ctxsim.runs.outside import others
 from ctxsim.runs.rows import Rows, rows_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
@@ -84,6 +85,19 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
 
         return sent_apart(one, spec)
     return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
+
+
+def others(spec: Spec) -> frozenset[str]:
+    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
+    if os.name != "posix":
+        return frozenset()
+    found = {name for _, name, _ in spec.links if name.startswith("messages:")}
+    if modules := {cls.__module__ for cls in spec.outside}:
+        from ctxsim.runs.user_code import plugin_packages
+
+        packages = plugin_packages()
+        found |= {name for name in modules if name.startswith(FROM_FILE) or name.partition(".")[0] in packages}
+    return frozenset(found)
 
 
 def rows_alone(

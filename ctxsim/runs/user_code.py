@@ -25,7 +25,6 @@ from ctxsim.plugins import OUTSIDE, give_points, installed
 from ctxsim.plugins.files import files_loaded, give_files
 from ctxsim.policies import Policy, Spec, open_policies, register, registered_policies
 from ctxsim.readers.source.placed import Copies
-from ctxsim.runs.outside import classes_outside
 
 
 class Shipped(msgspec.Struct, frozen=True):
@@ -41,8 +40,9 @@ def shipped(specs: Iterable[Spec], elsewhere: bool = False) -> Shipped:
     installed plug-ins too.
     """
     # What stands in a file, or is made of a function, is opened by its label again.
-    known = classes_outside(specs) & {*registered_policies().values(), *registered_estimators().values()}
-    own = [cls for cls in known if cls.__module__.partition(".")[0] not in plugin_packages()]
+    known = {*registered_policies().values(), *registered_estimators().values()}
+    outside = {cls for spec in specs for cls in spec.outside}
+    own = [cls for cls in outside & known if cls.__module__.partition(".")[0] not in plugin_packages()]
     by_value = _by_value(sorted(own, key=lambda cls: cls.__qualname__)) if own else b""
     return Shipped(files_loaded(), by_value, packages_installed() if elsewhere else None)
 

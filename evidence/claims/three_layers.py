@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxsim.cli.tracker import TokenTracker
 from ctxsim.policies.head_tail import head_tail
-from ctxsim.simulator.measure.columns import edits_of
+from ctxsim.simulator.measure.columns import edits_of, event_rows
 from evidence.claims.claim import Finding, claim, depends, judged
 from evidence.claims.evidence import Evidence, first_failure
 
@@ -184,7 +184,8 @@ def at_seventy(evidence: Evidence) -> Finding:
     sent = evidence.sent(LONG, MANAGER)
     said = next(one for one in sent if one.summary_calls)
     window = evidence.opened(LONG)[1].window
-    before = said.tokens_sent + edits_of(said.tally.edits, evidence.opened(LONG)[2])[2]
+    events = list(event_rows(said, "", "", evidence.opened(LONG)[2]))
+    before = said.tokens_sent + edits_of(events)[2]
     return depends(
         f"call {said.call}: {before / window:.1%} of the window by the tokenizer when its estimate said 70 %",
         "the estimator: the trigger is exact in estimated tokens only",

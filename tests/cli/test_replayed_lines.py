@@ -13,13 +13,14 @@ from ctxsim.cli import replay as room
 from ctxsim.cli.replay import LostReferences, _coloured, _tell_more, lines_of
 from ctxsim.cli.tracker import HEADINGS, TokenTracker
 from ctxsim.policies import open_policy
+from ctxsim.simulator.ledger import Verdict
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 
 
 def call(**fields: Any) -> Any:
-    plain = {"call": 3, "tokens_sent": 500, "tokens_output": 20, "wait_s": 0.0, "status": "ok", "reason": "",
-             "said": (), "edits": (), "tally": SimpleNamespace(edits=())}  # fmt: skip
+    plain = {"call": 3, "tokens_sent": 500, "tokens_output": 20, "wait_s": 0.0, "status": "ok",
+             "verdict": Verdict("ok"), "said": (), "edits": (), "tally": SimpleNamespace(edits=())}  # fmt: skip
     return SimpleNamespace(**(plain | fields))
 
 
@@ -33,15 +34,16 @@ FIRST = ("   3           500  50.0%      +500        +0      -      20", False)
 def test_a_call_is_a_line_and_what_happened_stands_below(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(call()) == [FIRST] and HEADINGS == "    tokens   used    growth   average   left  output"
     assert told(call(wait_s=1.6)) == [FIRST, ("         waited 2 s  ", False)]
-    assert told(call(status="overflow", reason="too long", wait_s=3)) == [
+    assert told(call(status="overflow", verdict=Verdict("overflow", "too long"), wait_s=3)) == [
         FIRST, ("         waited 3 s  ✗ overflow: too long", False)
     ]  # fmt: skip
     assert told(call(said=("a", "b"))) == [FIRST, ("a", True), ("b", True)]
     watch = SimpleNamespace(of=lambda one: ["lost a", "lost b"])
     assert told(call(said=("a",)), watch) == [FIRST, ("lost a", False), ("lost b", False), ("a", True)]
     moments = (("before_call", 1), ("after_call", 2), ("before_call", 3))
+    monkeypatch.setattr(room, "event_rows", lambda *seen: ())
     for taken, removed in ((1_234, "1,234 tokens removed"), (0, "0 tokens removed"), (-5, "5 added")):
-        monkeypatch.setattr(room, "edits_of", lambda edits, counter, taken=taken: (2, 1, taken))
+        monkeypatch.setattr(room, "edits_of", lambda events, taken=taken: (2, 1, taken))
         assert told(call(edits=moments)) == [
             FIRST, (f"         compaction (before_call, after_call): 2 edited, 1 dropped, {removed}", False)
         ]  # fmt: skip

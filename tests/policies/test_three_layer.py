@@ -18,7 +18,7 @@ class TestThreeLayers:
             run(conversation("x" * 4 * n), "three-layer:at=1,keep_last=9", window=1_000)[-1] for n in (944, 945)
         )
         assert below.status != "stopped" and below.tokens_estimated == 949
-        assert at.status == "stopped" and "95%" in at.reason
+        assert at.status == "stopped" and "95%" in at.verdict.reason
 
     def test_head_summary_and_the_last_ten(self) -> None:
         sent = run(conversation(*[RESULT] * 30), "three-layer", window=4_000, summaries="empty")

@@ -4,7 +4,6 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 """
 
 import os
-import sys
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -13,10 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import FOLDERS, folders, forgotten_by
+from ctxsim.plugins import FOLDERS, SETTINGS, folders, forgotten_by
 from ctxsim.policies.agents.versions import holds
-
-SETTINGS = "settings.toml"
 
 UNSET = "unset"
 """The default of a setting that has no value until somebody sets it."""
@@ -220,11 +217,8 @@ def _places() -> dict[str, tuple[str, Path]]:
     return found
 
 
-def agent_beside(module: str) -> str:
-    """Return the agent or framework in whose folder a module and a settings file lie; '' if there is none."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if not file or not Path(file).with_name(SETTINGS).exists():
-        return ""
+def agent_in(module: str) -> str:
+    """Return the agent or framework in whose folder a module lies; '' if there is none with settings."""
     return next((name for name, (package, _) in _places().items() if module.startswith(f"{package}.")), "")
 
 
