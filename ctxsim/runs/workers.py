@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -191,7 +192,8 @@ class Workers(AbstractContextManager["Workers"]):
             temporary.write_bytes(data)
 
     def _result(self, future: Future[Any]) -> Any:
-        """Raises Stopped where somebody wants to stop before it is there."""
+        """Raises Stopped where somebody wants to stop before it is there, CtxsimError where nobody is left to do it."""
+        asked_s = time.monotonic()
         while True:
             try:
                 return future.result(_STOPPED_ASKED_S)
@@ -200,6 +202,9 @@ class Workers(AbstractContextManager["Workers"]):
                     raise
                 if self._stopped():
                     raise Stopped from None
+                if self._client is not None and time.monotonic() - asked_s > CLUSTER_S:
+                    _wait_for_a_worker(self._client)
+                    asked_s = time.monotonic()
 
     def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
         """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
@@ -279,12 +284,18 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
         raise CtxsimError(f"--jobs ADDRESS needs dask: {how_to_install('cluster')}") from None
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
-        client.wait_for_workers(1, timeout=CLUSTER_S)
-    except TimeoutError as error:
-        raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
+        _wait_for_a_worker(client)
     except TypeError as error:
         # What dask raises where no certificate is configured.
         raise CtxsimError(f"no way to {address}: {error}; for tls:// see SECURITY.md") from None
     except (OSError, ValueError, ImportError) as error:
         raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
     return client, max(1, len(client.scheduler_info()["workers"]))
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=CLUSTER_S)
+    except TimeoutError:
+        where = client.scheduler.address
+        raise CtxsimError(f"the scheduler at {where} had no worker for {CLUSTER_S:.0f} s; start one") from None

@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bench_runs import POLICIES, content, write
@@ -209,3 +211,21 @@ def test_a_cluster_without_workers_is_a_line(
 def test_a_cluster_over_tls_without_a_certificate_is_a_line() -> None:
     with pytest.raises(CtxsimError, match=r"no way to tls://127\.0\.0\.1:9: .* see SECURITY\.md"):
         Workers(1, "tls://127.0.0.1:9", lambda name, done, known: None)
+
+
+def test_a_cluster_that_has_lost_all_workers_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        scheduler = SimpleNamespace(address="tcp://there")
+        asked = 0
+
+        def wait_for_workers(self, many: int, timeout: float) -> None:
+            self.asked += 1
+            if self.asked == 2:
+                raise TimeoutError
+
+    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 0.3)
+    workers = Workers(1, None, lambda *told: None)
+    workers._client = Client()
+    with pytest.raises(CtxsimError, match="the scheduler at tcp://there had no worker for 0 s; start one"):
+        workers._result(Future())
+    assert workers._client.asked == 2, "as long as there is one it is waited for"
