@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
 from ctxsim.policies import open_policy
-from ctxsim.policies.agents.settings import settings_names, settings_of
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.results import Run, read_run
 from ctxsim.results.folder import WORK
 from ctxsim.runs.check import Checked

@@ -22,7 +22,8 @@ from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
-from ctxsim.policies.agents.settings import CODE, settings_names, settings_of
+from ctxsim.policies.agents.settings import CODE
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.readers import sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND

@@ -7,7 +7,8 @@ from os import PathLike
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Value
-from ctxsim.policies.agents.settings import CODE, Setting, settings_of
+from ctxsim.policies.agents.settings import CODE, Setting
+from ctxsim.policies.agents.settings_file import settings_of
 
 __all__ = ["apply", "change", "undo"]
 

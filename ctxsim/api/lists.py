@@ -121,7 +121,7 @@ def _agents(wanted: str) -> tuple[Sheet, Said]:
 
 def _settings(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.api.settings import SettingRow, settings
-    from ctxsim.policies.agents.settings import settings_names, settings_of
+    from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
     # A name said whole is one agent's: `pi` isn't part of another.
     plain = wanted.strip("*")

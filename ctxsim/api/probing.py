@@ -56,7 +56,7 @@ def check_setting(
     from ctxsim.live.install import located
     from ctxsim.live.probe.check import check_setting as checked
     from ctxsim.live.probe.drive import setting_of
-    from ctxsim.policies.agents.settings import settings_of
+    from ctxsim.policies.agents.settings_file import settings_of
 
     wanted = _agent(agent, version)
     for key in settings:

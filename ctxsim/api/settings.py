@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError
-from ctxsim.policies.agents.settings import Number, Rule, Setting, settings_names, settings_of
+from ctxsim.policies.agents.settings import Number, Rule, Setting
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:

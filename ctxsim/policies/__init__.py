@@ -47,6 +47,11 @@ class Spec(msgspec.Struct, frozen=True):
         return {cls for cls in found if cls.__module__.partition(".")[0] != "ctxsim"}
 
     @property
+    def own(self) -> bool:
+        """Whether all of it is ctxsim's: no class from elsewhere, and no function over messages."""
+        return not self.outside and not any(name.startswith("messages:") for _, name, _ in self.links)
+
+    @property
     def bound(self) -> bool:
         """Whether it marks a floor or a ceiling."""
         return all(cls.bound for cls, _, _ in self.links)
@@ -142,7 +147,7 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
 def _aliases_of(cls: type[Policy]) -> dict[str, str]:
     if not cls.agent:
         return {}
-    from ctxsim.policies.agents.settings import aliases_of
+    from ctxsim.policies.agents.settings_file import aliases_of
 
     return aliases_of(cls.agent, cls.name)
 
@@ -154,7 +159,7 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     """
     if not {"version", "model"} & given.keys() or not _ships(cls):
         return given
-    from ctxsim.policies.agents.settings import values_for
+    from ctxsim.policies.agents.settings_file import values_for
 
     version, model = given.pop("version", ""), given.pop("model", "")
     try:
@@ -168,7 +173,7 @@ def _ships(cls: type[Policy]) -> bool:
     """Whether an agent's `settings.toml` has numbers of a policy; not of one that somebody made of it."""
     if not cls.agent:
         return False
-    from ctxsim.policies.agents.settings import values_for
+    from ctxsim.policies.agents.settings_file import values_for
 
     return bool(values_for(cls.agent, policy=cls.name))
 

@@ -194,7 +194,7 @@ class Policy:
 
 def _take_shipped(cls: type[Policy]) -> None:
     """Name the agent in whose folder the class stands, and put what it ships in the place of SHIPPED."""
-    from ctxsim.policies.agents.settings import agent_in, values_for
+    from ctxsim.policies.agents.settings_file import agent_in, values_for
 
     cls.agent = agent_in(cls.__module__) or cls.agent
     shipped = values_for(cls.agent, policy=cls.name)

@@ -21,12 +21,11 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.plugins.files import files_loaded
+from ctxsim.plugins.files import FROM_FILE, files_loaded
 from ctxsim.policies import Spec
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.transcript_rows import others
-from ctxsim.runs.user_code import Shipped, code_given, shipped
+from ctxsim.runs.user_code import Shipped, code_given, plugin_packages, shipped
 from ctxsim.safety.processes import end_group, ended, environment, python
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
@@ -85,6 +84,16 @@ class Answer(msgspec.Struct, frozen=True):
 
     failed: tuple[str, ...]
     rows: bytes | None
+
+
+def others(spec: Spec) -> frozenset[str]:
+    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
+    if os.name != "posix":
+        return frozenset()
+    modules = {cls.__module__ for cls in spec.outside}
+    packages = plugin_packages() if modules else set()
+    found = {name for name in modules if name.startswith(FROM_FILE) or name.partition(".")[0] in packages}
+    return frozenset(found | {name for _, name, _ in spec.links if name.startswith("messages:")})
 
 
 def rows_apart(

@@ -1,6 +1,5 @@
 """One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
-from ctxsim.plugins.files import FROM_FILE
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
@@ -46,6 +44,9 @@ def rows_of(
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
+    if not all(spec.own for spec in specs):
+        # What starts processes is loaded where there is something to run in them.
+        from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     baseline = baseline or baseline_in(spec.label for spec in specs)
@@ -57,10 +58,7 @@ def rows_of(
         before = number * len(transcript.calls)
         tell(before, known)
         with told_in(failed, transcript.name, spec.label):
-            if others(spec):
-                # What starts processes is loaded where there is something to run in them.
-                from ctxsim.runs.own_process import rows_apart
-
+            if not spec.own and others(spec):
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known), what_if)  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
@@ -80,24 +78,12 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
 
     Raises ContractError where the policy breaks its contract, or its process ends or hangs.
     """
-    if others(spec):
-        from ctxsim.runs.own_process import sent_apart
+    if not spec.own:
+        from ctxsim.runs.own_process import others, sent_apart
 
-        return sent_apart(one, spec)
+        if others(spec):
+            return sent_apart(one, spec)
     return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
-
-
-def others(spec: Spec) -> frozenset[str]:
-    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
-    if os.name != "posix":
-        return frozenset()
-    found = {name for _, name, _ in spec.links if name.startswith("messages:")}
-    if modules := {cls.__module__ for cls in spec.outside}:
-        from ctxsim.runs.user_code import plugin_packages
-
-        packages = plugin_packages()
-        found |= {name for name in modules if name.startswith(FROM_FILE) or name.partition(".")[0] in packages}
-    return frozenset(found)
 
 
 def rows_alone(

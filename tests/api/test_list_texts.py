@@ -13,7 +13,7 @@ from ctxsim.api import lists
 from ctxsim.api.lists import KINDS, listed
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import agent_names, load_agent
-from ctxsim.policies.agents.settings import settings_of
+from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.report.sheet import Cell
 
 FIFO = (

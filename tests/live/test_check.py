@@ -18,7 +18,7 @@ from ctxsim.live.probe.drive import setting_of, with_settings
 from ctxsim.live.probe.expected import Situation, cut_to, expected, policy_of
 from ctxsim.live.probe.plan import Probed, Sent
 from ctxsim.live.probe.verdict import Asked, Awaited, Found, Seen, holds, verdict
-from ctxsim.policies.agents.settings import settings_of
+from ctxsim.policies.agents.settings_file import settings_of
 
 LIMIT = "model_auto_compact_token_limit"
 SCOPE = "model_auto_compact_token_limit_scope"

@@ -16,12 +16,12 @@ from ctxsim import plugins
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.plugins import Registry
 from ctxsim.policies import Policy
-from ctxsim.policies.agents.settings import settings_names, settings_of
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 GOOD = """
 from dataclasses import dataclass
 from ctxsim.policies import Policy
-from ctxsim.policies.agents.settings import settings_names, settings_of
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 @dataclass
 class Installed(Policy):

@@ -16,9 +16,9 @@ from samples import conversation, spec_of
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.runs import own_process
-from ctxsim.runs.own_process import Answer, Asked, Child, Seen, end_apart, rows_apart, sent_apart
+from ctxsim.runs.own_process import Answer, Asked, Child, Seen, end_apart, others, rows_apart, sent_apart
 from ctxsim.runs.parts import packed
-from ctxsim.runs.transcript_rows import others, rows_of
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.runs.user_code import Shipped
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf

@@ -16,7 +16,7 @@ from ctxsim.answers.bill.sums import Bill
 from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given, effect
 from ctxsim.policies.agents.lines import ENV, lines
-from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.settings_file import values_for
 from ctxsim.policies.agents.versions import newest_of
 from ctxsim.readers.agent_folders import PLACES
 from ctxsim.simulator.provider.priors import tokens_per_counted

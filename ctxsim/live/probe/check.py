@@ -15,7 +15,8 @@ from ctxsim.live.probe.expected import Situation, cut_to, expected, taken
 from ctxsim.live.probe.growing import text_of
 from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
 from ctxsim.live.probe.verdict import Asked, Awaited, Firing, Found, Seen, holds, verdict
-from ctxsim.policies.agents.settings import Setting, settings_of
+from ctxsim.policies.agents.settings import Setting
+from ctxsim.policies.agents.settings_file import settings_of
 
 BEYOND = 1.05
 """Requests grow to so many times the window before an agent counts as one that doesn't compact."""

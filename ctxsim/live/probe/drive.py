@@ -13,7 +13,8 @@ from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import GRACE_S, run_apart
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import Probed, ProbePlan
-from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
+from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting
+from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
 

@@ -8,7 +8,8 @@ from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
 from ctxsim.policies.agents.given import Given, effect, parameters_of
-from ctxsim.policies.agents.settings import Setting, values_for
+from ctxsim.policies.agents.settings import Setting
+from ctxsim.policies.agents.settings_file import values_for
 from ctxsim.transcript import Item, Sizes, Usage
 from ctxsim.view import View
 

@@ -10,7 +10,8 @@ from typing import Any
 from ctxsim.errors import InputError, one_line
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.policies.agents.given import Given
-from ctxsim.policies.agents.settings import ConfigFile, Setting, settings_names, settings_of
+from ctxsim.policies.agents.settings import ConfigFile, Setting
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 _BESIDE_TEXT = re.compile(
     r'("(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:(?!\*/).)*+\Z)|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL

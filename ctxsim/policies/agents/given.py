@@ -8,7 +8,8 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.settings import Setting, Value, settings_names, settings_of
+from ctxsim.policies.agents.settings import Setting, Value
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 PLAIN = " /:.-_%$"
 """Characters that stand in a label as they are; a comma, a plus and a semicolon mean something there."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxsim.policies.agents.given import Given, setting_of
-from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, settings_of
+from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting
+from ctxsim.policies.agents.settings_file import settings_of
 
 ENV = "the environment"
 """Stands for a file where a setting is a variable."""

@@ -5,7 +5,8 @@ from itertools import chain, pairwise
 from math import floor, log10
 
 from ctxsim.policies.agents.given import Given, setting_of, written
-from ctxsim.policies.agents.settings import Setting, Value, settings_names, settings_of
+from ctxsim.policies.agents.settings import Setting, Value
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.policies.as_set import AsSet
 
 

@@ -5,14 +5,11 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 
 import os
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import FOLDERS, SETTINGS, folders, forgotten_by
 from ctxsim.policies.agents.versions import holds
 
 UNSET = "unset"
@@ -204,65 +201,3 @@ class AgentSettings(msgspec.Struct, frozen=True):
     def entries(self) -> tuple[Number, ...]:
         """Settings, and then what can't be set."""
         return (*self.settings, *self.numbers)
-
-
-@cache
-def _places() -> dict[str, tuple[str, Path]]:
-    """By name, the package and the file of each agent and framework; a framework with an agent's name is NAME-sdk."""
-    found: dict[str, tuple[str, Path]] = {}
-    for folder in FOLDERS:
-        for name, (package, place) in folders(folder).items():
-            if (place / SETTINGS).exists():
-                found[f"{name}-sdk" if name in found else name] = package, place / SETTINGS
-    return found
-
-
-def agent_in(module: str) -> str:
-    """Return the agent or framework in whose folder a module lies; '' if there is none with settings."""
-    return next((name for name, (package, _) in _places().items() if module.startswith(f"{package}.")), "")
-
-
-def settings_names() -> list[str]:
-    """Return the agents and frameworks whose settings are known."""
-    return list(_places())
-
-
-@cache
-def settings_of(agent: str) -> AgentSettings:
-    """Return the settings of an agent or framework.
-
-    Raises UnknownName, with close ones, or InputError with the file, the entry and the field that can't be used.
-    """
-    from ctxsim.policies.agents.settings_file import parsed
-
-    if agent not in _places():
-        raise unknown("agent with settings", agent, _places())
-    return parsed(agent, _places()[agent][1].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
-
-
-def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> dict[str, Any]:
-    """Return the parameters of a policy as a version of its agent ships them for a model.
-
-    `policy` is the agent's own unless stated. No version, or one that is newer than all rules, is the newest; of no
-    model what holds for any. Raises UnknownName for an agent, InputError for a version that is no dotted number.
-    """
-    found = {}
-    for entry in settings_of(agent).entries:
-        if entry.parameter and (entry.policy or agent) == (policy or agent):
-            try:
-                given = entry.given(version, model)
-            except ValueError as error:
-                raise InputError(agent, str(error)) from None
-            if given is not None:
-                found[entry.parameter] = given
-    return found
-
-
-@cache
-def aliases_of(agent: str, policy: str) -> dict[str, str]:
-    """Return the parameters of a policy by the keys and variables that upstream calls them."""
-    mine = [one for one in settings_of(agent).settings if (one.policy or agent) == policy and not one.opposite]
-    return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
-
-
-forgotten_by(_places.cache_clear, settings_of.cache_clear, aliases_of.cache_clear)

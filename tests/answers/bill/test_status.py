@@ -19,7 +19,7 @@ from ctxsim.answers.bill import status
 from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.config import _of_variables, of_file, without_comments
 from ctxsim.policies.agents.given import parameters_of
-from ctxsim.policies.agents.settings import settings_of
+from ctxsim.policies.agents.settings_file import settings_of
 
 
 def answer(number: int, tokens: int, **more: Any) -> str:

@@ -23,7 +23,7 @@ from ctxsim.policies.agents.given import (
 )
 from ctxsim.policies.agents.lines import ENV, _yaml, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
-from ctxsim.policies.agents.settings import settings_names
+from ctxsim.policies.agents.settings_file import settings_names
 
 WINDOW = Given("claude-code", "autoCompactWindow", 150_000)
 

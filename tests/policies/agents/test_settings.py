@@ -14,16 +14,8 @@ import ctxsim
 from ctxsim.errors import InputError, LabelError, UnknownName
 from ctxsim.plugins import labels
 from ctxsim.policies import open_policy, registered_policies
-from ctxsim.policies.agents.settings import (
-    CODE,
-    Rule,
-    Setting,
-    aliases_of,
-    settings_names,
-    settings_of,
-    values_for,
-)
-from ctxsim.policies.agents.settings_file import parsed
+from ctxsim.policies.agents.settings import CODE, Rule, Setting
+from ctxsim.policies.agents.settings_file import aliases_of, parsed, settings_names, settings_of, values_for
 from ctxsim.policies.agents.versions import holds, numbers_of
 
 AGENTS = (
