@@ -114,7 +114,7 @@ def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pyte
     assert [sent.call for sent in sent_of(one, open_policy("mask"))] == [1, 2]
     heard: list[Any] = []
     monkeypatch.setattr("ctxsim.runs.own_process.sent_apart", lambda one, spec: heard.append(spec) or [])
-    monkeypatch.setattr("ctxsim.runs.transcript_rows.others", lambda spec: frozenset("x"))
+    monkeypatch.setattr("ctxsim.runs.own_process.others", lambda spec: frozenset("x"))
 
     class Mine(Policy):
         """Of somebody."""
@@ -123,7 +123,7 @@ def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pyte
     try:
         spec = open_policy("mine+mask")
         assert list(sent_of(one, spec)) == [] and heard == [spec]
-        monkeypatch.setattr("ctxsim.runs.transcript_rows.others", lambda spec: frozenset())
+        monkeypatch.setattr("ctxsim.runs.own_process.others", lambda spec: frozenset())
         assert len(list(sent_of(one, spec))) == 2, "a class in hand is replayed here"
     finally:
         registered_policies().pop("mine")

@@ -35,7 +35,7 @@ def from_module(name: str) -> Any:
 
 
 def test_others_are_files_packages_of_plug_ins_and_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxsim.runs.user_code.plugin_packages", lambda: {"plug"})
+    monkeypatch.setattr("ctxsim.runs.own_process.plugin_packages", lambda: {"plug"})
     found = {name: others(from_module(name)) for name in ("ctxsim_policy_x_1", "plug.in.it", "plugs", "ctxsim.mine")}
     assert found == {
         "ctxsim_policy_x_1": {"ctxsim_policy_x_1"}, "plug.in.it": {"plug.in.it"}, "plugs": set(), "ctxsim.mine": set()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from samples import ASK, TASK, chat
 
-from ctxsim.policies import open_policy
+from ctxsim.policies import Spec, open_policy
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
 from ctxsim.runs.transcript_rows import rows_of
@@ -58,7 +58,8 @@ def test_a_policy_apart_is_told_how_far_it_is_behind_those_before(monkeypatch: p
         return apart if spec is second else None
 
     third = open_policy("mask:keep=1")
-    monkeypatch.setattr("ctxsim.runs.transcript_rows.others", lambda spec: spec is not first)
+    monkeypatch.setattr(Spec, "own", property(lambda spec: spec is first))
+    monkeypatch.setattr("ctxsim.runs.own_process.others", lambda spec: frozenset("x"))
     monkeypatch.setattr("ctxsim.runs.own_process.rows_apart", rows_apart)
     heard: list[tuple[int, int]] = []
     what_if = WhatIf(False, False)
