@@ -160,10 +160,10 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
 def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
     """Return the rows of a grouping: for people with shares, `whole` with all figures and names."""
     rows = list(found.items())
-    shown = rows if whole else _worth(by, rows)
-    rest = [] if whole else [one for name, one in rows if name not in dict(shown)]
+    shown = dict(rows if whole else _worth(by, rows))
+    rest = [one for name, one in rows if name not in shown]
     names = {name: name for name in found} if whole else names_of(by, list(found))
-    named = [(names[name], one) for name, one in shown]
+    named = [(names[name], one) for name, one in shown.items()]
     if rest:
         named.append((f"{len(rest):,} more", _added(rest)))
     columns = (*COLUMNS, *(PROGRAM if whole else ()))

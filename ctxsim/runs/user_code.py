@@ -41,8 +41,10 @@ def shipped(specs: Iterable[Spec], elsewhere: bool = False) -> Shipped:
     """
     # What stands in a file, or is made of a function, is opened by its label again.
     known = {*registered_policies().values(), *registered_estimators().values()}
-    outside = {cls for spec in specs for cls in spec.outside}
-    own = [cls for cls in outside & known if cls.__module__.partition(".")[0] not in plugin_packages()]
+    own = {cls for spec in specs for cls in spec.outside} & known
+    if own:
+        packages = plugin_packages()
+        own = {cls for cls in own if cls.__module__.partition(".")[0] not in packages}
     by_value = _by_value(sorted(own, key=lambda cls: cls.__qualname__)) if own else b""
     return Shipped(files_loaded(), by_value, packages_installed() if elsewhere else None)
 

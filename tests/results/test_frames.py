@@ -123,6 +123,11 @@ def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:
     assert path.read_bytes() == (b'name,number,share,kept\n"a ""b"", c\nd",,10000000000.0,False\n=1,1,0.5,False\n')
 
 
+@pytest.mark.parametrize("share", [1e-4, 9.9e-5, 1e10, 9999999999.5, -1e10, 12.0, 0.1])
+def test_floats_are_spelled_as_python_spells_them(share: float) -> None:
+    assert bytes(csv_text(arrow_batch(Row, [Row("", 0, share)]))).decode() == f",0,{share!r},False\n"
+
+
 def test_recorded_compactions_are_read_from_their_table(tmp_path: Path) -> None:
     assert read_compactions(tmp_path) == []
     texts = ("transcript", "root", "agent", "model", "started_by")

@@ -119,12 +119,16 @@ def test_classes_that_no_file_holds_go_by_value(monkeypatch: pytest.MonkeyPatch)
     class Alpha(Policy):
         """The other."""
 
+    asked: list[str] = []
     monkeypatch.setattr("ctxsim.runs.user_code.files_loaded", lambda: {"f.py": b"x"})
     try:
         for cls in (Beta, Alpha):
             register(cls)
-        code = shipped(specs_of(Setting("a", "a", ("beta", "alpha", "mask"))))
+        specs = specs_of(Setting("a", "a", ("beta", "alpha", "mask")))
+        monkeypatch.setattr(user_code, "installed", lambda group: asked.append(group) or [])
+        code = shipped(specs)
         assert [cls.__name__ for cls in cloudpickle.loads(code.classes)] == ["Alpha", "Beta"]
+        assert len(asked) == len(user_code.GROUPS), "what is installed is looked up once for all classes"
         assert code.files == {"f.py": b"x"} and code.packages is None
         points(monkeypatch, ("ctxsim.policies", "beta", f"{__name__.partition('.')[0]}:Beta"))
         assert shipped([open_policy("beta")]).classes == b"", "a package that is installed brings it"
