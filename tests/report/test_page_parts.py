@@ -7,14 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow.parquet
 import pytest
 from invented import write_logs
 from pages import in_browser, opened, parts, ready
 
+from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
-from ctxsim.report.page_parts import chosen_transcripts
+from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
 from ctxsim.results.run_info import TABLES, WHERE_ASKED
 from ctxsim.runs.conduct import conduct
@@ -43,6 +45,16 @@ def test_every_transcript_is_in_the_page_with_all_its_rows(run: Run) -> None:
             assert [part["strings"][edit[8]] for edit in part["edits"].get(str(n), [])] == edits.text.tolist()
         items = run.table("items", transcript=[name])
         assert [item["text"] for item in part["items"]] == items.text.tolist()
+
+
+def test_texts_are_cut_alike_where_they_are_too_many(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 10 + 20 + 20 = 50; one more letter each would make 10 + 21 + 21 = 52.
+    assert longest(np.array([10, 30, 40]), 51) == 20
+    assert longest(np.array([10, 30, 40]), 80) == 40 and longest(np.array([], dtype=np.int64), 5) == 0
+    chosen = chosen_transcripts(run)
+    whole = sum(map(len, packed(run, chosen)))
+    monkeypatch.setattr(page_parts, "TEXT_BUDGET", 6_000)
+    assert sum(map(len, packed(run, chosen))) < whole
 
 
 MANY = 300
