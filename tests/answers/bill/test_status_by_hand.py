@@ -122,6 +122,7 @@ def heard(*lines: bytes) -> tuple[int, str, list[int]]:
     ((usage(100, "a"), usage(100, "b")), (100, "b", [0])), ((usage(100, "a"), usage(99, "b")), (99, "b", [])),
     ((usage(100, "a"), usage(0, "b")), (100, "a", [])), ((usage(100, "a", isSidechain=True),), (0, "", [])),
     ((usage(100, "a", type="user"),), (0, "", [])), ((b"[]", b"{", b"{}"), (0, "", [])),
+    ((b'{"type": "assistant", "message": {"usage": null}}', b'{"type": "assistant", "usage": 1}'), (0, "", [])),
 ])  # fmt: skip
 def test_what_a_line_of_a_log_says(lines: tuple[bytes, ...], known: tuple[int, str, list[int]]) -> None:
     assert heard(*lines) == known
