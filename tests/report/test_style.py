@@ -82,6 +82,8 @@ def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
     assert thinned(every, 3) == ([own, middle, far], "; lines without a name: 1, see the table")
     assert thinned(every[::-1], 3)[0] == [far, middle, own]
     assert thinned(every, 2)[0] == [own, far] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
+    bound = ("best (bound)", 5.0, 1.5, OTHER_COLOR)
+    assert thinned([*every, bound], 2)[0] == [own, bound], "so does a bound's"
     began = process_time()
     assert len(thinned([(f"{n}", 5.0, n * n % 997, OTHER_COLOR) for n in range(400)], 16)[0]) == 16
     assert process_time() - began < 1

@@ -25,6 +25,8 @@ def test_a_policy_is_beaten_by_one_that_is_no_worse_in_all_and_better_in_one() -
     apart = [point("equal", 0.5, 0.9), point("cheaper", 0.4, 0.1), point("keeps", 0.9, 1.0)]
     found = [best, *worse, *apart, point("bound", 0.1, 1.0, bound=True)]
     assert dominated(found) == {"dearer", "loses", "refused", "x"} and dominated([]) == set()
+    nothing = point("keep-all", 1.0, 1.0, bound=True)
+    assert dominated([nothing, point("dearer", 1.1, 1.0)]) == {"dearer"}, "doing nothing beats as others do"
     began = process_time()
     assert dominated([point(f"{n}", n / 1_500, n / 1_500) for n in range(1_500)]) == set()
     assert process_time() - began < 1
