@@ -298,6 +298,8 @@ def not_together(option: str, ignored: Collection[str]) -> None:
 
 
 def fields(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was typed as arguments of a command's public function. What isn't said stays out, but for `jobs`."""
+    """Return what was typed as arguments of a command's public function; `rules` are fields of the provider, each an
+    argument. What isn't said stays out, but for `jobs`: None is as many as are worth it.
+    """
     given = {name: value for name, value in said.items() if name != "rules" and (value is not None or name == "jobs")}
     return given | dict(said.get("rules", ()))

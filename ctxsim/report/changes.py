@@ -111,9 +111,9 @@ def unpaired_sheet(
         Column("b", "median B", rank=2, of=lambda one: _figure(one.after)),
         Column("effect", "change", "median over pairs, one session of A and one of B"
                f"{', of one project and model' if alike else ''}; the medians of A and B may differ by another amount",
-               of=lambda one: Cell(one.effect, f"{one.effect:+,.1f}{'%' * one.ratio}")),
+               of=lambda one: Cell(one.effect, f"{one.effect:+,.1f}{_unit(one)}")),
         Column("interval", "95 % interval", "of the change", rank=1, of=lambda one: Cell(
-            {"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{'%' * one.ratio}")),
+            {"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{_unit(one)}")),
         Column("chance", "p", "chance of a difference this large if nothing changed", form="{:.3f}"),
         Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
                "larger ones are found more often", rank=3, form="{:.0%}"),
@@ -131,6 +131,10 @@ def unpaired_sheet(
         notes.append("The sets have too few sessions of the same projects and models. All are compared, so a change "
                      "may be a difference between projects or models.")  # fmt: skip
     return sheet_of("unpaired", title, columns, found, marks=marks, notes=tuple(notes))
+
+
+def _unit(one: Difference) -> str:
+    return "%" if one.ratio else ""
 
 
 def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:
