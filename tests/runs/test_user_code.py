@@ -74,6 +74,8 @@ def test_given_packages_stand_in_the_place_of_those_before(as_new: None) -> None
 
     assert near.x == 1 and [one.name for one in plugins.installed("ctxsim.policies")] == ["a"]
     place = sys.path[0]
+    given = code_given()
+    assert given is not None and given.packages == Packages(points=first.points), "their files are on the search path"
     unpack(Shipped({"f": b""}, packages=first))
     assert sys.path[0] == place, "the same again"
     unpack(Shipped(packages=Packages({"far.py": b"x = 2"})))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.advice import Advice, advise, candidates
+from ctxsim.answers.advice import advice as rules
+from ctxsim.answers.advice.advice import SETTLED, Advice, advise, candidates
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.pooled import Pooled
@@ -136,6 +137,19 @@ def test_an_answer_for_each_goal(
     )  # fmt: skip
     with pytest.raises(UnknownName, match="dollars"):
         advise(run, "dollar")
+
+
+@pytest.mark.parametrize(("wins", "take"), [
+    # All of 5 dollars loses too much, and is no answer however often it wins.
+    ({"b": SETTLED}, "b"), ({"b": SETTLED - 0.01, "a": 0.1}, "a"), ({"loses": 0.9, "b": 0.1}, "a"), ({}, "a"),
+])  # fmt: skip
+def test_a_sound_one_that_wins_in_most_ways_is_taken(
+    wins: dict[str, float], take: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "_wins", lambda *_: wins)
+    table = {"keep-all": rows(10), "a": rows(6), "b": rows(7), "loses": rows(5, kept=0.1)}
+    found = advise(made_run(tmp_path, table))
+    assert found is not None and found.take.policy == take
 
 
 @pytest.mark.parametrize(("kept", "named"), [(0.93, True), (0.929, False)])
