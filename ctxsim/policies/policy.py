@@ -197,6 +197,9 @@ def _take_shipped(cls: type[Policy]) -> None:
     from ctxsim.policies.agents.settings_file import agent_in, values_for
 
     cls.agent = agent_in(cls.__module__) or cls.agent
+    # Beside a user's own policy such a file is something else.
+    if not cls.agent:
+        return
     shipped = values_for(cls.agent, policy=cls.name)
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:

@@ -127,6 +127,12 @@ def test_files_of_one_name_in_two_folders_keep_apart(tmp_path: Path) -> None:
     assert registry.open(f"{tmp_path}/a/mine.py:First")[1] is not first[1], "another text is another class"
 
 
+def test_a_settings_file_beside_ones_own_policy_is_something_else(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(GOOD)
+    (tmp_path / "settings.toml").write_text("debug = true")
+    assert Registry("policy", "ctxsim.policies", Policy).open(f"{tmp_path}/mine.py:Installed")[1].agent == ""
+
+
 def test_mistakes_in_a_file_are_one_line_with_their_place(tmp_path: Path) -> None:
     registry = Registry("policy", "ctxsim.policies", Policy)
     (tmp_path / "bad.py").write_text("import os\n\nraise ValueError('two\\nlines')\n")
