@@ -78,7 +78,8 @@ def test_the_ends_of_what_a_parameter_may_be_are_taken(label: str) -> None:
     "label",
     ["summary:at=0", "summary:at=1.01", "mask:keep=-1", "mask:batch=0", "strands-summarizing:summary_ratio=-0.1",
      "strands-summarizing:summary_ratio=1.1", "json-aware:chars=0", "summary:max_tokens=0", "token-budget:retain=-5",
-     "max-result-chars:chars=-1", "head-tail:lines=0", "max-messages:n=0", "retry:attempts=-1"],
+     "max-result-chars:chars=-1", "head-tail:lines=0", "max-messages:n=0", "retry:attempts=-1",
+     "cline:preserve_tokens=0"],
 )  # fmt: skip
 def test_beyond_them_a_parameter_is_refused(label: str) -> None:
     with pytest.raises(CtxsimError, match=r"expected a (whole )?number"):

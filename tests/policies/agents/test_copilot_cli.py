@@ -49,6 +49,8 @@ def test_a_notice_in_full() -> None:
         "Output too large to show: 700 bytes are in the file tool-4.txt. "
         f"Search it or view a range of it.\n\nPreview:\n1\n2\n3\n4\n{'x' * 592}"
     )
+    (lines,) = driven.calls("n\n" * 350)
+    assert driven.text(lines).endswith("\nPreview:" + "\nn" * 5)
 
 
 def test_every_summary_quotes_all_texts_of_the_user() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from samples import conversation
+from samples import basis_of, conversation
 
+from ctxsim.policies import open_policy
+from ctxsim.simulator.measure import measure
 from ctxsim.simulator.measure.columns import (
     SHOWN_CHARS,
     by_lifetime,
@@ -47,6 +49,14 @@ def test_thresholds_fire_late_or_early_by_calls_and_tokens() -> None:
     assert displacement(3, 1, [5, 6, 8, 11]) == (2, 5) and displacement(0, 2, [5, 6, 8]) == (-2, -3)
     assert displacement(None, 1, [5]) is None and displacement(1, None, [5]) is None
     assert total([0.1, 0.2]) == 0.3 and total([1.0, None]) is None and total([]) == 0.0
+
+
+def test_what_came_cut_is_no_part_of_what_was_decided_on() -> None:
+    # A result of 1,000 tokens comes as 400, and the second call's request is 406: under 450, as is believed.
+    basis = basis_of(conversation("1 " * 500))
+    for budget, said in ((450, ""), (400, "false-safe")):
+        row = measure(basis, open_policy(f"max-result-chars:chars=400+fifo:budget={budget}")).rows[1]
+        assert (row.tokens_sent, row.tokens_removed, row.trigger) == (406, 600, said)
 
 
 def test_a_long_text_is_shown_by_its_beginning() -> None:
