@@ -181,3 +181,9 @@ def test_equal_texts_without_ids_are_taken_in_order(kept: list[int], left: list[
         return [{"role": messages[place + 1]["role"], "content": messages[place + 1]["content"]} for place in kept]
 
     assert places(edited(without_ids, view=viewed(*said))) == left
+
+
+def test_an_equal_text_behind_another_is_the_one_that_stood_behind_it() -> None:
+    said = [Item("user", place, place, text) for place, text in enumerate(("same", "other", "same"))]
+    answer = [{"role": "user", "content": text} for text in ("other", "same")]
+    assert places(edited(lambda _: answer, view=viewed(*said))) == [1, 2]

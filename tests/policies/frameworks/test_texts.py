@@ -9,6 +9,8 @@ from by_hand import SUMMARY, Driven
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import open_policy
+from ctxsim.policies.frameworks.chat import first_that
+from ctxsim.policies.frameworks.vercel_ai.policy import _thought_for
 from ctxsim.transcript import Head, Item, Media, Usage
 
 BY = "estimator=chars:ratio=1"
@@ -168,6 +170,25 @@ def test_vercel_takes_the_thoughts_too() -> None:
             driven._join("reasoning", "h")
             driven._join("assistant", "s", same=True)
         assert "".join(driven.sent()).replace("s", "") == kept
+
+
+@pytest.mark.parametrize(
+    ("response", "pruned", "gone"),
+    # Of reasoning r, calls c and a text s, by place: what leaves with calls that do, up to the next reasoning.
+    [("rcrc", {1}, [0]), ("rrc", {2}, [0, 1]), ("rcc", {1}, []), ("rcs", {1}, []), ("crc", {0}, []), ("cr", {0}, []),
+     ("r", set(), []), ("", set(), [])],
+)  # fmt: skip
+def test_vercel_takes_thoughts_that_nothing_follows_but_pruned_calls(
+    response: str, pruned: set[int], gone: list[int]
+) -> None:
+    kinds = {"r": "reasoning", "c": "tool_call", "s": "assistant"}
+    items = [Item(kinds[kind], place, 0, "x") for place, kind in enumerate(response)]  # type: ignore[arg-type]
+    assert _thought_for(items, pruned) == gone
+
+
+@pytest.mark.parametrize(("first", "found"), [(0, 3), (3, 3), (5, 5), (9, 7)])
+def test_the_first_that_fits_lies_between_both_ends(first: int, found: int) -> None:
+    assert first_that(lambda number: number >= first, 3, 7) == found and first_that(lambda _: True, 3, 3) == 3
 
 
 def test_semantic_kernel_summarizes_a_lone_summary_only_with_a_prompt() -> None:
