@@ -43,8 +43,11 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
         raise InputError(where, str(error)) from None
     for name, of in file.classes.items():
         for argument, raw in of.arguments.items():
+            key = f"{name}.{argument}"
+            if key in file.setting:
+                raise InputError(f"{where}, setting {key}", f"stands in classes.{name} too; keep one of them")
             shared = {"policy": of.policy, "parameter": argument} | ({"source": of.source} if of.source else {})
-            file.setting[f"{name}.{argument}"] = shared | raw
+            file.setting[key] = shared | raw
     settings = tuple(_entries(file, Setting, file.setting, where))
     numbers = tuple(_entries(file, Number, file.number, where))
     known = AgentSettings(agent, file.version, file.read_on, files, settings, numbers)
@@ -74,6 +77,8 @@ def _entries(file: _File, kind: type[Any], given: Mapping[str, dict[str, Any]], 
         whole = shared | raw
         if whole.get("env") is True:
             whole["env"] = key
+        if {"unset", "default"} <= whole.keys():
+            raise InputError(f"{where}, {kind.__name__.lower()} {key}", "has unset and default; keep one of them")
         if "unset" in whole:
             whole["default"] = [{"value": UNSET, "as_parameter": whole.pop("unset")}]
         elif not isinstance(whole.get("default", []), list):
