@@ -71,9 +71,10 @@ def test_ids_are_the_sources_own_once() -> None:
     # What answers a call that has gone is named as the source named it; media are told by their size.
     lone = Item("tool_result", 4, 1, "\nseen\n", "t", None, "gone", (Media("image", 85),))
     away = msgspec.structs.replace(lone, answers=9, media=())
-    # Line ends at its edges are its own.
-    texts = ("\nseen\n\n[image, 85 tokens]", "\nseen\n")
-    for one, text in zip((lone, away), texts, strict=True):
+    # Line ends at its edges are its own; media alone begin no second line.
+    bare = msgspec.structs.replace(lone, text="")
+    texts = ("\nseen\n\n[image, 85 tokens]", "\nseen\n", "[image, 85 tokens]")
+    for one, text in zip((lone, away, bare), texts, strict=True):
         assert messages([one], "openai") == [{"role": "tool", "tool_call_id": "gone", "content": text}]
         [block] = messages([one], "anthropic")[0]["content"]
         assert block == {"type": "tool_result", "tool_use_id": "gone", "content": text}
