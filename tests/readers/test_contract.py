@@ -216,3 +216,9 @@ def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: p
     finally:
         for cache in caches:
             cache.cache_clear()
+
+
+def test_without_a_recording_nothing_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(GOOD)
+    with pytest.raises(InputError, match=r"mine\.py: name a recording to check it on"):
+        examined(str(tmp_path / "mine.py"), [])

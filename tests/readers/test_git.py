@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import subprocess
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from invented import claude_session
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.source.git import GitSource
+from ctxsim.readers.source import Source
+from ctxsim.readers.source.git import _ASKED, GitSource
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -147,6 +150,20 @@ def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None
     ):
         with pytest.raises(InputError, match=why):
             list(sources(path))
+
+
+def asked(source: Source) -> tuple[bytes, set[int]]:
+    """A file's bytes, and the processes of git that this process knows."""
+    return source.content(), {process.pid for process in _ASKED.values()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes that are forked")
+def test_a_forked_worker_shares_no_pipe_with_the_process_that_it_comes_from(repository: Path) -> None:
+    source = next(sources(f"git:{repository}@{BRANCH}"))
+    here, before = asked(source)
+    with ProcessPoolExecutor(1, get_context("fork")) as worker:
+        there, after = worker.submit(asked, source).result()
+    assert there == here and len(after - before) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes with a name")

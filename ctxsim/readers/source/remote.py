@@ -115,7 +115,7 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
             found = {top: here} if store.exists(here) else {}
         else:
             found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}
-    # As above.
+    # Whatever a store's library raises is no mistake of ours here either.
     except Exception as error:
         raise _refusal(shown, error) from error
     if not found:
