@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import tracemalloc
 from pathlib import Path
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pytest
@@ -195,3 +197,15 @@ def test_memory_is_bounded_whatever_the_row_groups_are(tmp_path: Path) -> None:
     assert count == 600
     assert peak < 12 << 20
     assert most < 24 << 20
+
+
+def test_a_table_that_is_packed_is_read_as_the_table_itself(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.parquet", {"messages": [CHAT]})
+    items = [one.items for one in all_of(path)]
+    (tmp_path / "t.parquet.gz").write_bytes(gzip.compress(Path(path).read_bytes()))
+    with pa.CompressedOutputStream(str(tmp_path / "t.parquet.zst"), "zstd") as packed:
+        packed.write(Path(path).read_bytes())
+    with ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.write(path, "t.parquet")
+    for name in ("t.parquet.gz", "t.parquet.zst", "t.zip"):
+        assert items and [one.items for one in all_of(str(tmp_path / name))] == items
