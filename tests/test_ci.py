@@ -88,3 +88,11 @@ def test_the_example_of_the_action_runs_and_fails_where_a_rule_is_broken(tmp_pat
     assert ctxsim(*step("Bench", other, tmp_path), cwd=tmp_path).returncode == 0
     broken = ctxsim(*step("Compare", given | {"fail-if": "tokens_sum > -100%"}, tmp_path), cwd=tmp_path)
     assert broken.returncode == 1 and "ctxsim: head-tail" in broken.stderr, broken.stderr
+
+
+def test_what_the_checks_of_the_project_name_is_there() -> None:
+    named = re.findall(r"\btests/\S+", (ROOT / ".ci" / "run").read_text())
+    assert named
+    for file, _, test in (one.partition("::") for one in named):
+        assert (ROOT / file).exists(), file
+        assert not test or f"def {test}(" in (ROOT / file).read_text(), test

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from samples import basis_of, chat, conversation, run
 from strategies import conversations, transcripts
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.bounds.lossless import Scheduled
@@ -120,6 +122,28 @@ def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
             check_bounds(transcript, provider, labels)
             seen += 1
     assert seen > 12
+
+
+def test_the_frontier_worked_by_hand() -> None:
+    # Calls 1 to 4; result A (call 2 on) is needed by call 4, age 2, result B (call 3 on) by call 4, age 1.
+    a, b = "zebra_one " * 30, "zebra_two " * 50
+    transcript = chat(
+        ("user", "go"), ("tool_call", "{}"), ("tool_result", a), ("tool_call", "{}"), ("tool_result", b),
+        ("tool_call", "{}"), ("tool_result", "ok"), ("assistant", "zebra_one zebra_two"),
+    )  # fmt: skip
+    row = summaries(transcript, ("keep-all",), Provider())["keep-all"]
+    count = Counter(open_tokenizer()).text
+    tokens = [sent.tokens_sent for sent in run(transcript, "keep-all")]
+    # The dialogue: what is left of each request without the results that it has.
+    dialogue = sum(tokens) - 3 * count(a) - 2 * count(b) - count("ok")
+    bounds = basis_of(transcript).frontiers
+    assert bounds["results"].tokens(0.0) == dialogue
+    # Half: the cheaper of A for 3 requests and B for 2; all: both. "ok" is never needed.
+    assert bounds["results"].tokens(0.5) == dialogue + min(3 * count(a), 2 * count(b))
+    assert bounds["results"].tokens(1.0) == dialogue + 3 * count(a) + 2 * count(b)
+    # By any means: no head here, so one token for each of the two references.
+    assert (bounds["any"].tokens(0.0), bounds["any"].tokens(1.0)) == (0, pytest.approx(2, abs=1e-5))
+    assert row.tokens_frontier_results == dialogue + 3 * count(a) + 2 * count(b)
 
 
 def test_without_a_cache_both_aims_are_one_plan() -> None:
