@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -164,6 +165,12 @@ def test_a_forked_worker_shares_no_pipe_with_the_process_that_it_comes_from(repo
     with ProcessPoolExecutor(1, get_context("fork")) as worker:
         there, after = worker.submit(asked, source).result()
     assert there == here and len(after - before) == 1
+
+
+def test_git_ends_with_the_process_that_asks_it(repository: Path) -> None:
+    asking = "import sys\nfrom ctxsim.readers import sources\nnext(sources(sys.argv[1])).content()"
+    command = [sys.executable, "-W", "always", "-c", asking, f"git:{repository}@{BRANCH}"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stderr == ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes with a name")

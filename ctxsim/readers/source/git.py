@@ -3,6 +3,7 @@
 Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-scm.com/docs/git-ls-tree
 """
 
+import atexit
 import io
 import os
 import re
@@ -139,6 +140,14 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
 
 _ASKED: dict[tuple[Path, int], subprocess.Popen[bytes]] = {}
 """A `git cat-file --batch` by repository and process: a forked worker must not share its parent's pipe."""
+
+
+@atexit.register
+def _end_asked() -> None:
+    for (_, process), objects in _ASKED.items():
+        if process == os.getpid():
+            with objects:
+                objects.kill()
 
 
 def _content(repository: Path, blob: str, name: str) -> bytes:
