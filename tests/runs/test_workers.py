@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,7 +225,8 @@ def test_a_cluster_that_has_lost_all_workers_is_not_waited_for_without_end(monke
                 raise TimeoutError
 
     monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 0.3)
-    workers = Workers(1, None, lambda *told: None)
+    until_s = time.monotonic() + 5
+    workers = Workers(1, None, lambda *told: None, lambda: time.monotonic() > until_s)
     workers._client = Client()
     with pytest.raises(CtxsimError, match="the scheduler at tcp://there had no worker for 0 s; start one"):
         workers._result(Future())

@@ -45,7 +45,7 @@ def parsed(agent: str, text: str, where: str) -> AgentSettings:
         for argument, raw in of.arguments.items():
             key = f"{name}.{argument}"
             if key in file.setting:
-                raise InputError(f"{where}, setting {key}", f"stands in classes.{name} too; keep one of them")
+                raise InputError(f"{where}, setting {key}", f"is also an argument of classes.{name}; delete one")
             shared = {"policy": of.policy, "parameter": argument} | ({"source": of.source} if of.source else {})
             file.setting[key] = shared | raw
     settings = tuple(_entries(file, Setting, file.setting, where))
@@ -78,7 +78,7 @@ def _entries(file: _File, kind: type[Any], given: Mapping[str, dict[str, Any]], 
         if whole.get("env") is True:
             whole["env"] = key
         if {"unset", "default"} <= whole.keys():
-            raise InputError(f"{where}, {kind.__name__.lower()} {key}", "has unset and default; keep one of them")
+            raise InputError(f"{where}, {kind.__name__.lower()} {key}", "has both 'unset' and 'default'; delete one")
         if "unset" in whole:
             whole["default"] = [{"value": UNSET, "as_parameter": whole.pop("unset")}]
         elif not isinstance(whole.get("default", []), list):

@@ -151,8 +151,9 @@ ENTRY = '[setting."a.b"]\nfile = "code"\nsource = "s"\ntype = "int"\n'
         (ENTRY + "opposite = true", "a.b, opposite: stands with type bool"),
         ("".join(entry + "default = 1\nparameter = 'p'\n" for entry in (ENTRY, ENTRY.replace("a.b", "c"))),
          "c, default: another entry gives p a value"),
-        (ENTRY + "unset = 0\ndefault = 3", "setting a.b: has unset and default; keep one of them"),
-        (ENTRY + "[classes.a]\npolicy = 'p'\narguments.b = {}", r"setting a.b: stands in classes\.a too"),
+        (ENTRY + "unset = 0\ndefault = 3", "setting a.b: has both 'unset' and 'default'; delete one"),
+        (ENTRY + "[classes.a]\npolicy = 'p'\narguments.b = {}",
+         r"setting a.b: is also an argument of classes\.a; delete one"),
     ],
 )  # fmt: skip
 def test_a_file_that_cant_be_used_is_one_line(text: str, said: str) -> None:
