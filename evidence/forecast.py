@@ -15,7 +15,7 @@ from ctxsim.api.forecasts import forecast
 
 
 def main(folders: list[str]) -> None:
-    """Print the tables: by horizon and level, by project at 90 %, and the spread of sessions that priors go by."""
+    """Print the tables: by horizon and level, those more than half as far ahead as was seen apart, by project at 90 %, and the spread of sessions that priors go by."""
     rows, spreads = [], []
     for folder in folders:
         found = forecast(folder, "5")
@@ -27,7 +27,7 @@ def main(folders: list[str]) -> None:
     table = pandas.DataFrame(rows)
     table["width"] = table.high / table.low
     kinds = ["held", "plain_held", "score", "plain"]
-    by = table.groupby(["level", "ahead"])
+    by = table.groupby(["far", "level", "ahead"])
     print(by[kinds].mean().join(by.width.median()).join(by.size().rename("forecasts")).round(3).to_string())
     sure = table[table.level == 90].astype({"held": float})
     print(sure.pivot_table(index="project", columns="ahead", values="held").round(2).to_string())

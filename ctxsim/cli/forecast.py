@@ -85,13 +85,15 @@ def command(
         sys.exit(1)
 
 
+KINDS = {"sessions": "90 %", "far": "90 %, widened", "priors": "a range from other projects"}
+
+
 def _lines(found: Forecasts) -> list[str]:
     """The answer: how much, how many, how sure, and from when on sessions count."""
     today = found.today
     main = "usd" if "usd" in today.amounts else "tokens"
     sessions = agreed(f", {_range(today.come, '90')} session(s) at your pace") if today.ahead.days else ""
-    kind = "90 %" if today.basis == "sessions" else "a range from other projects"
-    lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
+    lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({KINDS[today.basis]})."]
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
     refused = today.amounts["refused"].ranges["90"][1]
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused <= 0.5 else f'up to {refused:,.0f} refused'}.")
@@ -101,19 +103,25 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if today.basis == "priors":
         lines.append(
-            f"{many(today.seen, 'session(s)')} so far, too few for an interval this far ahead: the range comes from "
-            "how sessions of other projects differ."
+            f"{many(today.seen, 'session(s)')} so far, too few for an interval: the range comes from how sessions of "
+            "other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
         share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
                 "(--backtest shows them)" if held else ""  # fmt: skip
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
-    if today.change is not None and today.since is not None:
+        if today.basis == "far":
+            lines.append("The forecast covers more than half as many sessions as were seen, so its range is widened.")
+    if today.change is not None:
+        since = found.recorded.started[today.change.at]
+        assert since is not None  # sessions without times have no order, and no change
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
-        lines.append(f"Since {day(today.since)} {what}: the forecast goes by the {today.seen:,} sessions from then on.")
-        if gone := _agents_before(found, today.change.at):
+        counts = f"the forecast goes by the {today.seen:,} sessions from then on" if today.change.cuts else \
+                 "sessions are as large as before, and a token costs as much, so all sessions count"  # fmt: skip
+        lines.append(f"Since {day(since)} {what}: {counts}.")
+        if today.change.cuts and (gone := _agents_before(found, today.change.at)):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")
     return lines
 
@@ -158,7 +166,7 @@ def _table(found: Forecasts) -> Sheet:
         others = [_span(one.amounts[other], "90", other) for other in ("compactions", "refused")]
         middle = one.amounts[main].middle
         rows.append((name, Cell(middle, _number(middle, main)), *spans, *others))
-    kind = "of the next sessions" if found.today.basis == "sessions" else "from how sessions of other projects differ"
+    kind = "from how sessions of other projects differ" if found.today.basis == "priors" else "of the next sessions"
     return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"Ranges are {kind}.",))
 
 

@@ -86,8 +86,16 @@ def test_few_sessions_have_a_range_of_other_projects() -> None:
     found = _lines(forecasts(one(basis="priors", seen=3), tried_alike=alike))
     assert found[0].endswith(" (a range from other projects).")
     assert found[2:] == [
-        "3 sessions so far, too few for an interval this far ahead: the range comes from how sessions of other "
-        "projects differ."
+        "3 sessions so far, too few for an interval: the range comes from how sessions of other projects differ."
+    ]
+
+
+def test_a_range_this_far_ahead_is_called_wider() -> None:
+    found = _lines(forecasts(one(basis="far")))
+    assert found[0].endswith(" (90 %, widened).")
+    assert found[2:] == [
+        "From 40 sessions.",
+        "The forecast covers more than half as many sessions as were seen, so its range is widened.",
     ]
 
 
@@ -103,19 +111,22 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     run = SimpleNamespace(info=SimpleNamespace(recorders=(
         Recorder("a", "codex"), Recorder("b", "claude-code"), Recorder("c", "codex"), Recorder("d", "pi"),
     )))  # fmt: skip
-    names = SimpleNamespace(names=("d", "b", "a", "c", "nobody"))
-    since = 86_400.0 * 2
-    size = one(change=Change(3, "size", 0.01, True), since=since, seen=2)
-    assert _lines(forecasts(size, run=run, recorded=names))[3:] == [
+    recorded = SimpleNamespace(names=("d", "b", "a", "c", "nobody"), started=(86_400.0 * 2,) * 5)
+    size = one(change=Change(3, "size", 0.01, True), seen=2)
+    assert _lines(forecasts(size, run=run, recorded=recorded))[3:] == [
         "Since 3 January 1970 sessions are of another size: the forecast goes by the 2 sessions from then on.",
         "All sessions of Claude Code and pi are before it. To forecast one agent, give its folder.",
     ]
     for more, said in ((True, "more"), (False, "less")):
-        model = one(change=Change(0, "gpt-5", 0.01, more), since=since)
-        assert _lines(forecasts(model, run=run, recorded=names))[3:] == [
+        model = one(change=Change(0, "gpt-5", 0.01, more))
+        assert _lines(forecasts(model, run=run, recorded=recorded))[3:] == [
             f"Since 3 January 1970 gpt-5 is used {said} than before: the forecast goes by the 40 sessions from then on."
         ]
-    assert len(_lines(forecasts(one(change=Change(0, "size", 0.01, True))))) == 3, "without times nothing is said"
+    alike = one(change=Change(3, "gpt-5", 0.01, True, cuts=False))
+    assert _lines(forecasts(alike, run=run, recorded=recorded))[3:] == [
+        "Since 3 January 1970 gpt-5 is used more than before: sessions are as large as before, and a token costs as "
+        "much, so all sessions count."
+    ]
 
 
 def test_the_table_has_a_row_for_each_policy_and_ranges_at_each_level() -> None:

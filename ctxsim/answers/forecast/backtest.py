@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.answers.forecast.forecast import FARTHEST, LEVELS, forecast
+from ctxsim.answers.forecast.forecast import LEVELS, forecast
 from ctxsim.answers.forecast.ranges import LEAST
 from ctxsim.answers.forecast.sessions import Next, Sessions
 
@@ -16,7 +16,8 @@ PLAIN = 2_000
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """One forecast of one amount: made after `seen` sessions, of the next `ahead`, at a level in per cent.
+    """One forecast of one amount: made after `seen` sessions, of the next `ahead`, at a level in per cent; `far`: as
+    Forecast's basis.
 
     `score` is the interval score (T. Gneiting, A. Raftery, Journal of the American Statistical Association 102, 2007),
     as a share of the mean over all sessions of as many; the smaller the better. `plain` is that of a bootstrap of the
@@ -34,6 +35,7 @@ class Tried(msgspec.Struct, frozen=True):
     score: float
     plain_held: bool
     plain: float
+    far: bool = False
 
 
 def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int | None = None) -> Iterator[Tried]:
@@ -44,10 +46,10 @@ def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int |
     values = sessions.amounts[amount]
     usual = values.mean()
     for ahead in horizons:
-        places = range(max(LEAST, int(np.ceil(ahead / FARTHEST))), len(sessions) - ahead + 1)
+        places = range(LEAST, len(sessions) - ahead + 1)
         for seen in places[:: max(1, -(-len(places) // (most or len(sessions))))]:
             found = forecast(sessions.part(0, seen), "", Next(ahead))
-            if found.basis != "sessions":
+            if found.basis == "priors":
                 continue
             came = float(values[seen : seen + ahead].sum())
             simple = np.random.default_rng(0).choice(values[:seen], (PLAIN, ahead)).sum(axis=1)
@@ -57,7 +59,8 @@ def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int |
                 first, last = map(float, np.quantile(simple, [(1 - level) / 2, (1 + level) / 2]))
                 ours, plain = (score(*ends, came, level) / (usual * ahead) for ends in ((low, high), (first, last)))
                 held, plain_held = low <= came <= high, first <= came <= last
-                yield Tried(seen, ahead, amount, percent, low, high, came, held, ours, plain_held, plain)
+                far = found.basis == "far"
+                yield Tried(seen, ahead, amount, percent, low, high, came, held, ours, plain_held, plain, far)
 
 
 def score(low: float, high: float, came: float, level: float) -> float:

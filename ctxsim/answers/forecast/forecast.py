@@ -32,14 +32,21 @@ FARTHEST = 0.5
 """Of the sessions seen, the share up to which as many to come have an interval."""
 
 COUNTS = {"compactions": 0.5, "refused": 0.0}
-"""Amounts between whose numbers nothing lies. Ranges by priors take so many to have been seen besides: that none came
-so far doesn't mean that none comes (Jeffreys' prior). Requests of sessions that all fit their window stay so.
+"""Amounts between whose numbers nothing lies. Ranges that are no intervals take so many to have been seen besides: that
+none came so far doesn't mean that none comes (Jeffreys' prior). Requests of sessions that all fit their window stay so.
 """
 
 OF_SESSIONS, OF_PERIODS = 1.0, 0.35
 """Standard deviations, in logarithms, of a project's sessions and of its periods: medians over projects, for ranges
 where too few sessions were seen. `python -m evidence.forecast` prints them.
 """
+
+FAR = 0.2
+"""The same of what comes farther ahead than the sessions seen tell of; of two projects either gave the number that held
+on the other.
+"""
+
+Basis = Literal["sessions", "far", "priors"]
 
 
 class Amount(msgspec.Struct, frozen=True):
@@ -52,15 +59,16 @@ class Amount(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """What the next sessions come to, under one policy.
 
-    `basis`: `sessions` where ranges are intervals, `priors` where too few sessions were seen for that, and ranges are
-    by how sessions of other projects differ. `seen` are the sessions that count, of `known`; fewer where `change` says
-    that only the later ones do. Dollars are of the `priced` ones of these known, those whose prices are all known.
-    `come` is how many sessions come, where the horizon is days.
+    `basis`: `sessions` where ranges are intervals; `far` where more sessions come than FARTHEST of those seen, and
+    ranges are wider by FAR; `priors` where fewer than LEAST were seen, and ranges are by how sessions of other projects
+    differ. `seen` are the sessions that count, of `known`: those since `since`, if `change` cuts. Dollars are of the
+    `priced` ones of these known, those whose prices are all known. `come` is how many sessions come, where the horizon
+    is days.
     """
 
     policy: str
     ahead: Next
-    basis: Literal["sessions", "priors"]
+    basis: Basis
     seen: int
     known: int
     priced: int
@@ -87,17 +95,15 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         raise CtxsimError("nothing to forecast from: no session has a call")
     rng = np.random.default_rng(0)
     change = last_change(sessions)
-    later = sessions.part(change.at) if change else sessions
+    later = _that_count(sessions, change)
     many = come(sessions, ahead, rng)
-    basis: Literal["sessions", "priors"] = "sessions" if _enough(later, many) else "priors"
-    draws = drawn_totals(later, many, rng) if basis == "sessions" else by_priors(later, many, rng)
-    if basis == "priors" and len(later) >= LEAST:
-        # More sessions don't come to less than the fewer that have an interval.
-        least = drawn_totals(later, np.minimum(many, int(FARTHEST * len(later))), np.random.default_rng(0))
-        draws = {name: np.maximum(np.sort(values), np.sort(least[name])) for name, values in draws.items()}
+    basis = _basis(len(later), many)
+    draws = by_priors(later, many, rng) if basis == "priors" else drawn_totals(later, many, rng)
+    if basis == "far":
+        draws = _wider(draws, len(later), many, rng)
     return Forecast(
         policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced,
-        change=change, since=sessions.started[change.at] if change else None, come=_amount(many.astype(float)),
+        change=change, since=later.started[0] if change and change.cuts else None, come=_amount(many.astype(float)),
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
     )  # fmt: skip
@@ -108,20 +114,37 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     come under both. A saving also differs as it does between projects (`ranges.spread`).
     """
     change = last_change(now)
-    start = change.at if change else 0
 
     def total(one: Sessions) -> Array:
         rng = np.random.default_rng(0)
-        return drawn_totals(one.part(start), np.maximum(come(one, ahead, rng), 1), rng)["usd"]
+        return drawn_totals(_that_count(one, change), np.maximum(come(one, ahead, rng), 1), rng)["usd"]
 
     before, after = total(now), total(then)
     left = np.divide(after, before, out=np.ones(len(before)), where=before > 0)
-    unseen = np.exp(np.random.default_rng(1).normal(0.0, spread(len(now) - start), len(left)))
+    unseen = np.exp(np.random.default_rng(1).normal(0.0, spread(len(_that_count(now, change))), len(left)))
     return _amount(1 - stretched(left, unseen))
 
 
-def _enough(sessions: Sessions, many: npt.NDArray[np.int64]) -> bool:
-    return len(sessions) >= LEAST and float(np.median(many)) <= FARTHEST * len(sessions)
+def _that_count(sessions: Sessions, change: Change | None) -> Sessions:
+    return sessions.part(change.at) if change and change.cuts else sessions
+
+
+def _basis(seen: int, many: npt.NDArray[np.int64]) -> Basis:
+    if seen < LEAST:
+        return "priors"
+    return "sessions" if float(np.median(many)) <= FARTHEST * seen else "far"
+
+
+def _wider(
+    draws: dict[str, Array], seen: int, many: npt.NDArray[np.int64], rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return draws of totals farther ahead than so many sessions show."""
+    factor = np.exp(rng.normal(0.0, FAR, len(many)))
+
+    def count(name: str, values: Array) -> Array:
+        return np.rint(values * factor) + rng.poisson(rng.gamma(COUNTS[name], size=len(many)) / seen * many)
+
+    return {name: count(name, values) if name in COUNTS else values * factor for name, values in draws.items()}
 
 
 def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:

@@ -10,6 +10,7 @@ import pytest
 from made_sessions import sessions
 
 from ctxsim.answers.forecast.drift import Change, change_point, last_change
+from ctxsim.answers.forecast.sessions import Sessions
 
 
 def farthest(values: list[float]) -> int:
@@ -48,6 +49,26 @@ def test_the_last_of_several_changes_is_told() -> None:
     # The model changes at 12, and 18 sessions later the size; and the other way round.
     models = ["old"] * 12 + ["new"] * 47 + ["tried"]
     assert last_change(sessions([1.0] * 30 + [100.0] * 30, models=models)) == Change(30, "size", 0.001, True)
-    made = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 30 + ["new"] * 29 + ["tried"])
+    made = dearer(sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 30 + ["new"] * 29 + ["tried"]), 30)
     assert last_change(made) == Change(30, "new", 0.001, True)
     assert last_change(msgspec.structs.replace(made, started=(None, *made.started[1:]))) is None
+
+
+def dearer(made: Sessions, start: int) -> Sessions:
+    """From a session on a token costs twice as much."""
+    usd = made.amounts["usd"] * np.where(np.arange(len(made)) < start, 1.0, 2.0)
+    return msgspec.structs.replace(made, amounts={**made.amounts, "usd": usd})
+
+
+def test_a_model_whose_tokens_cost_what_others_cost_leaves_all_sessions_counting() -> None:
+    alike = sessions([1.0] * 40, models=["old"] * 20 + ["new"] * 20)
+    assert last_change(alike) == Change(20, "new", 0.001, True, cuts=False)
+    assert last_change(dearer(alike, 20)) == Change(20, "new", 0.001, True, cuts=True)
+    # Dearer from another place on than the model is new: not by the model.
+    late = last_change(dearer(alike, 38))
+    assert late is not None and not late.cuts
+    unpriced = msgspec.structs.replace(alike, amounts={"tokens": alike.amounts["tokens"]})
+    assert last_change(unpriced) == Change(20, "new", 0.001, True, cuts=False)
+    # What cuts is told first, wherever it is.
+    both = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 40 + ["new"] * 20)
+    assert last_change(both) == Change(12, "size", 0.001, True)
