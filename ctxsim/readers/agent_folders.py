@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it.
+    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it. What lies
+    under `.local/share` or `.config` lies where XDG_DATA_HOME or XDG_CONFIG_HOME say.
 
     `before` are patterns of where earlier versions kept them: what they held was taken over by what `patterns` match.
     """
@@ -60,6 +61,9 @@ PLACES = (
     Place("Roo Code", "cline", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
 )
 
+# https://specifications.freedesktop.org/basedir/latest/
+XDG = {".local/share": "XDG_DATA_HOME", ".config": "XDG_CONFIG_HOME"}
+
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
     "cline": "Cline", "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
     "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
@@ -81,14 +85,22 @@ class Kept(NamedTuple):
 def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     """Return the places of this machine that hold sessions. Only names, sizes and times are looked at."""
     for place in PLACES:
-        named = environment.get(place.variable, "") if place.variable else ""
-        folder = Path(named) if named else Path.home() / place.folder
+        folder = _folder(place, environment)
         paths = _matching(folder, place.patterns) or _matching(folder, place.before)
         files = [file for path in paths for file in _files(path)]
         stats = [file.stat() for file in files if file.is_file()]
         if stats:
             times = [stat.st_mtime for stat in stats]
             yield Kept(place, folder, tuple(paths), sum(stat.st_size for stat in stats), min(times), max(times))
+
+
+def _folder(place: Place, environment: Mapping[str, str]) -> Path:
+    if place.variable and (named := environment.get(place.variable)):
+        return Path(named)
+    for base, variable in XDG.items():
+        if place.folder.startswith(f"{base}/") and (named := environment.get(variable)):
+            return Path(named) / place.folder.removeprefix(f"{base}/")
+    return Path.home() / place.folder
 
 
 def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:

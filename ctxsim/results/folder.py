@@ -56,11 +56,12 @@ class RunFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.work = folder / WORK
-        self._made = False
+        self._made: list[Path] = []
+        """Folders that weren't there before, the innermost first."""
         self._stack = ExitStack()
 
     def __enter__(self) -> RunFolder:
-        self._made = not self.folder.exists()
+        self._made = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._stack:
             self._lock()
@@ -91,9 +92,10 @@ class RunFolder:
         with suppress(OSError):
             path.unlink()
         lock.release()
-        if self._made and self.folder.is_dir() and not any(self.folder.iterdir()):
-            with suppress(OSError):
-                self.folder.rmdir()
+        # Those with something in them stay.
+        with suppress(OSError):
+            for made in self._made:
+                made.rmdir()
 
     def _refuse_foreign(self) -> None:
         if self.work.is_symlink() or (self.work.exists() and not self.marked):

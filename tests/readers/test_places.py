@@ -10,15 +10,14 @@ from invented import claude_session
 
 from ctxsim.errors import InputError
 from ctxsim.readers import registered_formats, sources
-from ctxsim.readers.agent_folders import PLACES, kept
+from ctxsim.readers.agent_folders import PLACES, XDG, kept
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for place in PLACES:
-        if place.variable:
-            monkeypatch.delenv(place.variable, raising=False)
+    for variable in (*(place.variable for place in PLACES if place.variable), *XDG.values()):
+        monkeypatch.delenv(variable, raising=False)
     return tmp_path
 
 
@@ -63,6 +62,15 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
     }  # fmt: skip
     assert found["OpenCode"].bytes == len("not read: opencode.dblog")
     assert {source.path for source in sources("@found")} == {opencode, goose, cursor}
+
+
+def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) -> None:
+    elsewhere = {"XDG_DATA_HOME": str(home / "data"), "XDG_CONFIG_HOME": str(home / "config")}
+    opencode = put(home / "data/opencode/opencode.db")
+    cursor = put(home / "config/Cursor/User/globalStorage/state.vscdb")
+    put(home / ".local/share/opencode/opencode.db")
+    claude = put(home / ".claude/projects/p/s.jsonl")
+    assert [one.paths for one in kept(elsewhere)] == [(claude,), (opencode,), (cursor,)]
 
 
 def test_found_sessions_are_benched(home: Path) -> None:

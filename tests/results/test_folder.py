@@ -73,9 +73,12 @@ def test_an_empty_folder_of_the_users_stays(logs: Path, tmp_path: Path) -> None:
     with RunFolder(tmp_path / "out"):
         assert (tmp_path / "out" / LOCK).exists()
     assert not any((tmp_path / "out").iterdir())
-    with RunFolder(tmp_path / "new"):
+    with RunFolder(tmp_path / "new" / "run"):
         pass
     assert not (tmp_path / "new").exists()
+    with RunFolder(tmp_path / "new" / "run"):
+        (tmp_path / "new" / "mine").write_text("")
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["mine"]
 
 
 def test_the_second_is_told_who_writes(tmp_path: Path) -> None:

@@ -168,7 +168,8 @@ def _more(sessions: int, wins: Mapping[str, float]) -> int:
     with the root of the sessions.
     """
     first, second = [*sorted(wins.values(), reverse=True), 0.0][:2]
-    ahead = NormalDist().inv_cdf(first / (first + second))
+    # Where all ways show one answer, nothing is to be told apart.
+    ahead = NormalDist().inv_cdf(min(0.999, first / (first + second)))
     needed = sessions * (NormalDist().inv_cdf(0.8) / max(ahead, 0.05)) ** 2
     return max(1, round(needed - sessions))
 

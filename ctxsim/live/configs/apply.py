@@ -86,7 +86,7 @@ def undo() -> Applied:
 
     Raises CtxsimError where nothing was written, and InputError where the file isn't as it was written.
     """
-    record = max(_folder().glob("*.json"), default=None)
+    record = max(_folder().glob("*.json"), key=lambda one: int(one.stem), default=None)
     if record is None:
         raise CtxsimError("nothing was applied that could be undone")
     done = msgspec.json.decode(record.read_bytes(), type=Applied)

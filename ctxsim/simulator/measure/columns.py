@@ -226,4 +226,6 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
         readable = of["tokens_cache_read"][number] + billed
         low += (readable * loss.low - billed) * (write - read)
         high += (readable * loss.high - billed) * (write - read)
-    return (round(low, 10), round(high, 10)) if measured or provider.cache == "none" else None
+    # Where writing is cheaper than reading, more misses cost less.
+    ends = sorted((round(low, 10), round(high, 10)))
+    return (ends[0], ends[1]) if measured or provider.cache == "none" else None

@@ -35,7 +35,7 @@ def test_the_larger_of_two_differences_to_what_was_recorded(
     # Of 0.6 and 0.2 the first wins 3 of 4: 0.6745 deviations; four of five are 0.8416: (0.8416 / 0.6745) ^ 2 = 1.557.
     (20, {"a": 0.2, "b": 0.6}, 11), (200, {"a": 0.2, "b": 0.6, "c": 0.1}, 111),
     # Where both win as often 0.05 stand for 0: (0.8416 / 0.05) ^ 2 = 283.3.
-    (10, {"a": 0.5, "b": 0.5}, 2_823), (10, {"a": 0.9, "b": 0.1}, 1),
+    (10, {"a": 0.5, "b": 0.5}, 2_823), (10, {"a": 0.9, "b": 0.1}, 1), (10, {"a": 1.0}, 1),
 ])  # fmt: skip
 def test_more_sessions_tell_two_answers_apart(sessions: int, wins: dict[str, float], more: int) -> None:
     assert _more(sessions, wins) == more

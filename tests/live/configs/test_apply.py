@@ -65,6 +65,10 @@ def test_several_changes_are_undone_from_the_last_one_on(home: Path) -> None:
         done = apply("claude-code", "autoCompactWindow", window)
         assert done is not None and Path(done.backup).name == f"{window // 100_000:04}.backup"
         states.append(file.read_bytes())
+    # The last is number 10,000, and the one before 9,999.
+    records = home / ".config/ctxsim/applied"
+    (records / "0003.json").rename(records / "10000.json")
+    (records / "0002.json").rename(records / "9999.json")
     for state in reversed(states[:-1]):
         undo()
         assert file.read_bytes() == state

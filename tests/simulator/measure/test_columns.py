@@ -110,6 +110,9 @@ def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
         0.75 + (1_000 * near.low - 400 + 2_000 * far.low) * more,
         0.75 + (1_000 * near.high - 400 + 2_000 * far.high) * more,
     ))  # fmt: skip
+    free = msgspec.structs.replace(provider, prices=msgspec.structs.replace(provider.prices, cache_write=0.0))
+    low, high = cost_interval(of, timed(0.0, 10.0, None), free) or (0.0, 0.0)
+    assert low < high, "what is missed is written for nothing"
     assert cost_interval(of, timed(10.0, 0.0, 0.0), provider) == cost_interval(of, timed(0.0, 0.0, 0.0), provider)
     stated = timed(0.0, 10.0, 20.0, usage=Usage(10, cache_read_tokens=0))
     assert cost_interval(of, stated, provider) == (0.75, 0.75)
