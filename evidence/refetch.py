@@ -31,8 +31,9 @@ EVERY = 8
 
 
 class Seen(NamedTuple):
-    """One transcript under one policy: dollars beside keep-all's at both ends, calls, and those inserted."""
+    """One transcript under one policy: dollars of keep-all and at both ends, calls, and those inserted."""
 
+    keep_all: float
     nothing: float
     all: float
     calls: int
@@ -58,24 +59,22 @@ def main(path: str) -> None:
                 times.append(process_time())
                 seconds = [before + took for before, took in zip(seconds, np.diff(times), strict=True)]
                 usd = again.cost_usd or 0.0
-                seen.setdefault((label, cache), []).append(
-                    Seen(plain / base, usd / base, len(transcript.calls), again.calls)
-                )
+                seen.setdefault((label, cache), []).append(Seen(base, plain, usd, len(transcript.calls), again.calls))
                 for rate in RATES if number % EVERY == 0 else ():
                     drawn = [refetched(basis, spec, (rate, Random(seed))).cost_usd or 0.0 for seed in range(5)]
                     between[rate].append((np.mean(drawn) - (plain + rate * (usd - plain))) / base)
-    print("policy            cache   calls   mean ratio to keep-all, nothing and all fetched again")
+    print("policy            cache   calls   bill of all runs to keep-all's, nothing and all fetched again")
     for (label, cache), found in seen.items():
         calls = np.mean([(one.calls + one.inserted) / one.calls for one in found])
-        low, high = np.mean([one.nothing for one in found]), np.mean([one.all for one in found])
-        print(f"{label:17} {cache:7} {calls:.3f}   {low:.3f} -> {high:.3f}")
+        base, low, high = np.sum([one[:3] for one in found], axis=0)
+        print(f"{label:17} {cache:7} {calls:.3f}   {low / base:.3f} -> {high / base:.3f}")
     for cache in ("none", "google"):
         ends = np.array([[(one.nothing, one.all) for one in seen[label, cache]] for label in POLICIES])
         differ = np.mean(ends[:, :, 0].argmin(axis=0) != ends[:, :, 1].argmin(axis=0))
         print(f"cheapest policy differs between the ends, cache {cache}: {differ:.0%} of {ends.shape[1]} transcripts")
     for rate, off in between.items():
         print(
-            f"rate {rate}: all together {np.mean(off):+.4f}; draws off the line by {np.mean(np.abs(off)):.4f}, at most {np.max(np.abs(off)):.4f} of keep-all's bill"
+            f"rate {rate}: all together {np.mean(off):+.4f}; draws off the line by {np.mean(np.abs(off)):.4f} on average, at most {np.max(np.abs(off)):.4f} of keep-all's bill"
         )
     print(f"CPU of the loop at rate 1 beside a measured replay at 0: {seconds[1] / seconds[0]:.2f}")
 
