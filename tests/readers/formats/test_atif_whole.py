@@ -107,9 +107,8 @@ def test_what_is_written() -> None:
 
 
 def test_what_is_read_again(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text(json.dumps(DOCUMENT))
-    (again,) = read(str(tmp_path / "t.json"))
-    assert msgspec.structs.replace(again, name="t") == whole()
+    (tmp_path / "another.json").write_text(json.dumps(DOCUMENT))
+    assert [*read(str(tmp_path / "another.json"))] == [whole()]
 
 
 def test_one_model_is_the_agents_and_what_nobody_knows_stands_nowhere() -> None:
