@@ -78,7 +78,7 @@ def conduct(
     inputs: list[InputInfo] = []
     recorders: list[Recorder] = []
     beside, numbers = _Beside(), Numbers()
-    replayed = 0
+    replayed, names = 0, set[str]()
     with ExitStack() as stack:
         # First: they start while this process looks into what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
@@ -118,6 +118,11 @@ def conduct(
                     inputs.append(one if setting.text else numbers.info(one))
                     watch.finished(msgspec.structs.replace(one, name=work.names[at]), len(work.names))
                 else:
+                    if rows.transcript in names:
+                        raise InputError(
+                            work.names[at], f"holds {rows.transcript}, as an earlier path does: leave one out"
+                        )
+                    names.add(rows.transcript)
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)
                     recorders += [rows.recorder] if rows.recorder else []

@@ -14,6 +14,7 @@ from samples import ASK, TASK, chat, conversation, spec_of
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Policy, open_policies, open_policy
+from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, read_run
 from ctxsim.results.run_info import __version__
@@ -171,3 +172,10 @@ def test_a_run_without_text_has_no_names(tmp_path: Path) -> None:
     assert (plain.name, plain.title, plain.scenario, plain.sample) == ("mine", "Mine", None, msgspec.UNSET)
     made = conduct(Setting("s", "S", ("keep-all",), text=False), tmp_path / "made", load_scenario("documented-53k"))
     assert (made.name, made.title) == ("s", "S") and made.scenario is not None
+
+
+def test_two_transcripts_of_one_name_are_refused(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_bytes(b"\n".join(ctxsim_jsonl.lines(conversation(name))))
+    with pytest.raises(InputError, match=r"b\.jsonl: holds sample, as an earlier path does: leave one out"):
+        conduct(Setting("s", "S", ("keep-all",)), tmp_path / "out", paths=[str(tmp_path)])
