@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
 from math import exp, log
 from statistics import fmean, median, stdev
 
@@ -58,7 +59,7 @@ def read_outcomes(path: str) -> pandas.DataFrame:
     table = pandas.read_csv(path)
     table = table[~table.experiment.str.contains(TWICE)].copy()
     table["model"] = table.experiment.str.lower().str.extract(
-        r"(gemini_2.5_flash_thinking|gemini_2.5_flash|qwen3-32b_thinking|qwen3-32b|qwen3-coder_480b)"
+        r"^(?:local-)?(.+?)-(?:agent|baseline|turn-summaries|t_)"
     )[0]
     return table
 
@@ -67,8 +68,8 @@ def ratios(table: pandas.DataFrame, column: str, instances: set[str]) -> Ratios:
     """Return by cell the mean of a column over instances that both it and the raw runs have, to the raw runs' mean."""
     found = {}
     by = {key: part.set_index("instance_id")[column] for key, part in table.groupby(["strategy", "model"])}
-    for strategy in (MASKING, SUMMARY):
-        for model in table.model.unique():
+    for strategy, model in product((MASKING, SUMMARY), table.model.unique()):
+        if (strategy, model) in by and (RAW, model) in by:
             ran, raw = by[strategy, model], by[RAW, model]
             both = sorted(set(ran.index) & set(raw.index) & instances)
             found[strategy, model] = float(ran[both].mean() / raw[both].mean())
@@ -111,6 +112,18 @@ def ceiling(table: pandas.DataFrame, column: str, instances: set[str]) -> tuple[
     return fmean(error for error, _ in found), fmean(rank for _, rank in found)
 
 
+def cost_error_of_halves(
+    table: pandas.DataFrame, results: Mapping[str, Floats], fitted: Mapping[str, Fitted]
+) -> Floats:
+    """Return the cost's median errors where half of the instances had been run: how much of one is chance."""
+    rng, every, found = np.random.default_rng(0), sorted(results), []
+    for _ in range(HALVES // 8):
+        known = known_of(table, {name: results[name] for name in rng.choice(every, len(every) // 2, replace=False)})
+        said = {cell: cost_ratio(known, cell, *fitted[cell[1]]) for cell in known.costs}
+        found.append(agreement(known.costs, said)[0])
+    return np.array(found)
+
+
 def turn_bands(turns: Ratios) -> dict[str, tuple[float, float]]:
     """Return by model the band of turns to raw's in which 90 % of cells should lie, by the other models' cells."""
     found = {}
@@ -131,6 +144,10 @@ def main() -> None:
     turns = ratios(table, "turn_count", every)
     print_cells(known, fitted, turns)
     print_agreement(table, known, fitted, set(results))
+    halves = cost_error_of_halves(table, results, fitted)
+    print(
+        f"\nCost, model left out, halves of the instances: {halves.mean():.3f}, {halves.min():.3f} to {halves.max():.3f}."
+    )
     bands = turn_bands(turns)
     held = sum(bands[model][0] <= value <= bands[model][1] for (_, model), value in turns.items())
     error = median(abs(value - 1) for value in turns.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from evidence.outcomes.__main__ import result_tokens, turn_bands
+from evidence.outcomes.__main__ import ratios, read_outcomes, result_tokens, turn_bands
 from evidence.outcomes.predicted import Known, Run, fitted_without, mean_of_others, prompt_ratio
 from evidence.outcomes.shape import MASKING, PLACEHOLDER_TOKENS, RAW, SUMMARY, SUMMARY_TOKENS, shape
 
@@ -79,3 +81,13 @@ def test_a_band_is_of_the_other_models() -> None:
     bands = turn_bands(turns)
     assert bands["a"] == (1.0, 1.0)
     assert bands["b"][0] < 1 < bands["b"][1]
+
+
+def test_models_are_called_as_their_experiments_and_cells_that_nobody_ran_are_left_out(tmp_path: Path) -> None:
+    ran = [("local-Qwen3-32B_thinking-baseline_raw-x", RAW, 4.0), ("local-Qwen3-32B_thinking-t_0.8-x", SUMMARY, 3.0),
+           ("new_model-agent-t_0.8-baseline_raw", RAW, 2.0), ("combined-agent", RAW, 9.0)]  # fmt: skip
+    rows = [f"{experiment},{strategy},i,{cost}" for experiment, strategy, cost in ran]
+    (tmp_path / "t.csv").write_text("\n".join(["experiment,strategy,instance_id,cost", *rows]))
+    table = read_outcomes(str(tmp_path / "t.csv"))
+    assert [*table.model] == ["qwen3-32b_thinking", "qwen3-32b_thinking", "new_model"]
+    assert ratios(table, "cost", {"i"}) == {(SUMMARY, "qwen3-32b_thinking"): 0.75}
