@@ -40,8 +40,8 @@ MARKS = ("schema_version",)
 VERSIONS = "ATIF-v1.0 to v1.8, as one document or JSON lines; tested on documents that Harbor 0.25.0 accepts"
 READS = "Steps, tool calls, observations, usage, costs, times, compactions, embedded sub-agents; and written too."
 NOT_READ = (
-    "The agent's name and version, other programs' session ids, token ids and log probabilities, images and audio behind "
-    "their paths, trajectories in other files, `extra` of other programs."
+    "The agent's name and version, other programs' session ids, token ids and log probabilities, images and audio "
+    "behind their paths, trajectories in other files, `extra` of other programs."
 )
 
 
