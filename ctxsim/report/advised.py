@@ -224,7 +224,7 @@ def _doubts(one: AgentAdvice) -> list[str]:
 
 def _also(one: AgentAdvice) -> str:
     if one.tried and all(each.idle for each in one.tried):
-        return "None of the settings tried changes these sessions."
+        return f"None of the {'other ' * bool(one.settings)}settings tried changes these sessions."
     whole = [each for each in one.tried if each.sessions == one.sessions]
     part = [each for each in one.tried if each not in whole]
     found, named = [], False

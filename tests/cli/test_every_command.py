@@ -31,7 +31,7 @@ ANSWERS = {
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "bench logs --policy papers --out c --columns all": r"policy +sum +comp\. +rank [\s\S]*policy +hit +read +write ",
     "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*"
-    r"(Also tried: |None of the settings tried changes)",
+    r"(Also tried: |None of the (?:other )?settings tried changes)",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',

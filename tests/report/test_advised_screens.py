@@ -62,6 +62,12 @@ def test_a_short_screen() -> None:
     ]
 
 
+def test_of_settings_that_change_nothing_the_advised_one_is_none() -> None:
+    assert screen(advice(tried=(tried(1, 1.0, 1.0, idle=True),)))[-1] == (
+        "None of the other settings tried changes these sessions."
+    )
+
+
 MONTH = Prediction("claude-code", {}, {}, {}, ((10.0, 20.0), (5.0, 10.0)), seen=1_041, since=0.0,
                    saves=Amount(0.25, {"90": (0.1, 0.4)}))  # fmt: skip
 

@@ -39,6 +39,9 @@ AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
 DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
 """Numbers in memory while drawing sessions, and how many draws are made all the same."""
 
+FINE, FINE_AT_ONCE = 10_000, 2_000_000
+"""Draws of the next sessions, and the numbers that they may take: by DRAWS of them the rule's limits err by .005."""
+
 _AT = {name: number for number, name in enumerate(MEASURES)}
 
 SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": "having"}
@@ -172,15 +175,15 @@ class Pooled:
     @cached_property
     def _drawn(self) -> Array:
         """How often each session comes among the next ones, in each draw."""
-        return self._come(recency(self._started), 0)
+        return self._come(recency(self._started), 0, max(DRAWS, min(FINE, FINE_AT_ONCE // self.sessions)))
 
     @cached_property
     def _ways(self) -> Array:
         """How often each session comes, in each way in which they could have come; recent ones don't count more."""
-        return self._come(np.ones(self.sessions), 2)
+        return self._come(np.ones(self.sessions), 2, DRAWS)
 
-    def _come(self, weights: Array, seed: int) -> Array:
-        draws = max(FEWEST_DRAWS, min(DRAWS, DRAWN_AT_ONCE // self.sessions))
+    def _come(self, weights: Array, seed: int, most: int) -> Array:
+        draws = max(FEWEST_DRAWS, min(most, DRAWN_AT_ONCE // self.sessions))
         blocks = blocks_of(self._started, self._project)
         return next_sessions(blocks, weights, self.sessions, np.random.default_rng(seed), draws)
 
@@ -196,7 +199,7 @@ class Pooled:
         nothing was drawn to divide by, or where one transcript alone was drawn by chance: it tells no error.
         """
         if self.value(label, share) is None:
-            return np.full(DRAWS, np.nan)
+            return np.full(len(self._drawn) if self._taken is None else DRAWS, np.nan)
         if self._taken is not None:
             reach = self._of_this_folder(label, share, None)
             if reach is None:
