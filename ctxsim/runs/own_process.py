@@ -201,7 +201,7 @@ class Child:
                 if self._answers in ready:
                     heard += (block := os.read(self._answers, 1 << 20))
                     length = int.from_bytes(heard[:LENGTH_BYTES], "big")
-                    if 0 < length <= len(heard) - LENGTH_BYTES:
+                    if length <= len(heard) - LENGTH_BYTES:
                         return _decoded(label, bytes(heard[LENGTH_BYTES:]))
                     if not block:
                         raise self._silent(label)

@@ -44,8 +44,8 @@ def facts_of(transcript: Transcript) -> Session:
     responses: list[Response] = []
     large: list[Large] = []
     ratios: list[float] = []
-    for number, segment in enumerate(segments(transcript)):
-        filled = _Filled(segment, names, number > 0)
+    for segment in segments(transcript):
+        filled = _Filled(segment, names)
         large += filled.large(len(responses))
         responses += filled.responses(responses[-1] if responses else None)
         ratios.append(filled.chars_per_token)
@@ -97,8 +97,8 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
 class _Filled:
     """The requests of one segment, filled."""
 
-    def __init__(self, segment: Transcript, names: dict[str, int], later: bool) -> None:
-        self.segment, self.names, self.later = segment, names, later
+    def __init__(self, segment: Transcript, names: dict[str, int]) -> None:
+        self.segment, self.names = segment, names
         self.calls = [(number, call, call.usage) for number, call in enumerate(segment.calls) if call.usage]
         self.model = segment.model
         self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model)

@@ -109,7 +109,7 @@ def controls(session: Session, cut: Cut) -> list[Control]:
         (first + local, one.transcript.items[: one.transcript.calls[local].start])
         for first, one in session.segments
         for local in range(len(one.transcript.calls) - SOON + 1)
-        if first + local > BEHIND and (first == 1 or local >= SOON)
+        if first + local > BEHIND and local >= SOON
     ]
     drawn = random.Random(f"{cut.transcript.name} {cut.number}").sample(possible, min(CONTROLS, len(possible)))
     drawn.sort(key=lambda pair: pair[0])
