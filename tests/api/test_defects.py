@@ -114,10 +114,10 @@ def test_a_window_faults_and_a_limit_are_handed_on_and_what_was_not_seen_is_told
 ) -> None:
     driving = Driving(monkeypatch)
     found = diagnose_driven(
-        ["absent", "ends"], ["task-lost"], install=True, window=7_000, faults=["429@2"], limit_s=9.0
+        ["absent", "ends"], ["task-lost"], install=True, window=7_000, faults=["429@2", "usage=0.5"], limit_s=9.0
     )
     assert found.found == [] and found.untold == (
         "absent, task-lost: it isn't there", "ends, task-lost: it ended after 2 of 3 steps"
     )  # fmt: skip
     assert [(one[2], one[3], one[5]) for one in driving.asked] == [(7_000, "bin, True", 9.0)] * 2
-    assert all(one[4].usage == 1.0 for one in driving.asked)
+    assert all(one[4].usage == 0.5 for one in driving.asked)

@@ -33,18 +33,19 @@ def test_a_request_of_anthropic_has_its_head_beside_the_messages() -> None:
 @pytest.mark.parametrize(
     ("response", "api", "usage"),
     [
-        ({"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+        ({"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+          "model": "m"},
          "chat", Usage(9, 2)),
         # What Anthropic read and wrote stands beside its input: 5 + 3 + 1.
-        ({"content": [{"type": "text", "text": "Yes."}], "usage": {
+        ({"model": "m", "content": [{"type": "text", "text": "Yes."}], "usage": {
             "input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 1}},
          "messages", Usage(9, 2, 3, 1)),
         # Thoughts stand beside what was said: 2 + 4.
-        ({"candidates": [{"content": {"parts": [{"text": "Yes."}]}}], "usageMetadata": {
+        ({"modelVersion": "m", "candidates": [{"content": {"parts": [{"text": "Yes."}]}}], "usageMetadata": {
             "promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 3, "thoughtsTokenCount": 4}},
          "gemini", Usage(9, 6, 3, None, 4)),
         ({"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}],
-          "usage": {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}},
+          "model": "m", "usage": {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}},
          "responses", Usage(9, 2, 3)),
     ],
 )  # fmt: skip
@@ -52,7 +53,9 @@ def test_an_answer_of_each_api(response: dict[str, Any], api: Api, usage: Usage)
     assert api_of(response) == api
     found = answer(api, response, "here")
     assert [(part.kind, part.text) for part in found.parts] == [("assistant", "Yes.")]
-    assert found.usage == usage
+    assert (found.usage, found.model) == (usage, "m")
+    del response["model" if api != "gemini" else "modelVersion"]
+    assert answer(api, response, "here").model == ""
 
 
 def test_what_a_request_looks_like() -> None:

@@ -7,9 +7,9 @@ from typing import ClassVar, get_args
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from samples import conversation
+from samples import ASK, chat, conversation
 from strategies import transcripts
 
 from ctxsim.counting.estimators import Estimator
@@ -123,7 +123,12 @@ def replayed(transcript: Transcript, provider: Provider) -> list[Request]:
     return [Request(one.call, text, one.tokens_sent - one.tokens_estimated, told) for one, text, told in known if told]
 
 
+THOUGHT_FIRST = chat(("reasoning", "Well, what is there?"), ASK, ("tool_result", "ok"), ("assistant", "Done."))
+USED = tuple(msgspec.structs.replace(call, usage=Usage(100)) for call in THOUGHT_FIRST.calls)
+
+
 @settings(max_examples=30)
+@example(msgspec.structs.replace(THOUGHT_FIRST, calls=USED), "all", "none", [None, None])
 @given(
     transcripts(),
     st.sampled_from(get_args(Resend)),

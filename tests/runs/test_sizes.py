@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from bench_runs import write
-from samples import ASK, TASK, chat, conversation
+from samples import ASK, TASK, chat, conversation, summarized
 
 from ctxsim.readers import sources
 from ctxsim.results.run_info import Sample
@@ -32,6 +32,10 @@ def test_sizes_are_keep_alls_tokens_and_dollars() -> None:
     counter = provider.counter()
     outputs = sum(counter.item(item) for item in made.items if item.kind in ("tool_call", "assistant"))
     assert same == tokens and dollars == pytest.approx((tokens + 2 * outputs) / 1e6, abs=1e-9)
+    # Requests of 12, 22 and 28 millionths of a millionth of a dollar are nothing each: rounded as in a run's rows.
+    tiny = msgspec.structs.replace(provider, prices=Prices(input=0.000002, output=0.000002))
+    row = summarized(made, "keep-all", tiny)
+    assert keep_all(AsSent(made, tiny)) == (row.tokens_sum, row.cost_usd)
 
 
 def test_a_source_has_the_sizes_of_those_with_calls(tmp_path: Path) -> None:

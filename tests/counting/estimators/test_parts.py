@@ -226,6 +226,12 @@ def test_what_shrinks_as_it_grows_is_told() -> None:
         def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
             return max(0, 900 - size)
 
+    @dataclass(frozen=True)
+    class Level(Shrinks):
+        def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+            return 900
+
+    assert list(violations(Level, [conversation("one")])) == [], "as much is not less"
     told = list(violations(Shrinks, [conversation("one")]))
     assert told[0] == ("sample, request of call 1: 899 tokens at size 1, but 0 at 1001; more must not count less")
 

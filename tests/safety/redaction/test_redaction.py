@@ -108,6 +108,8 @@ def test_a_piece_of_a_key_goes_as_far_as_the_key_does() -> None:
         # A character that isn't the key's ends it, and a piece may stand twice.
         (f"{key[:14]}#{key[15:20]} {key[:11]}", f"{new[:14]}#{key[15:20]} {new[:11]}"),
         (f"#{key[-14:]}# {key[-11:]}", f"#{new[-14:]}# {new[-11:]}"), (f"{key[1:12]}", f"{key[1:12]}"),
+        # What stands at the text's other end is no part of it.
+        (f"{key[-10:]} {key[-11]}", f"{new[-10:]} {key[-11]}"),
     ):  # fmt: skip
         assert redacted(key, text) == [new, said]
 
