@@ -17,6 +17,7 @@ from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.offers import Offer
 from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
+from ctxsim.policies.agents.given import Given
 
 RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
 PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
@@ -74,6 +75,7 @@ def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> N
     assert cut.usd == pytest.approx(5_500 * 11) and cut.kept == pytest.approx(0.95)
     assert cut.name == "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS = 2500"
     assert cut.how == "export CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS=2500"
+    assert cut.given == Given("claude-code", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 2_500)
     lost = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 2),))
     assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)
 
@@ -129,6 +131,7 @@ def test_what_is_done_together_loses_what_each_loses_and_no_more_than_may_be() -
         sizes = (response(0, 16_100, 16_000, needs=needs), response(16_100, 30, 30, turn=True, crossing=1),
                  response(16_130, 30, 30, needs=needs))  # fmt: skip
         together = smaller(bill(*sizes, parts=parts, large=large), PRICES).together
+        assert together is None or together.given is None, "several are not one setting"
         return (together.name, together.loses, together.kept) if together else ("", "", None)
 
     # Each of the cuts may lose one of 40 uses, both together two; of 24 it is a 24th each and a twelfth together.

@@ -28,6 +28,9 @@ def test_whole_projects_or_transcripts_are_held_out(made: Sample) -> None:
 
 def test_five_are_enough_to_hold_some_out() -> None:
     assert cross_validate(sample([0.25] * 4), None, False) is None
+    # One token each of 400 characters, of which a quarter is 100.
+    least = cross_validate(sample([1 / 400] * 5), None, False)
+    assert least is not None and least.chars4 == 99.0
     assert by_project(sample(ODD)) and not by_project(sample(ODD, (0, 1, 2, 3, 3)))
     empty = Sample([], [], [], 5, (0, 1, 2, 3, 4))
     assert cross_validate(empty, None, False) is None and cross_validate(empty, None, True) is None

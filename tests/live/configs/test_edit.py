@@ -34,11 +34,21 @@ def test_toml_keeps_comments_and_puts_a_key_before_tables() -> None:
         ("a: [1", "yaml", ("b",), "it is no yaml"),
         ('{"a": 1}', "json", ("a", "b"), "is int, not a table"),
         ("[1, 2]", "json", ("a",), "is list, not a table"),
+        ('{"a": [1]}', "json", ("a", 1, "b"), r"there is no entry 1 in the list on the way to 1\.b"),
+        ('{"a": {"b": 1}}', "json", ("a", 0, "b"), "there is no entry 0 in the list"),
     ],
 )
-def test_what_cannot_be_set_is_told(text: str, form: Any, path: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_set_is_told(text: str, form: Any, path: tuple[str | int, ...], said: str) -> None:
     with pytest.raises(CtxsimError, match=said):
         edited(text, form, path, 1)
+
+
+def test_of_a_list_one_entry_is_changed() -> None:
+    text = "models:\n  - name: one\n  # mine\n  - name: two\n    limit: 1\n"
+    assert edited(text, "yaml", ("models", 1, "limit"), 2) == text.replace("limit: 1", "limit: 2")
+    data = {"models": [{"limit": 1}, {"limit": 1}]}
+    assert with_value(data, ("models", 1, "limit"), 2) == {"models": [{"limit": 1}, {"limit": 2}]}
+    assert data == {"models": [{"limit": 1}, {"limit": 1}]}, "a copy"
 
 
 KEYS = st.text("abcdefgh_-. äß\"\\'/#", min_size=1, max_size=6)

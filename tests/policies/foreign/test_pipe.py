@@ -245,6 +245,12 @@ def test_a_wrong_hello_is_one_line(hello: str, said: str, tmp_path: Path) -> Non
         run(TALK, pipe(tmp_path, UNCHANGED, hello))
 
 
+@pytest.mark.parametrize("answer", ["{'messages': []}", "{'change': {}}", "{'stop': 'x'}"])
+def test_a_result_is_given_other_content_or_none(answer: str, tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="answers tool_result with something else than content or unchanged"):
+        run(TALK, pipe(tmp_path, f"say({answer})", '{"moments": ["tool_result"]}'))
+
+
 def test_only_before_call_may_stop(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="stops at after_call; only before_call may"):
         run(TALK, pipe(tmp_path, "say({'stop': 'x'})", '{"moments": ["after_call"]}'))

@@ -157,6 +157,13 @@ def test_the_reason_of_the_first_change_is_known() -> None:
     assert (request.changed_from, request.cause) == (2, "")
 
 
+def test_the_last_item_may_leave_before_another_one_does() -> None:
+    items = [Item("user", place, place, f"text {place}") for place in range(4)]
+    request = request_of(items)
+    request.edit(View(Sizes(len_of)).grow(items).drop([3], "r").drop([1], "r").edits)
+    assert everything(request) == everything(request_of([items[0], items[2]]))
+
+
 def test_another_head_is_another_beginning() -> None:
     items = [Item("user", 0, 0, "text")]
     request = request_of(items, head=Head("one", ("tool",)))

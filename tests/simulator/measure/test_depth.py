@@ -24,6 +24,14 @@ def test_depth_is_head_middle_or_tail() -> None:
     assert [depth_in(need, source) for need in prepare(transcript).needs(3)] == ["tail"]
 
 
+def test_a_quotation_stands_where_its_words_follow_one_another() -> None:
+    need = Need("to a quick fox", "loose", False, (0,), 1)
+    apart, whole = "to a fox, quick dog", "to a (*quick*  fox"
+    assert [depth_in(need, text) for text in (
+        apart + " -" * 600 + whole, whole + " -" * 600 + apart, apart + " -" * 600 + "a fox",
+    )] == ["tail", "head", "head"]  # fmt: skip
+
+
 def test_the_last_500_characters_are_the_tail() -> None:
     words = "to " * 5
     need = Need(words.strip(), "loose", False, (0,), 1)

@@ -9,7 +9,7 @@ from closed_loop import MASK, ONE, PRICES, TOKENS, closed
 from samples import basis_of, summarized
 
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure.refetch import refetched
+from ctxsim.simulator.measure.refetch import draw_rows, refetched
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Item, Transcript
 
@@ -56,6 +56,16 @@ def test_drawn_at_a_rate_lies_between_the_ends() -> None:
     assert refetched(basis, open_policy(MASK), (0.5, Random(3))) == refetched(
         basis, open_policy(MASK), (0.5, Random(3))
     )
+
+
+def test_a_policy_is_drawn_so_many_times_and_a_bound_never() -> None:
+    basis = basis_of(ONE, Provider(prices=PRICES))
+    spec = open_policy(MASK)
+    dice = [refetched(basis, spec, (0.5, Random(f"{draw} {ONE.name}"))) for draw in (1, 2, 3)]
+    assert [(row.draw, row.inserted, row.cost_usd, row.tokens_sent) for row in draw_rows(basis, spec, 0.5, 3)] == [
+        (draw, one.calls, one.cost_usd, one.tokens_sent) for draw, one in enumerate(dice, 1)
+    ]
+    assert draw_rows(basis, open_policy("oracle-lossless"), 0.5, 3) == []
 
 
 @pytest.mark.parametrize("label", ["keep-all", "truncate-after-use:retain=100000"])

@@ -10,7 +10,7 @@ from samples import conversation, run_class
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy, Surroundings, open_policy
 from ctxsim.simulator.replay.moments import Moments
-from ctxsim.transcript import Item
+from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 
@@ -62,6 +62,21 @@ def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
     left = moments.leave_out(request, [thought], "dropped")
     assert [item.text for item in left] == ["Go.", "cut"]
     assert list(moments.view) == [task, said]
+
+
+@pytest.mark.parametrize("one_request", [True, False])
+def test_an_edit_after_a_call_outlasts_the_request(one_request: bool) -> None:
+    @dataclass
+    class Shortens(Policy):
+        per_request = one_request
+
+        def after_call(self, view: View, usage: Usage) -> View:
+            return view.rewrite({item.place: "short" for item in view.results if item.text == "whole"}, "a test")
+
+    sent = run_class(Shortens, conversation("whole", "other"))
+    made = [made for one in sent for made in one.tally.edits]
+    assert [(one.moment, one.lasting) for one in made] == [("after_call", True)]
+    assert [one.view.results[0].text for one in sent[1:]] == ["whole", "short"]
 
 
 @pytest.mark.parametrize(("one_request", "third"), [(True, "whole"), (False, "short")])
