@@ -215,8 +215,7 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
     low = high = paid
     measured = False
     for number, (last, this) in enumerate(pairwise(transcript.calls), 1):
-        timed = this.time_s is not None and last.time_s is not None
-        gap_s = (this.time_s or 0.0) - (last.time_s or 0.0) if timed else provider.pace_s
+        gap_s = provider.pace_s if this.time_s is None or last.time_s is None else this.time_s - last.time_s
         loss = expected_loss(provider.cache, max(0.0, gap_s))
         if loss is None:
             continue

@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 from compacted import MODEL, SUMMARY, long_session, look, session
-from samples import conversation
+from samples import ASK, chat, conversation
 
 from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.answers.compactions.cuts import CONTROLS, controls, session_of
@@ -203,6 +203,9 @@ def test_repeated_calls_have_their_places_and_sizes() -> None:
     made.response([Part("tool_call", arguments, "look", "c3")])
     (one,) = asked_again(made.transcript(), Provider().counter())
     assert (one.place, one.call, one.of, one.exact) == (5, 2, 2, False)
+    # What is asked before anybody has said anything can be repeated as well.
+    (one,) = asked_again(chat(ASK, ("tool_result", "x"), ASK, ("tool_result", "y")), Provider().counter())
+    assert (one.place, one.call, one.of, one.exact) == (2, 2, 0, True)
 
 
 @pytest.mark.parametrize(("arguments", "path"), [

@@ -46,6 +46,7 @@ def priced(usd: float, since: date | None = None, source: str = LIST, hours: tup
 ])  # fmt: skip
 def test_the_price_of_a_day_and_its_hours(on: date, found: Prices) -> None:
     assert from_list(ENTRIES, on) == found
+    assert from_list(ENTRIES[2:], date(2026, 1, 1)) == priced(3, FIRST), "before the first day its price holds"
 
 
 def test_of_hours_the_last_one_listed_decides() -> None:
