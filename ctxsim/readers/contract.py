@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.readers.paths import sources
-from ctxsim.readers.reader import Reader, load_reader, registered_formats
+from ctxsim.readers.reader import FolderReader, Reader, load_reader, registered_formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript, problems
@@ -49,15 +49,22 @@ def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _matches(reader: Reader, source: Source) -> bool:
     with suppress(CtxsimError):
-        return reader.matches(Sample(source))
+        return _recognised(reader, source)
     return False
+
+
+def _recognised(reader: Reader, source: Source) -> bool:
+    sample = Sample(source)
+    if sample.folder and isinstance(reader, FolderReader):
+        return reader.owns(sample.folder)
+    return reader.matches(sample)
 
 
 def _examined(reader: Reader, source: Source) -> Iterator[str]:
     file = source.path if source.path and source.path.is_file() else None
     before = file.read_bytes() if file else b""
     try:
-        known = reader.matches(Sample(source))
+        known = _recognised(reader, source)
         first, second = (list(reader.read(source, Sample(source))) for _ in range(2))
     except CtxsimError as error:
         yield f"can't be read: {error}"

@@ -138,6 +138,16 @@ def test_built_in_ones_keep_it(name: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{name}: keeps the contract\n")
 
 
+def test_a_folder_that_is_one_conversation_is_recognised_as_a_whole(tmp_path: Path) -> None:
+    for number, (who, text) in enumerate((("user", "Go."), ("agent", "Done."))):
+        event = {"id": number, "source": who, "action": "message", "message": text, "args": {"content": text}}
+        (tmp_path / f"{number}.json").write_text(json.dumps(event))
+    assert examined("openhands-events", [str(tmp_path)]) == ([], [])
+    found, known = examined("codex-rollout", [str(tmp_path)])
+    assert found == [f"{tmp_path}: can't be read: {tmp_path}: cannot be read: Is a directory"]
+    assert known == [f"{tmp_path}: openhands-events would read it as well: reader:codex-rollout:PATH says which"]
+
+
 def test_a_reader_without_a_format_gives_its_name_and_a_mistake_is_its_own(log: Path) -> None:
     (log.parent / "mine.py").write_text(GOOD.replace('(source.name, "mine")', "(source.name)"))
     assert [one.format for one in read("reader:mine.py:log.jsonl")] == ["mine.py"]
