@@ -27,6 +27,19 @@ def test_openai_trimmer_cuts_what_gets_shorter(length: int, most: int, sent: str
     assert driven.sent()[2] == sent
 
 
+@pytest.mark.parametrize(("budget", "partly", "sent"), [
+    # Of the text that doesn't fit the last lines that do come along, where that is allowed.
+    (11, True, ["one\ntwo", "abc", "?"]), (10, True, ["two", "abc", "?"]), (10, False, ["abc", "?"]),
+    (7, True, ["two", "abc", "?"]), (6, True, ["abc", "?"]),
+])  # fmt: skip
+def test_langchain_trim_may_keep_the_last_lines_of_a_message(budget: int, partly: bool, sent: list[str]) -> None:
+    driven = Driven(f"langchain-trim:max_tokens={budget},allow_partial={partly},estimator=chars:ratio=1", 10_000)
+    driven.user("one\ntwo")
+    driven.says("abc")
+    driven.user("?")
+    assert driven.sent() == sent
+
+
 @pytest.mark.parametrize(("turns", "cut"), [(1, [1, 2]), (2, [1]), (3, []), (4, [])])
 def test_openai_trimmer_spares_the_last_turns(turns: int, cut: list[int]) -> None:
     # One result in each of three turns, numbered.
