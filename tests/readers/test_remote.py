@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ctxsim, process
@@ -172,6 +173,26 @@ def test_memory_is_a_store_too(kept: Path) -> None:
         assert one.name == "memory://kept/main.jsonl.gz"
     finally:
         memory.rm("/kept", recursive=True)
+
+
+def test_an_object_that_can_not_be_copied_is_refused_and_the_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe({f"/half/{name}.jsonl": claude_session(name, "a").encode() for name in ("one", "two")})
+    copy = type(memory).get_file
+
+    def get_file(store: Any, at: str, *more: Any, **others: Any) -> Any:
+        if "one" in at:
+            raise PermissionError(13, "forbidden")
+        return copy(store, at, *more, **others)
+
+    monkeypatch.setattr(type(memory), "get_file", get_file)
+    try:
+        one, two = sources("memory://half")
+        said = "memory://half/one.jsonl: can't be read: PermissionError: [Errno 13] forbidden"
+        assert (one.name, str(one.refused), one.named) == ("memory://half/one.jsonl", said, True)
+        assert two.refused is None and [made.name for made in read_source(two)] == ["memory://half/two.jsonl"]
+    finally:
+        memory.rm("/half", recursive=True)
 
 
 def test_the_key_of_a_signed_address_is_in_no_line() -> None:
