@@ -32,17 +32,17 @@ def test_a_limit_in_words() -> None:
 
 
 def test_bucket_by_hand() -> None:
-    # 60 tokens per minute: 1 a second. Full at 60; 50 taken at 0 s leaves 10. At 20 s it holds 30: 40 more take 10 s.
-    bucket = Bucket(60)
-    assert bucket.wait_s(50, 0) == 0
-    bucket.take(50, 0)
-    assert bucket.wait_s(40, 20) == 10
-    bucket.take(40, 30)
+    # 120 tokens per minute: 2 a second. Full at 120; 100 taken at 0 s leaves 20. At 20 s it holds 60: 80 in 10 s.
+    bucket = Bucket(120)
+    assert bucket.wait_s(100, 0) == 0
+    bucket.take(100, 0)
+    assert bucket.wait_s(80, 20) == 10
+    bucket.take(80, 30)
     # At 30 s it is empty; at 90 s full again, not fuller.
-    assert bucket.wait_s(60, 200) == 0
-    bucket.take(60, 200)
-    assert bucket.wait_s(1, 200) == 1
-    assert bucket.wait_s(61, 10_000) is None
+    assert bucket.wait_s(120, 200) == 0
+    bucket.take(120, 200)
+    assert bucket.wait_s(1, 200) == 0.5
+    assert bucket.wait_s(121, 10_000) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.floats(0, 50)), max_size=30))
