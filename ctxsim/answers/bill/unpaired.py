@@ -7,6 +7,7 @@ strata (a permutation test), its interval that of sessions drawn again (a bootst
 """
 
 import math
+import re
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
@@ -38,6 +39,9 @@ CHANCE = 0.05
 DRAWS, RESAMPLES, TRIES, SEED = 2_000, 500, 200, 36
 SHARE = 0.10
 """The change of which it is said how often it would be found."""
+
+WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
+"""Where git, and Claude Code, keep further working copies of a project in its folder."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -93,7 +97,7 @@ def _case(lines: Sequence[Line]) -> Case:
     }  # fmt: skip
     known = {name: float(value) for name, value in figures.items() if value > 0}
     known["compactions"] = float(sum(line.response.compacted for line in lines))
-    return Case(f"{project_of(lines[0])} {lines[0].response.model}", known)
+    return Case(f"{WORKTREE.sub('', project_of(lines[0]))} {lines[0].response.model}", known)
 
 
 def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Difference]:

@@ -170,7 +170,8 @@ def test_each_side_needs_four_sessions_with_the_figure() -> None:
     assert list(FIGURES) == ["cost", "cost_per_call", "tokens", "tokens_per_call", "head", "calls", "compactions"]
 
 
-def test_cases_are_sessions_with_their_sub_agents_whose_file_may_come_first() -> None:
+@pytest.mark.parametrize("at", ["p", "p/.worktrees/fix/a", "p\\.claude\\worktrees\\b"])
+def test_cases_are_sessions_of_a_project_with_their_sub_agents_whose_file_may_come_first(at: str) -> None:
     def session(name: str, tokens: int, parent: str = "", project: str = "p") -> Session:
         response = Response(None, "m", tokens, 0, 0, 0, 1, False, 2.0, head=tokens // 2)
         return Session(name, parent, "f", project, "1", (response,), (), ())
@@ -179,7 +180,7 @@ def test_cases_are_sessions_with_their_sub_agents_whose_file_may_come_first() ->
         def of(self, model: str, time_s: float | None) -> None:
             return None
 
-    made = [session("sub", 10, "own", "elsewhere"), session("own", 100), session("other", 7)]
+    made = [session("sub", 10, "own", "elsewhere"), session("own", 100), session("other", 7, project=at)]
     found = cases(billed(made, Prices(), None))  # type: ignore[arg-type]
     assert found == [
         Case("p m", {"cost": 4.0, "cost_per_call": 2.0, "tokens": 110.0, "tokens_per_call": 55.0, "head": 50.0,
