@@ -221,7 +221,10 @@ def _beside(log: Path, known: dict[str, State]) -> None:
     for _, size, name in others:
         before = known.get(name, {}).get("at", 0)
         if room > 0 and size > before:
-            known[name] = _read(log.with_name(name), known.get(name, {}), room)
+            try:
+                known[name] = _read(log.with_name(name), known.get(name, {}), room)
+            except OSError:
+                continue
             room -= known[name]["at"] - before
 
 

@@ -157,9 +157,12 @@ def test_of_other_sessions_the_newest_twenty_and_two_million_bytes_at_once(tmp_p
         log.write_bytes(usage(100 + number, "a") + b"\n")
         os.utime(log, (number, number))
     (tmp_path / "no.txt").write_text("")
+    # One that can't be read is none of the others' business.
+    (tmp_path / "folder.jsonl").mkdir()
+    os.utime(tmp_path / "folder.jsonl", (22.5, 22.5))
     known: Any = {"gone.jsonl": {"at": 1}, "00.jsonl": {"at": 1}, "23.jsonl": {"at": 0}}
     status._beside(tmp_path / "23.jsonl", known)
-    assert sorted(known) == [f"{number:02}.jsonl" for number in range(3, 24)] and known["23.jsonl"] == {"at": 0}
+    assert sorted(known) == [f"{number:02}.jsonl" for number in range(4, 24)] and known["23.jsonl"] == {"at": 0}
     assert known["22.jsonl"]["tokens"] == 122
     # The newest first: what is left of two million bytes is another's.
     line = usage(5, "a") + b" " * 949_000 + b"\n"
