@@ -150,7 +150,6 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     kept, older, repeated, unrecorded = [], [], 0, 0
     for session in found:
         silent = sum(since is None or time_s is None or time_s >= since for time_s in session.unrecorded)
-        unrecorded += silent
         before, late, again = len(lines), 0, repeated
         for response, cost in paid(session, prices):
             early = since is not None and response.time_s is not None and response.time_s < since
@@ -165,7 +164,8 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
             (earlier if early else lines).append(line)
         if len(lines) > before or (silent and repeated == again):
             kept.append(session)
-        elif late or session.unrecorded:
+            unrecorded += silent
+        elif late or silent < len(session.unrecorded):
             older.append(session)
     return Bill(kept, lines, repeated, unrecorded, older, earlier)
 

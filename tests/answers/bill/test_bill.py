@@ -111,12 +111,16 @@ def test_responses_outside_the_conversation_are_paid_and_named(tmp_path: Path) -
 
 
 def test_a_response_that_stands_in_two_files_counts_once(tmp_path: Path) -> None:
-    text = "".join(json.dumps(line) + "\n" for line in claude_code(1))
+    said = claude_code(1)
+    # One of them without recorded usage.
+    next(line for line in said if line["type"] == "assistant")["message"].pop("usage")
+    text = "".join(json.dumps(line) + "\n" for line in said)
     (tmp_path / "logs").mkdir()
     for name in ("first", "resumed"):
         (tmp_path / "logs" / f"{name}.jsonl").write_text(f'{text}{{"type": "{name}"}}\n')
-    found = bill(tmp_path / "logs")
-    assert (found.total().responses, found.lines.repeated) == (6, 6)
+    found = bill(tmp_path / "logs", days=None)
+    assert (found.total().responses, found.lines.repeated) == (5, 5)
+    assert (found.lines.unrecorded, found.lines.older) == (1, [])
 
 
 def test_responses_of_a_model_without_a_known_price_are_counted(tmp_path: Path) -> None:
