@@ -170,6 +170,8 @@ def _sources(path: str) -> Iterator[Source]:
     if path == "-":
         yield Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
         return
+    if not path:
+        raise InputError("''", "is no path")
     root = Path(path)
     if path.startswith("@") and not root.exists():
         yield from _found() if path == FOUND else _listed(path[1:])

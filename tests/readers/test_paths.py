@@ -197,6 +197,9 @@ def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:
     # A file that somebody names must be a transcript; what lies in a folder need not.
     named = {one: [source.named for source in sources(one)] for one in (f"{logs}/log03.jsonl", str(logs))}
     assert named == {f"{logs}/log03.jsonl": [True], str(logs): [False] * len(everything)}
+    # As a shell makes it of a variable without a value: the folder that one is in isn't meant.
+    with pytest.raises(InputError, match="'': is no path"):
+        list(sources(""))
     with pytest.raises(InputError, match="matches nothing"):
         list(sources(f"{logs}/none*.json"))
     with pytest.raises(InputError, match="no list of paths"):
