@@ -56,11 +56,11 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
 
 def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
     """Return the provider without a cache where the recorded cost is that of input at its full price, and no read is
-    recorded.
+    recorded. The first call has nothing to read, so it shows nothing.
     """
     usages = [call.usage for call in transcript.calls if call.usage is not None]
     paid = [usage for usage in usages if usage.cost_usd]
-    if provider.cache == "none" or provider.prices is None or not paid:
+    if provider.cache == "none" or provider.prices is None or len(paid) < 2:
         return provider
     if any(usage.cache_read_tokens for usage in usages):
         return provider

@@ -122,6 +122,7 @@ def test_a_cost_without_discounts_shows_that_nothing_was_cached() -> None:
     assert cache_that_held(paid(costing(0.028, plain)), known) is known
     assert cache_that_held(paid(plain, costing(0.0315)), known) is known
     assert cache_that_held(paid(Usage(10_000, 100)), known) is known, "no cost says nothing"
+    assert cache_that_held(paid(plain), known) is known, "the first call has nothing to read"
 
 
 @pytest.mark.parametrize(("read", "changed"), [(300, True), (200, False)])
@@ -135,8 +136,8 @@ def test_two_per_cent_off_are_near_enough(read: int, changed: bool) -> None:
 
 def test_what_was_written_costs_what_input_does_where_nothing_was_cached() -> None:
     known = Provider(cache="anthropic", prices=PAID_WRITES)
-    assert cache_that_held(paid(Usage(10_000, 100, 0, 3_000, cost_usd=0.0315)), known).cache == "none"
-    assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.0322)), known) is known, "2.2 % more"
-    assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.032)), known).cache == "none", "1.6 % more"
+    assert cache_that_held(paid(*[Usage(10_000, 100, 0, 3_000, cost_usd=0.0315)] * 2), known).cache == "none"
+    assert cache_that_held(paid(*[Usage(10_000, 100, cost_usd=0.0322)] * 2), known) is known, "2.2 % more"
+    assert cache_that_held(paid(*[Usage(10_000, 100, cost_usd=0.032)] * 2), known).cache == "none", "1.6 % more"
     for other in (Provider(cache="none", prices=PAID_WRITES), Provider(cache="anthropic")):
-        assert cache_that_held(paid(Usage(10_000, 100, cost_usd=0.0315)), other) is other
+        assert cache_that_held(paid(*[Usage(10_000, 100, cost_usd=0.0315)] * 2), other) is other
