@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
-from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
+from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, stretched, unseen
 from ctxsim.results import Run
 from ctxsim.results.frames import refused
 from ctxsim.results.run_info import Sample
@@ -188,11 +188,11 @@ class Pooled:
         return next_sessions(blocks, weights, self.sessions, np.random.default_rng(seed), draws)
 
     @cached_property
-    def _unseen(self) -> dict[str, Array]:
-        """By what share a draw's saving or loss is off what the sessions seen show, the same for every policy."""
-        rng, many = np.random.default_rng(1), len(self._drawn)
-        saved, lost = (np.asarray(np.exp(rng.normal(0, spread(self.sessions), many))) for _ in range(2))
-        return {share: lost if share == "kept" else saved for share in SHARES}
+    def _noise(self) -> Array:
+        """What no session seen shows, in standard deviations by draw: of what sessions save, of what others pay more,
+        and of what is lost. It is the same for every policy.
+        """
+        return np.random.default_rng(1).normal(size=(3, len(self._drawn)))
 
     def draws(self, label: str, share: str) -> Array:
         """Return a share in every draw of the next sessions, of a sample in every draw of its folder; no number where
@@ -207,13 +207,16 @@ class Pooled:
             low, high = reach
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
-        found, unseen = self._shares(self._drawn, label, share), self._unseen[share]
+        own, whole = self.sums[label][:, [_AT[share], _AT[SHARES[share]]]].T
+        less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            saved, added = (self._drawn @ np.stack([less, more], axis=1) / (self._drawn @ whole)[:, None]).T
+        saves, adds, loses = self._noise
         if share != "kept":
-            return stretched(found, unseen)
+            return np.asarray(stretched(1 - saved, unseen(less, saves)) + added * unseen(more, adds))
         # By odds: what is lost stays between nothing and all.
-        lost = (1 - found) * unseen
-        kept: Array = found / (found + lost)
-        return kept
+        lost = saved * unseen(less, loses)
+        return np.asarray((1 - saved) / (1 - saved + lost))
 
     def ways(self, label: str, share: str) -> Array:
         """Return a share in every way in which the sessions could have come."""

@@ -21,9 +21,9 @@ HALF = 60
 FEW_BLOCKS = 5
 """With fewer days and projects than this, sessions are drawn one by one."""
 
-DRIFT, SCARCE = 0.2, 1.0
-"""Standard deviation by which shares differ from those seen, in logarithms: however many were seen, and times the root
-of one by their number. Measured over projects.
+DRIFT, SCARCE = 0.3, 1.0
+"""Standard deviation by which shares differ from those seen, in logarithms: however many sessions showed it, and times
+the root of one by their number. Measured over projects and dates.
 """
 
 LEAST = 8
@@ -82,18 +82,32 @@ def next_sessions(
     return found
 
 
-def spread(sessions: int) -> float:
+def worth(parts: Array) -> float:
+    """Return how many sessions with equal parts tell as much as these parts, an entry per session (Kish); of no part at
+    all how many sessions there are.
+    """
+    return float(parts.sum() ** 2 / (parts**2).sum()) if parts.any() else float(len(parts))
+
+
+def spread(sessions: float) -> float:
     """Return the standard deviation, in logarithms, by which a share of the next sessions may be off all that so many
     sessions have shown.
     """
     return float(np.sqrt(DRIFT**2 + SCARCE**2 / sessions))
 
 
-def stretched(left: Array, unseen: Array) -> Array:
-    """Return the share that is left to pay where a saving is `unseen` times as large; nothing saves more than all."""
+def unseen(parts: Array, noise: Array) -> Array:
+    """Return by what factor, in each draw, the next sessions' part of an effect is off that of those seen, given each
+    one's part and what is drawn in standard deviations.
+    """
+    return np.asarray(np.exp(noise * spread(worth(parts))))
+
+
+def stretched(left: Array, times: Array) -> Array:
+    """Return the share that is left to pay where a saving is `times` times as large; nothing saves more than all."""
     # A saving grows in logarithms.
-    grows = (left < 1) & (unseen > 1)
-    return np.where(grows, np.where(grows, left, 1.0) ** unseen, 1 - (1 - left) * unseen)
+    grows = (left < 1) & (times > 1)
+    return np.where(grows, np.where(grows, left, 1.0) ** times, 1 - (1 - left) * times)
 
 
 def smoothed(values: Array, drawn: Array, rng: np.random.Generator) -> Array:

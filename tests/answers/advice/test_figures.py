@@ -116,6 +116,17 @@ def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path
     assert found_advice is not None and found_advice.generated and found_advice.wins == {}
 
 
+def test_what_sessions_save_and_what_others_pay_more_vary_on_their_own(tmp_path: Path) -> None:
+    # Of many half save 4 of 10 and half pay 5 more, so all together pay a twentieth more: later ones may save.
+    table = {"keep-all": rows(*[10.0] * 64, root=None), "a": rows(*[6.0, 15.0] * 32, root=None)}
+    both = Pooled(made_run(tmp_path / "both", table)).interval("a", "usd")
+    assert both is not None and both[0] < 0.88 and both[1] > 1.25
+    # What two of sixteen show is as little known as what two show.
+    table = {"keep-all": rows(*[10.0] * 16, root=None), "a": rows(*[6.0] * 2, *[10.0] * 14, root=None)}
+    few = Pooled(made_run(tmp_path / "few", table)).interval("a", "usd")
+    assert few is not None and few[0] < 0.84
+
+
 GOALS_TABLE = {
     "keep-all": rows(10, tokens_sum=1_000, tokens_peak=100),
     "bill": rows(5, kept=0.92, tokens_sum=900, tokens_peak=90), "all": rows(9, tokens_sum=950, tokens_peak=95),

@@ -17,7 +17,7 @@ from ctxsim.answers.forecast.sessions import Next, come, enough
 def test_published_numbers() -> None:
     """As the modules and docs/forecast.md state them."""
     assert (ranges.DRAWS, ranges.HALF, ranges.FEW_BLOCKS, ranges.LEAST, ranges.DAY) == (1_000, 60, 5, 8, 86_400)
-    assert (ranges.DRIFT, ranges.SCARCE, ranges.LEVEL) == (0.2, 1.0, 0.9)
+    assert (ranges.DRIFT, ranges.SCARCE, ranges.LEVEL) == (0.3, 1.0, 0.9)
     assert (drift.CHANCE, drift.SHUFFLES) == (0.01, 999)
     assert (forecast.LEVELS, forecast.FARTHEST) == ((0.5, 0.8, 0.9), 0.5)
     assert (forecast.OF_SESSIONS, forecast.OF_PERIODS) == (1.0, 0.35)
@@ -94,8 +94,8 @@ def test_the_middle_of_what_is_saved_is_the_share_that_sessions_save() -> None:
     now, then = sessions([4.0] * 30), sessions([3.0] * 30)
     found = saving(now, then, Next(5))
     assert found.middle == pytest.approx(0.25, abs=0.01)
-    # exp(z x root of 0.2 ** 2 + 1 / 30) times as large: 1.645 at 90 %.
-    times = np.exp(1.645 * (0.04 + 1 / 30) ** 0.5)
+    # exp(z x root of 0.3 ** 2 + 1 / 30) times as large: 1.645 at 90 %.
+    times = np.exp(1.645 * (0.09 + 1 / 30) ** 0.5)
     assert found.ranges["90"] == pytest.approx((0.25 / times, 1 - 0.75**times), rel=0.05)
     # Where nothing comes one session is drawn all the same.
     weekend = [4 + 7 * week + day for week in range(6) for day in range(5)]

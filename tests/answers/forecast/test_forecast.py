@@ -85,9 +85,9 @@ def test_a_range_by_priors_is_as_wide_as_projects_differ(seen: int, ahead: int, 
 
 
 def test_what_is_saved_of_the_next_sessions_is_as_uncertain_as_twenty_sessions_leave_it() -> None:
-    # All cost half. After 20 sessions a saving may be exp(0.3 z) times as large, 0.3 ^ 2 = 0.2 ^ 2 + 1 / 20: at most
-    # 1 - 0.5 ^ exp(0.3 x 1.645) and at least 0.5 x exp(-0.3 x 1.645), at 90 %.
-    high, low = 1 - 0.5 ** np.exp(0.3 * 1.645), 0.5 * np.exp(-0.3 * 1.645)
+    # All cost half. After 20 sessions a saving may be exp(0.374 z) times as large, 0.374 ^ 2 = 0.3 ^ 2 + 1 / 20: at
+    # most 1 - 0.5 ^ exp(0.374 x 1.645) and at least 0.5 x exp(-0.374 x 1.645), at 90 %.
+    high, low = 1 - 0.5 ** np.exp(0.374 * 1.645), 0.5 * np.exp(-0.374 * 1.645)
     found = saving(sessions([2.0] * 20), sessions([1.0] * 20), Next(5))
     assert found.ranges["90"] == pytest.approx((low, high), rel=0.04) and found.middle == pytest.approx(0.5, rel=0.03)
     # The same where only the last twenty count, and what was before would say something else.

@@ -13,6 +13,7 @@ from ctxsim.answers.forecast.ranges import (
     recency,
     smoothed,
     spread,
+    worth,
 )
 
 DAY = 86_400.0
@@ -64,8 +65,14 @@ def test_an_interval_leaves_out_a_twentieth_at_each_end() -> None:
 
 
 def test_what_is_unseen_shrinks_to_the_drift() -> None:
-    # 0.2 ^ 2 + 1 / 4 and 1 / 100.
-    assert spread(4) == pytest.approx(0.29**0.5) and spread(100) == pytest.approx(0.05**0.5)
+    # 0.3 ^ 2 + 1 / 4 and 1 / 100.
+    assert spread(4) == pytest.approx(0.34**0.5) and spread(100) == pytest.approx(0.1**0.5)
+
+
+@pytest.mark.parametrize(("parts", "sessions"), [((2, 2, 2), 3), ((5, 5, 0, 0), 2), ((3, 1), 1.6), ((0, 0, 0), 3)])
+def test_an_effect_is_told_by_the_sessions_that_show_it(parts: tuple[int, ...], sessions: float) -> None:
+    # 3 and 1 are worth 4 ^ 2 / 10 equal ones.
+    assert worth(np.array(parts, dtype=float)) == pytest.approx(sessions)
 
 
 def test_intervals_of_ninety_per_cent_hold_about_as_often_in_simulated_projects() -> None:
