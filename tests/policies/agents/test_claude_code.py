@@ -7,6 +7,7 @@ import json
 import pytest
 from by_hand import SUMMARY, Driven
 
+from ctxsim.policies import open_policy
 from ctxsim.transcript import CLEARED
 
 SMALL = "claude-code:reserve=200,buffer=130,tail_factor=1"  # 1,000 tokens leave 670
@@ -194,3 +195,10 @@ def test_without_compaction_a_refusal_ends_the_session() -> None:
     driven.user("The task.")
     driven.calls("result", used=100)
     assert driven.refused() is None and not driven.asked
+
+
+@pytest.mark.parametrize(
+    ("version", "clears"), [("2.1.4", "off"), ("2.1.5", "size"), ("2.1.22", "size"), ("2.1.25", "off"), ("", "off")]
+)
+def test_some_versions_clear_by_size(version: str, clears: str) -> None:
+    assert f",micro={clears}," in open_policy(f"claude-code:version={version}" if version else "claude-code").label

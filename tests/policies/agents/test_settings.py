@@ -99,10 +99,13 @@ def test_the_verdict_on_a_setting_is_that_of_a_version() -> None:
 
 
 def test_a_label_takes_a_version_and_a_model() -> None:
-    assert open_policy("claude-code:version=2.1.19").short == "claude-code:reserve=32000,tail_factor=1,keep_exchanges=0"
+    assert (
+        open_policy("claude-code:version=2.1.19").short
+        == "claude-code:reserve=32000,tail_factor=1,micro=size,keep_exchanges=0"
+    )
     assert (
         open_policy("claude-code:version=2.1.19,reserve=1").short
-        == "claude-code:reserve=1,tail_factor=1,keep_exchanges=0"
+        == "claude-code:reserve=1,tail_factor=1,micro=size,keep_exchanges=0"
     )
     assert open_policy(f"claude-code:version=2.1.330,model={SONNET_45}").short == "claude-code:proactive=False"
     assert open_policy("claude-code:version=2.1.330").label == open_policy("claude-code").label

@@ -33,9 +33,8 @@ class ClaudeCode(Policy):
 
     The number compared is the last usage and `tail_factor` times an estimate of what joined since. Files that were
     read, by `cat` too, come again, `file_budget` together; of one over `file_tokens` only its name. `micro`: "time"
-    clears results but the newest `keep_recent` after an idle hour, "size", of versions to 2.1.2x, the oldest ones
-    over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off" neither, as all but a few
-    recorded sessions.
+    clears results but the newest `keep_recent` after an idle hour, "size", as 2.1.5 to 2.1.22 do, the oldest
+    ones over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off" neither.
     Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
     over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
     2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
@@ -58,7 +57,7 @@ class ClaudeCode(Policy):
     reserve: Count = SHIPPED
     buffer: Count = SHIPPED
     tail_factor: float = SHIPPED
-    micro: Literal["time", "size", "off"] = "off"
+    micro: Literal["time", "size", "off"] = SHIPPED
     keep_recent: Count = SHIPPED
     idle_minutes: Count = SHIPPED
     keep_exchanges: Count = SHIPPED
