@@ -17,8 +17,8 @@ from ctxsim.answers.forecast.ranges import (
     next_sessions,
     recency,
     smoothed,
-    spread,
     stretched,
+    unseen,
 )
 from ctxsim.answers.forecast.sessions import Next, Sessions, come
 from ctxsim.errors import CtxsimError
@@ -111,18 +111,22 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     """Return which share of the dollars of the next sessions `then` saves beside `now`, draw by draw: the same sessions
-    come under both. A saving also differs as it does between projects (`ranges.spread`).
+    come under both. What they save, and what they pay more, also differ as they do between projects (`ranges.unseen`).
     """
     change = last_change(now)
+    seen, rng = _that_count(now, change), np.random.default_rng(0)
+    drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)
+    usd = seen.amounts["usd"]
+    saved = usd - _that_count(then, change).amounts["usd"]
+    less, more = np.maximum(saved, 0.0), np.maximum(-saved, 0.0)
+    before = drawn @ usd
 
-    def total(one: Sessions) -> Array:
-        rng = np.random.default_rng(0)
-        return drawn_totals(_that_count(one, change), np.maximum(come(one, ahead, rng), 1), rng)["usd"]
+    def share(part: Array) -> Array:
+        return np.divide(drawn @ part, before, out=np.zeros(len(drawn)), where=before > 0)
 
-    before, after = total(now), total(then)
-    left = np.divide(after, before, out=np.ones(len(before)), where=before > 0)
-    unseen = np.exp(np.random.default_rng(1).normal(0.0, spread(len(_that_count(now, change))), len(left)))
-    return _amount(1 - stretched(left, unseen))
+    saves, adds = np.random.default_rng(1).normal(size=(2, len(drawn)))
+    left = stretched(1 - share(less), unseen(less, saves)) + share(more) * unseen(more, adds)
+    return _amount(1 - left)
 
 
 def _that_count(sessions: Sessions, change: Change | None) -> Sessions:
@@ -149,12 +153,17 @@ def _wider(
 
 def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
     """Return the draws of each amount's total over the next sessions, so `many` in each draw."""
-    blocks = blocks_of(sessions.started, sessions.projects)
-    drawn = next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
+    drawn = _drawn(sessions, many, rng)
     return {
         name: drawn @ values if name in COUNTS else smoothed(values, drawn, rng)
         for name, values in sessions.amounts.items()
     }
+
+
+def _drawn(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> Array:
+    """How often each session comes among the next ones, in each draw."""
+    blocks = blocks_of(sessions.started, sessions.projects)
+    return next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
 
 
 def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
