@@ -27,6 +27,9 @@ NO_HISTORY = "the history before the recorded compaction is missing: starts with
 UNLOGGED = "unlogged"
 """Kind of media that stand for tokens which were sent and are in no log: known by their number only."""
 
+UNSHOWN = "unshown"
+"""Kind of media that stand for thinking of which a log shows a part: as many tokens of text, as we count."""
+
 
 class Media(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Content that is not text; `tokens` by the vendor's documented rule, not by a tokenizer."""

@@ -27,7 +27,7 @@ from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.simulator.replay import replay
-from ctxsim.transcript import Compaction, Head, Item, Transcript, Usage
+from ctxsim.transcript import Call, Compaction, Head, Item, Media, Transcript, Usage
 
 
 def recording(head: float, factor: float, texts: list[int], steps: dict[int, int] | None = None) -> list[Request]:
@@ -143,3 +143,15 @@ def test_requests_are_told_without_sending_them(
     recorded = msgspec.structs.replace(transcript, calls=calls, head=head)
     provider = Provider(window=1 << 40, framing=framing, reasoning=resend)
     assert requests(recorded, provider) == replayed(recorded, provider)
+
+
+def test_thinking_that_is_not_shown_is_text_and_no_framing() -> None:
+    made = conversation("a result")
+    thought = Item("reasoning", 1, 1, "so")
+    items = (made.items[0], thought, *(msgspec.structs.replace(one, place=one.place + 1) for one in made.items[1:]))
+    calls = (Call(1, 3, Usage(100)), Call(4, 5, Usage(200)))
+    shown = msgspec.structs.replace(made, items=items, calls=calls)
+    more = msgspec.structs.replace(thought, media=(Media("unshown", 50),))
+    signed = msgspec.structs.replace(shown, items=(items[0], more, *items[2:]))
+    (_, plain), (_, found) = (requests(one, Provider(reasoning="all")) for one in (shown, signed))
+    assert (found.text - plain.text, found.framing - plain.framing) == (50, 0)

@@ -8,7 +8,7 @@ from itertools import takewhile
 from weakref import proxy
 
 from ctxsim.counting.tokenizers import Tokenizer
-from ctxsim.transcript import Head, Item, Sizes, Transcript
+from ctxsim.transcript import UNSHOWN, Head, Item, Sizes, Transcript
 
 
 class Counter:
@@ -60,7 +60,13 @@ class Counter:
 
     def _item(self, item: Item) -> int:
         total = sum(map(self.text, item.texts))
-        return total + sum(media.tokens for media in item.media) if item.media else total
+        if item.media:
+            total += self.unshown(item) + sum(media.tokens for media in item.media if media.kind != UNSHOWN)
+        return total
+
+    def unshown(self, item: Item) -> int:
+        """Tokens of the thinking of an item that isn't shown, which is text all the same."""
+        return self._scaled(sum(media.tokens for media in item.media if media.kind == UNSHOWN))
 
     def head(self, head: Head) -> int:
         """Tokens of the system prompt and the tool schemas, framing apart."""

@@ -10,7 +10,10 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
-from ctxsim.transcript import Usage
+from ctxsim.transcript import UNSHOWN, Media, Usage
+
+SIGNED_BYTES = 174
+"""A signature is Base64 of the whole thinking and of so many bytes more (Claude 4.5: 166 to 176 in 90 % of 5,900)."""
 
 
 class Turn(msgspec.Struct):
@@ -24,6 +27,7 @@ class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
+    signature: Any = None
     id: str | None = None
     name: str = ""
     input: Any = None
@@ -67,13 +71,20 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
                 if block.text:
                     parts.append(Part("assistant", block.text))
             case "thinking" | "redacted_thinking":
-                # Of what is encrypted the size is not known from its bytes.
-                parts.append(Part("reasoning", block.thinking))
+                parts.append(Part("reasoning", block.thinking, media=unshown(block.thinking, block.signature)))
             case "tool_use" | "server_tool_use":
                 parts.append(Part("tool_call", compact_json(block.input), block.name, block.id or ""))
             case _:
                 parts.append(Part("assistant", compact_json(value)))
     return parts
+
+
+def unshown(thinking: str, signature: Any) -> tuple[Media, ...]:
+    """What is sent again of a thinking beyond its text, by the size of its signature: a token for four bytes."""
+    whole = len(signature) * 3 // 4 - SIGNED_BYTES if isinstance(signature, str) else 0
+    tokens = (whole - len(thinking.encode("utf-8", "replace"))) // 4
+    # Fewer are within what signatures scatter by.
+    return (Media(UNSHOWN, tokens),) if tokens >= 20 else ()
 
 
 def has_tool_blocks(content: Any) -> bool:

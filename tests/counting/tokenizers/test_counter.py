@@ -56,6 +56,10 @@ def test_an_item_is_its_texts_and_its_media_a_head_its_texts_and_what_is_hidden(
     assert counter.item(Item("tool_call", 0, 1, "a b", "read")) == 1 + 2
     assert counter.item(Item("user", 1, 2, "a b c", media=(Media("image", 100), Media("file", 20)))) == 123
     assert counter.head(Head("a b", ("c", "d e"), hidden=7)) == 2 + 1 + 2 + 7
+    # Thinking that isn't shown is text: 1.5 x 2 + 1.5 x 10, and an image is what its vendor says.
+    thought = Item("reasoning", 2, 3, "a b", media=(Media("unshown", 10), Media("image", 100)))
+    scaled = Counter(Words(), 1.5)
+    assert (scaled.item(thought), scaled.unshown(thought)) == (118, 15)
 
 
 def test_what_two_texts_share_is_their_beginning() -> None:

@@ -410,6 +410,22 @@ def test_images_are_not_text_and_hidden_thinking_has_only_its_tokens(tmp_path: P
     assert transcript.calls[0].usage == Usage(9, 60, 0, 0, 40)
 
 
+def test_a_signature_tells_how_much_was_thought_beyond_what_is_shown(tmp_path: Path) -> None:
+    def thought(shown: str, signature: Any) -> Json:
+        return {"type": "thinking", "thinking": shown, "signature": signature}
+
+    blocks = [thought("", "s" * 2000), thought("Sum.", "s" * 2000), thought("T" * 1326, "s" * 2000), thought("T", [1])]
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        *(answer(f"a{n}", f"a{n - 1}" if n else "u1", "m1", block) for n, block in enumerate(blocks)),
+        answer("a4", "a3", "m1", text("Done.")),
+    )
+    # 2,000 letters are 1,500 bytes, 174 of which aren't thinking: 1,326, or 331 tokens, less the four bytes shown.
+    media = [item.media for item in transcript.items if item.kind == "reasoning"]
+    assert media == [(Media("unshown", 331),), (Media("unshown", 330),), (), ()]
+
+
 def test_sidechains_in_a_file_are_transcripts_of_their_own(tmp_path: Path) -> None:
     # Two sub-agents of an older version, told apart by where their chains begin.
     path = write(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, text_and_media
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import Envelope
@@ -210,9 +210,9 @@ class _Conversation:
                 kind = under(block, "type")
                 if kind == "redacted_thinking" or (kind == "thinking" and not block.get("thinking")):
                     # Encrypted: known by its tokens only, which are recorded once for the whole response.
-                    media = (Media("encrypted_reasoning", thinking_tokens),) if thinking_tokens else ()
+                    recorded = (Media("encrypted_reasoning", thinking_tokens),) if thinking_tokens else ()
                     thinking_tokens = None
-                    parts.append(Part("reasoning", media=media))
+                    parts.append(Part("reasoning", media=recorded or unshown("", under(block, "signature"))))
                 elif kind == "fallback":
                     self.counts["marker of a change of model"] += 1
                 else:
