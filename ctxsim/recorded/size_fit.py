@@ -80,8 +80,9 @@ def requests(transcript: Transcript, provider: Provider, known: Counter | None =
     plain = msgspec.structs.replace(provider, rate_limit=None, tokens_factor=1.0, prices=None, cache="none")
     counter = plain.counter(known)
     counter.learn_transcript(transcript)
-    text_of = Sizes(lambda item: sum(map(counter.text, item.texts)) + counter.unshown(item))
-    request = Sent(Frames(plain, counter), transcript.head)
+    frames = Frames(plain, counter)
+    text_of = Sizes(lambda item: sum(map(counter.text, frames.texts(item))) + counter.unshown(item))
+    request = Sent(frames, transcript.head)
     found = []
     for history, head, calls in _histories(transcript, plain.reasoning):
         request.with_head(head)

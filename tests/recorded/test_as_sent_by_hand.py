@@ -94,7 +94,7 @@ def test_how_large_others_are_is_taken_before_priors() -> None:
 def test_priors_are_those_of_the_model_and_the_agent() -> None:
     for format, head in (("", 0), ("claude-code", None)):
         (one,) = as_sent(logged(None, None, model="claude-opus-4-6", format=format))
-        assert one.size == Size("prior", one.size.head, 1.25) and (
+        assert one.size == Size("prior", one.size.head, 1.151) and (
             one.size.head == head or (head is None and one.size.head)
         )
     # Of a public tokenizer, and of an agent that nobody knows, there is none.
@@ -104,7 +104,7 @@ def test_priors_are_those_of_the_model_and_the_agent() -> None:
     (other,) = as_sent(logged(9_000, 9_100), {"model": "claude-opus-4-6"})
     (own,) = as_sent(logged(9_000, 9_100))
     assert own.size.factor == 1.0 and other.size == msgspec.structs.replace(
-        own.size, head=round(own.size.head * 1.25), factor=1.25
+        own.size, head=round(own.size.head * 1.151), factor=1.151
     )
 
 

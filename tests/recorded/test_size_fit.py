@@ -23,6 +23,7 @@ from ctxsim.recorded.size_fit import (
     growth,
     requests,
 )
+from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
@@ -103,21 +104,23 @@ def test_after_a_compaction_growth_begins_anew() -> None:
 
 @dataclass(frozen=True)
 class Texts(Estimator):
-    """The tokenizer's count of texts, so that a replay adds them up as it goes."""
+    """The tokenizer's count of texts as they are sent, so that a replay adds them up as it goes."""
 
     name: ClassVar[str] = "texts"
     counter: Counter
+    frames: Frames
 
     def text(self, text: str) -> int:
         return self.counter.text(text)
 
     def item(self, item: Item) -> int:
-        return sum(map(self.text, item.texts))
+        return sum(map(self.text, self.frames.texts(item)))
 
 
 def replayed(transcript: Transcript, provider: Provider) -> list[Request]:
     """The requests of a recording, by sending each of them."""
-    spec = Spec("keep-all", open_policy("keep-all").links, Texts(provider.counter()))
+    counter = provider.counter()
+    spec = Spec("keep-all", open_policy("keep-all").links, Texts(counter, Frames(provider, counter)))
     sent = replay(transcript, spec, provider, provider.counter())
     known = [(one, one.tokens_estimated - transcript.head.hidden, one.tokens_recorded) for one in sent]
     return [Request(one.call, text, one.tokens_sent - one.tokens_estimated, told) for one, text, told in known if told]
@@ -155,3 +158,17 @@ def test_thinking_that_is_not_shown_is_text_and_no_framing() -> None:
     signed = msgspec.structs.replace(shown, items=(items[0], more, *items[2:]))
     (_, plain), (_, found) = (requests(one, Provider(reasoning="all")) for one in (shown, signed))
     assert (found.text - plain.text, found.framing - plain.framing) == (50, 0)
+
+
+def test_texts_are_counted_as_they_are_sent() -> None:
+    made = conversation("a result")
+    call = msgspec.structs.replace(made.items[1], text='{"text": "a \\"b\\""}')
+    calls = (Call(1, 2, Usage(100)), Call(3, 4, Usage(200)))
+    said = msgspec.structs.replace(made, items=(made.items[0], call, *made.items[2:]), calls=calls)
+    provider = Provider(framing="anthropic", model="claude-opus-5")
+    first, second = requests(said, provider)
+    # The factor scales what is sent: an argument without the marks of JSON.
+    plain = sum(map(provider.counter().text, ("tool", "text", 'a "b"', "a result")))
+    assert second.text - first.text == plain
+    # Two messages, one call with one argument.
+    assert second.framing - first.framing == 2 * 7 + 37 + 11

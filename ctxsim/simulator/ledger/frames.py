@@ -88,8 +88,8 @@ class Frames:
         elif item.kind == "tool_call":
             around += framing.call + self._around_calls(first, last, before)
             if framing.arguments == "decoded":
-                parameters = len(decoded(item.text))
-                return around + sum(map(text, self.texts(item))) + framing.parameter * parameters
+                around += framing.parameter * len(decoded(item.text)) + sum(media.tokens for media in item.media)
+                return around + sum(map(text, self.texts(item)))
         elif item.kind == "reasoning":
             around += framing.reasoning
         return around + self._counter.item(item)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from statistics import median
 
 import corpus
+import msgspec
 import pytest
 
 from ctxsim.answers.validation.validation import compare
@@ -16,7 +17,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Media, Transcript
 
 
 def exchange() -> Transcript:
@@ -48,9 +49,16 @@ def test_a_call_is_addressed_and_its_result_named() -> None:
     assert tokens("openai", "o3") == [5 + go, 5 + 9 + call, 5 + 1 + ok]
 
 
-def test_deepseek_sends_arguments_decoded() -> None:
+def test_deepseek_and_claude_send_arguments_decoded() -> None:
     counter = Counter(open_tokenizer("o200k_base"))
     plain = sum(map(counter.text, ("look", "text", 'a "b"', "n", "2")))
+    # A message of 7, call 37, two arguments of 11; the result's message.
+    assert tokens("anthropic", "claude-opus-5")[1:] == [7 + 37 + 2 * 11 + plain, 7 + counter.text("ok")]
+    # What joined unlogged stands beside a call and counts with it.
+    call = exchange().items[1]
+    joined = msgspec.structs.replace(call, media=(Media("unlogged", 900),))
+    frames = Frames(Provider(framing="anthropic"), counter)
+    assert frames.item(joined, None, None)[0] == frames.item(call, None, None)[0] + 900
     # A message of 2, calls 13, call 10, two arguments of 14; the result's message 2, results 6 (V4: 1), result 6.
     assert tokens("deepseek", "deepseek-chat")[1:] == [2 + 13 + 10 + 2 * 14 + plain, 2 + 6 + 6 + counter.text("ok")]
     assert tokens("deepseek", "deepseek-v4-flash")[2] == 2 + 1 + 6 + counter.text("ok")
