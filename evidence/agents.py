@@ -98,7 +98,8 @@ def _label(transcript: Transcript) -> tuple[str, int] | None:
         case "claude-code":
             version = re.search(r'"version":"(\d+)\.(\d+)\.(\d+)"', _text(Path(transcript.name)))
             old = version is not None and tuple(map(int, version.groups())) <= OLD_RESERVE
-            return "claude-code:version=2.1.19" if old else "claude-code", window or 200_000
+            # What it had cleared by then is in no recorded request.
+            return f"claude-code:{'version=2.1.19,' * old}micro=off", window or 200_000
         case "codex-rollout":
             # Its log states what is usable: 95 % of the window.
             return ("codex", round(window / 0.95)) if window else None

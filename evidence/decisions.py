@@ -13,7 +13,10 @@ from ctxsim.counting.tokenizers import open_tokenizer, tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import compacted
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.vendor import vendor_of
 from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Call, Compaction, Item, Transcript, Usage
 from ctxsim.view import View
@@ -75,8 +78,8 @@ class _Driven:
         self._compactions = {one.call: one for one in transcript.compactions}
         self._transcript = transcript
         factor = tokens_per_counted(transcript.model)
-        self._factor = factor.tokens if factor else 1.0
-        self._counter = Counter(open_tokenizer(tokenizer_of(transcript.model)[0]))
+        counter = Counter(open_tokenizer(tokenizer_of(transcript.model)[0]), factor.tokens if factor else 1.0)
+        self._frames = Frames(Provider(model=transcript.model, framing=vendor_of(transcript.model)), counter)
         self._early: View | None = None  # what the policy made of the view right after a response
         self.joined = 0
 
@@ -121,7 +124,7 @@ class _Driven:
             return
         output = call.usage.output_tokens
         # The agent was told the true number: where its log can't be trusted for it, ours stands in.
-        counted = round(self._factor * sum(map(self._counter.item, response))) if output is None else output
+        counted = self._frames.written(response) if output is None else output
         view = self._moments.view
         self._moments.settle()
         self._moments.after_call(Usage(call.usage.input_tokens, counted, call.usage.cache_read_tokens), response)

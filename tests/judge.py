@@ -19,7 +19,7 @@ from ctxsim.simulator.provider.prices import expected_loss
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
 from ctxsim.simulator.references.survival import Counts
-from ctxsim.transcript import Call, Item, Sizes, Transcript, Usage
+from ctxsim.transcript import Call, Head, Item, Sizes, Transcript, Usage
 from ctxsim.view import Edit, View
 
 
@@ -63,6 +63,11 @@ class Judge:
     def request(self, items: Iterable[Item]) -> list[Position]:
         """Items as they would be sent now."""
         return rendered(self.head, list(items), self.framing, self.framing.of_tools(self.provider.model))
+
+    def as_written(self, response: Sequence[Item]) -> int:
+        """A response's tokens in a request, without those that a message brings with it."""
+        _, _, *items = rendered(Head(), list(response), self.framing, 0)
+        return sum(one.tokens for one in items) - (self.framing.message if items else 0)
 
     # the provider
 
@@ -344,7 +349,7 @@ class Judge:
         output = (
             call.usage.output_tokens
             if call.usage and call.usage.output_tokens is not None
-            else sum(map(item_tokens, response))
+            else self.as_written(response)
         )
         if status == "ok":
             self.after(Usage(tokens, output, classes[0], classes[1]).reported(self.provider.usage_factor), response)

@@ -14,7 +14,9 @@ from ctxsim.policies.keep_all import KeepAll
 def test_each_sessions_own_agent_in_its_version_and_model() -> None:
     spec = open_policy("as-set")
     old = spec.as_shipped("claude-code", "2.1.17", "claude-opus-4-5")
-    assert old.label == "as-set" and old.create() == [ClaudeCode(reserve=32_000, keep_exchanges=0, tail_factor=1.0)]
+    assert old.label == "as-set" and old.create() == [
+        ClaudeCode(reserve=32_000, keep_exchanges=0, tail_factor=1.0, micro="size")
+    ]
     new = spec.as_shipped("claude-code", "2.1.330", "claude-sonnet-4-5-20250929")
     assert new.create() == [ClaudeCode(proactive=False)]
     assert spec.as_shipped("codex-rollout", "0.140.0", "gpt-5.4").create() == [Codex()]

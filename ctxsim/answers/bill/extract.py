@@ -19,10 +19,11 @@ from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
+from ctxsim.simulator.ledger.frames import decoded
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
-from ctxsim.transcript import Call, Item, Transcript, Usage
+from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]
 
@@ -195,12 +196,24 @@ class _Filled:
             turn = any(item.kind == "user" for item in joined)
             missed, cause, pause_s = _missed(made, last, kept)
             last = msgspec.structs.replace(
-                made, parts=parts, head=head, fresh=fresh, chars=sum(len(text) for one in answer for text in one.texts),
-                pause_s=pause_s, missed=missed, cause=cause, turn=turn, needs=needs[number], crossing=crossing[number],
+                made, parts=parts, head=head, fresh=fresh, pause_s=pause_s,
+                written=self._written(answer) if made.begun else 0, missed=missed, cause=cause, turn=turn,
+                needs=needs[number], crossing=crossing[number],
                 compacted=self.segment.after_compaction and before is None,
             )  # fmt: skip
             yield last
             before = call
+
+    def _written(self, answer: Sequence[Item]) -> int:
+        """About how many tokens a response has: by its characters, and by what stands around its calls."""
+        framing, known = load_vendor(vendor_of(self.model)).framing.of(self.model), tokens_per_counted(self.model)
+        per_token = USUAL / known.tokens if known else self.chars_per_token
+        chars, around = 0, 0
+        for item in answer:
+            chars += sum(map(len, item.texts)) + USUAL * sum(one.tokens for one in item.media if one.kind == UNSHOWN)
+            if item.kind == "tool_call":
+                around += framing.call + framing.parameter * len(decoded(item.text))
+        return round(chars / per_token) + around
 
     def _uses(self) -> tuple[list[int], list[int]]:
         """By call: how often it used older results; how often it and later ones used what was there before it."""

@@ -19,12 +19,12 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One response with recorded usage. `read`, `write` and `plain` are the tokens of its request by what the log says
     the cache made of them; `long` are those of `write` for the longer lifetime.
 
-    `begun`: the log shows it unfinished, and `output` is what was written by then. `chars` are the characters of its
-    answer. `parts` are groups of four: part, and its tokens read, written and plain; they sum to the request, `head`
-    is how much of it goes with every request. `fresh` joined since the response before, `pause_s` passed since it.
-    `missed` could have been read, had the cache held; `cause` is of CAUSES. `turn`: a user's text came right before.
-    `needs` is how often it used older results, and `crossing` how often it and later ones used results that were there
-    before it. `unsaid`: the log doesn't say what was read.
+    `begun`: the log shows it unfinished, and `output` is what was written by then; `written` is then about how many
+    tokens its whole answer has. `parts` are groups of four: part, and its tokens read, written and plain; they sum to
+    the request, `head` is how much of it goes with every request. `fresh` joined since the response before, `pause_s`
+    passed since it. `missed` could have been read, had the cache held; `cause` is of CAUSES. `turn`: a user's text came
+    right before. `needs` is how often it used older results, and `crossing` how often it and later ones used results
+    that were there before it. `unsaid`: the log doesn't say what was read.
     """
 
     time_s: float | None
@@ -36,7 +36,7 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     output: int
     begun: bool
     usd: float | None
-    chars: int = 0
+    written: int = 0
     parts: tuple[int, ...] = ()
     head: int = 0
     fresh: int = 0

@@ -13,7 +13,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 4
+VERSION = 5
 """Of the facts and of how they are told from a recording: whoever changes either counts it up."""
 
 Extract = Callable[[Source], tuple[Session, ...]]

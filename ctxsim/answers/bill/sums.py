@@ -230,17 +230,17 @@ def misses(bill: Bill) -> dict[str, Misses]:
 
 
 def unfinished(bill: Bill) -> tuple[int, float]:
-    """Return the tokens and dollars of output beyond what logs state of responses that they show unfinished: estimated
-    from the answers' characters, at the session's characters per token.
+    """Return the tokens and dollars of output beyond what logs state of responses that they show unfinished, by about
+    how many tokens these have.
     """
-    tokens, usd = 0.0, 0.0
+    tokens, usd = 0, 0.0
     for line in bill.lines:
         one = line.response
-        more = one.chars / line.session.chars_per_token - one.output if one.begun else 0.0
+        more = one.written - one.output if one.begun else 0
         if more > 0:
             tokens += more
             usd += more * line.rates.at(one.input)[4] if line.rates else 0.0
-    return round(tokens), usd
+    return tokens, usd
 
 
 def summaries(bill: Bill) -> tuple[int, float]:

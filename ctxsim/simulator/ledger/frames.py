@@ -1,6 +1,7 @@
 """Items as a provider renders them: the tokens of each, framing included, and a hash of what goes over the wire."""
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ctxsim.counting.tokenizers.counter import Counter
@@ -93,6 +94,15 @@ class Frames:
         elif item.kind == "reasoning":
             around += framing.reasoning
         return around + self._counter.item(item)
+
+    def written(self, response: Sequence[Item]) -> int:
+        """Return the tokens of a response as the model writes it: its content, and what stands around its calls."""
+        before = last = None
+        tokens = 0
+        for item in response:
+            tokens += self._counter.item(item) if self._plain else self._framed(item, False, last, before)
+            before, last = last, item
+        return tokens
 
     def texts(self, item: Item) -> tuple[str, ...]:
         """Return what stands of an item in the request, in order, without framing: a call's arguments as decoded where

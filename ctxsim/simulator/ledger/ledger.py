@@ -55,7 +55,7 @@ class Ledger:
         self.provider = provider
         self.counter = counter
         self.frames = Frames(provider, counter)
-        self.legs = legs_of(transcript, provider, counter, apart)
+        self.legs = legs_of(transcript, provider, self.frames, apart)
         self._sizes: dict[Estimator, Sizes] = {}
         self._views: dict[Estimator, list[View]] = {}
 

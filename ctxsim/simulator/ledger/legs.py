@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Call, Head, Item, Transcript
 
@@ -41,7 +41,7 @@ class Leg(msgspec.Struct, frozen=True, gc=False):
     new_from: int
 
 
-def legs_of(transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> list[Leg]:
+def legs_of(transcript: Transcript, provider: Provider, frames: Frames, apart: int = 1) -> list[Leg]:
     """Return the calls of a transcript in order; places and messages that follow each other are so far `apart`."""
     legs, joined, before = [], 0, 0
     items = transcript.items if apart == 1 else tuple(_spread(item, apart) for item in transcript.items)
@@ -55,7 +55,8 @@ def legs_of(transcript: Transcript, provider: Provider, counter: Counter, apart:
             joining, begins_turn = (*_spoken(joining[:turn]), *joining[turn:]), turn > 0
         head = call.head or transcript.head
         scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
-        output = _output(call, response, counter)
+        recorded = call.usage.output_tokens if call.usage else None
+        output = frames.written(response) if recorded is None else recorded
         legs.append(
             Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before * apart)
         )
@@ -78,12 +79,6 @@ def recorded(item: Item) -> Item:
 
 def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(item for item in items if item.kind != "reasoning")
-
-
-def _output(call: Call, response: Sequence[Item], counter: Counter) -> int:
-    if call.usage is not None and call.usage.output_tokens is not None:
-        return call.usage.output_tokens
-    return sum(map(counter.item, response))
 
 
 def _scheduled_s(transcript: Transcript, number: int, pace_s: float) -> float:

@@ -107,7 +107,7 @@ class ClosedLoop(Replay):
             return leg.response, leg.tokens_output
         # It came over from before a recorded compaction: no call here is answered by it.
         response = tuple(item for item in items if item.message == items[asking].message)
-        return response, sum(map(self._ledger.counter.item, response))
+        return response, self._ledger.frames.written(response)
 
     def _fetch(self, leg: Leg, wanted: Sequence[int]) -> Leg:
         """The call answered by fetching: by the response that asked for these results, but for its thinking and its
@@ -129,7 +129,7 @@ class ClosedLoop(Replay):
         self.inserted += 1
         self.changed += any(self._fetching.changed(place, leg.call.start) for place in wanted)
         if len(said) < sum(one.kind != "reasoning" for one in response):
-            output = sum(map(self._ledger.counter.item, asks))
+            output = self._ledger.frames.written(asks)
         return replace(leg, response=asks, answered=asks, tokens_output=output)
 
     def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:

@@ -11,7 +11,9 @@ from samples import conversation
 from ctxsim.answers.bill.extract import _missed, facts_of
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.transcript import Call, Head, Media, Transcript, Usage
+from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.transcript import UNSHOWN, Call, Head, Media, Transcript, Usage
 
 MODEL = "claude-opus-4-6"
 
@@ -61,17 +63,17 @@ def test_a_recording_is_told_in_numbers() -> None:
     # The first request is 541 by its texts and 59 of nobody knows what; of the second more is logged than was sent, so
     # all but its head is smaller: 330 for 110 each of the head's three. The third one is a history of its own.
     first = Response(
-        1_000.0, MODEL, 0, 500, 100, 100, 50, False, None, 1_000,
+        1_000.0, MODEL, 0, 500, 100, 100, 50, False, None, 0,
         groups((0, 0, 106, 0), (1, 0, 117, 0), (2, 0, 107, 0), (3, 0, 106, 0), (4, 0, 64, 41),
         (11, 0, 0, 59)), 330, 270,
     )  # fmt: skip
     second = Response(
-        1_400.0, MODEL, 600, 1_500, 0, 0, 20, False, None, 400,
+        1_400.0, MODEL, 600, 1_500, 0, 0, 20, False, None, 0,
         groups((0, 106, 0, 0), (1, 117, 0, 0), (2, 107, 0, 0), (3, 102, 0, 0), (4, 102, 0, 0), (5, 66, 36, 0),
                (6, 0, 51, 0), (7, 0, 102, 0), (8, 0, 1_021, 0), (9, 0, 290, 0)), 330, 1_311, 400.0,
     )  # fmt: skip
     third = Response(
-        1_800.0, MODEL, 0, 700, 0, 0, 30, False, None, 400,
+        1_800.0, MODEL, 0, 700, 0, 0, 30, False, None, 0,
         groups((0, 0, 114, 0), (1, 0, 128, 0), (2, 0, 115, 0), (4, 0, 115, 0), (12, 0, 228, 0)), 357, 343, 400.0,
         compacted=True,
     )  # fmt: skip
@@ -104,6 +106,27 @@ def test_what_was_thought_is_in_a_request_by_the_rules_of_who_answers(model: str
     calls = tuple(msgspec.structs.replace(call, model=model) for call in whole.calls)
     later = facts_of(msgspec.structs.replace(whole, calls=calls))
     assert (later.parts.index("thinking") in later.responses[1].parts[::4]) is (model == MODEL)
+
+
+def test_of_an_unfinished_response_its_texts_what_is_unshown_and_what_stands_around_calls_count() -> None:
+    factor, framing = tokens_per_counted(MODEL), load_vendor("anthropic").framing.of(MODEL)
+    assert factor is not None
+    made = Assembly("logs/s.jsonl")
+    made.user("Go.")
+    parts = [
+        Part("reasoning", "t" * 400, media=(Media(UNSHOWN, 50),)), Part("assistant", "a" * 196),
+        Part("tool_call", '{"a": "b", "c": 1}' + " " * 382, "Read", "c0"),
+    ]  # fmt: skip
+    made.response(parts, Usage(600))
+    whole = made.transcript()
+    calls = (msgspec.structs.replace(whole.calls[0], model=MODEL),)
+    (one,) = facts_of(msgspec.structs.replace(whole, calls=calls)).responses
+    # 1,000 characters, and 50 tokens as 200; a call with two arguments.
+    assert one.begun and one.written == round(300 * factor.tokens) + framing.call + 2 * framing.parameter
+    # Nobody knows this model: by the characters for each token of the session.
+    calls = (msgspec.structs.replace(whole.calls[0], model="m"),)
+    found = facts_of(msgspec.structs.replace(whole, calls=calls))
+    assert found.responses[0].written == round(1_200 / found.chars_per_token)
 
 
 @pytest.mark.parametrize(("usage", "told"), [

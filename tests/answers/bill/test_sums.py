@@ -119,10 +119,10 @@ def test_a_miss_costs_what_writing_costs_more_than_reading() -> None:
     }  # fmt: skip
 
 
-def test_an_unfinished_answer_is_as_long_as_its_characters() -> None:
-    # 200 characters at 4 each are 50 tokens, of which 10 are stated; 40 characters are no more than these.
-    lines = (response(0, 0, 9, begun=True, chars=200), response(0, 0, 9, begun=True, chars=40),
-             response(0, 0, 9, chars=200), response(0, 0, 9, begun=True, chars=80, model="x"))  # fmt: skip
+def test_of_an_unfinished_answer_counts_what_isnt_stated() -> None:
+    # Of 50 tokens 10 are stated; 10 are no more than these.
+    lines = (response(0, 0, 9, begun=True, written=50), response(0, 0, 9, begun=True, written=10),
+             response(0, 0, 9, written=50), response(0, 0, 9, begun=True, written=20, model="x"))  # fmt: skip
     assert unfinished(billed([session(*lines)], PRICES, None)) == (40 + 10, 40 * 50)
     assert unfinished(billed([], PRICES, None)) == (0, 0.0)
 

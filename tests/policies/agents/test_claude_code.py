@@ -131,6 +131,10 @@ def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
     assert [text for text in driven.sent() if text not in ("The task.", "{}")] == [CLEARED, "plan", CLEARED, "three"]
 
 
+NEARLY_FULL = "auto_compact_enabled=False,estimator=chars:ratio=1"
+"""In a window of 40,000."""
+
+
 @pytest.mark.parametrize(
     ("sizes", "cleared"),
     [
@@ -143,7 +147,7 @@ def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
     ],
 )  # fmt: skip
 def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it(sizes: tuple[int, ...], cleared: int) -> None:
-    driven = Driven("claude-code:micro=size,estimator=chars:ratio=1", 10_000_000)
+    driven = Driven(f"claude-code:micro=size,{NEARLY_FULL}", 40_000)
     driven.user("The task.")
     for number, size in enumerate(sizes):
         driven.calls(str(number) * size, tool="Read", used=100)
@@ -151,9 +155,22 @@ def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it(sizes: tuple
     assert [text[0] for text in driven.sent()[2::2]] == ["["] * cleared + kept
 
 
+@pytest.mark.parametrize(("window", "enabled", "cleared"), [
+    # What joined counts 4/3 times: 53,332. The threshold is the window less 20,000 and 13,000, without compaction less
+    # 20,000; another 20,000 before it results are cleared.
+    (106_332, True, 1), (106_333, True, 0), (93_332, False, 1), (93_333, False, 0),
+])  # fmt: skip
+def test_by_size_nothing_is_cleared_before_the_window_is_nearly_full(window: int, enabled: bool, cleared: int) -> None:
+    driven = Driven(f"claude-code:micro=size,auto_compact_enabled={enabled},estimator=chars:ratio=1", window)
+    driven.user("The task.")
+    for size in (20_000, 10_000, 5_000, 5_001):
+        driven.calls("x" * size, tool="Read", used=100)
+    assert driven.sent().count(CLEARED) == cleared
+
+
 def test_what_is_cleared_already_frees_nothing() -> None:
     # The first request clears the oldest result. 33 of it are left: with 19,999 of the next one too few are freed.
-    driven = Driven("claude-code:micro=size,estimator=chars:ratio=1", 10_000_000)
+    driven = Driven(f"claude-code:micro=size,{NEARLY_FULL}", 40_000)
     driven.user("The task.")
     for size in (40_000, 19_999, 15_000, 15_000):
         driven.calls("x" * size, tool="Read", used=100)

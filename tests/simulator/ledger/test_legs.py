@@ -8,6 +8,7 @@ from samples import ASK, TASK, chat
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg, legs_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Item, Transcript, Usage
@@ -23,7 +24,8 @@ def places(items: tuple[Item, ...]) -> list[int]:
 
 
 def legs(transcript: Transcript = MADE, apart: int = 1, **rules: object) -> list[Leg]:
-    return legs_of(transcript, Provider(**rules), COUNTER, apart)  # type: ignore[arg-type]
+    provider = Provider(**rules)  # type: ignore[arg-type]
+    return legs_of(transcript, provider, Frames(provider, COUNTER), apart)
 
 
 @pytest.mark.parametrize(("reasoning", "answered", "turns"), [

@@ -12,6 +12,9 @@ from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
+WARNED = 20_000
+"""Tokens before the threshold from which results are cleared by size."""
+
 NEVER_CLEARED = frozenset(("task", "agent", "todowrite", "askuserquestion", "exitplanmode", "skill"))
 
 
@@ -33,9 +36,9 @@ class ClaudeCode(Policy):
 
     The number compared is the last usage and `tail_factor` times an estimate of what joined since. Files that were
     read, by `cat` too, come again, `file_budget` together; of one over `file_tokens` only its name. `micro`: "time"
-    clears results but the newest `keep_recent` after an idle hour, "size", as 2.1.5 to 2.1.22 do, the oldest
-    ones over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off" neither.
-    Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
+    clears results but the newest `keep_recent` after an idle hour; "size", as 2.1.5 to 2.1.22 do, from 20,000 tokens
+    before the threshold on the oldest ones over 40,000 tokens of results, but for the newest three, if that frees
+    20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
     over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
     2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
     newest `keep_exchanges` responses with their results stay as they are and aren't shown to the summariser: one in
@@ -98,9 +101,10 @@ class ClaudeCode(Policy):
         self._asked_s = self.sees.now_s
         if self.micro == "time" and idle:
             view = clear_old(view, self.keep_recent, f"idle for {self.idle_minutes} minutes", _clears)
-        elif self.micro == "size":
+        limit = self.threshold()
+        if self.micro == "size" and self._used(view) >= (self._room if limit is None else limit) - WARNED:
             view = self._cleared(view)
-        used, limit = self._used(view), self.threshold()
+        used = self._used(view)
         if limit is None or used < limit:
             return view
         return self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more") or view
