@@ -207,26 +207,23 @@ class Pooled:
             low, high = reach
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
+        return self._shares(self._drawn, label, share, self._noise)
+
+    def ways(self, label: str, share: str) -> Array:
+        """Return a share in every way in which the sessions could have come, with what none of them shows."""
+        return self._shares(self._ways, label, share, self._noise[:, : len(self._ways)])
+
+    def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
         own, whole = self.sums[label][:, [_AT[share], _AT[SHARES[share]]]].T
         less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            saved, added = (self._drawn @ np.stack([less, more], axis=1) / (self._drawn @ whole)[:, None]).T
-        saves, adds, loses = self._noise
+            saved, added = (come @ np.stack([less, more], axis=1) / (come @ whole)[:, None]).T
+        saves, adds, loses = noise
         if share != "kept":
             return np.asarray(stretched(1 - saved, unseen(less, saves)) + added * unseen(more, adds))
         # By odds: what is lost stays between nothing and all.
         lost = saved * unseen(less, loses)
         return np.asarray((1 - saved) / (1 - saved + lost))
-
-    def ways(self, label: str, share: str) -> Array:
-        """Return a share in every way in which the sessions could have come."""
-        return self._shares(self._ways, label, share)
-
-    def _shares(self, come: Array, label: str, share: str) -> Array:
-        parts = come @ self.sums[label][:, [_AT[share], _AT[SHARES[share]]]]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = parts[:, 0] / parts[:, 1]
-        return found
 
     def interval(self, label: str, share: str, other: str | None = None) -> tuple[float, float] | None:
         """Return the interval of a share, or of its difference to another policy's; None without next sessions."""

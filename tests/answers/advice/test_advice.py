@@ -109,19 +109,22 @@ def test_beside_change_nothing_a_cheaper_policy_says_what_is_unsure_of_it(tmp_pa
 
 
 def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> None:
-    # a saves in each of twelve sessions: it always wins. Nothing has to be said of others.
-    found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
+    # a saves in each of twelve sessions and loses nothing: it always wins. Nothing has to be said of others.
+    found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12)})
     assert found.wins == {"a": 1.0} and not found.open
     assert "This stays the answer in 100 % of resamples of these sessions." in verdict(found)[-1]
     assert "With 90 % probability, a range contains the next 12 sessions' figure." in verdict(found)[-1]
+    # It loses a twentieth in each: in some ways that no session shows more than a tenth, and then it isn't taken.
+    less = advised(tmp_path / "less", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
+    assert set(less.wins) == {"a", "keep-all"} and 0.85 < less.wins["a"] < 0.95
 
 
 def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
     # a and b are cheaper by turns, and keep the same: which one wins hangs on which sessions come more often.
     table = {
         "keep-all": rows(10, 11, 12, 13, 14, 15, 16),
-        "a": rows(1, 9, 2, 10, 3, 11, 8, kept=0.95),
-        "b": rows(9, 1, 10, 2, 11, 3, 7, kept=0.95),
+        "a": rows(1, 9, 2, 10, 3, 11, 8),
+        "b": rows(9, 1, 10, 2, 11, 3, 7),
     }
     found = advised(tmp_path, table)
     assert {found.take.policy, *(one.policy for one in found.open)} == {"a", "b"}
