@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
-from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, stretched, unseen
+from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, by_odds, interval, next_sessions, recency, varied
 from ctxsim.results import Run
 from ctxsim.results.frames import refused
 from ctxsim.results.run_info import Sample
@@ -215,15 +215,9 @@ class Pooled:
 
     def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
         own, whole = self.sums[label][:, [_AT[share], _AT[SHARES[share]]]].T
-        less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            saved, added = (come @ np.stack([less, more], axis=1) / (come @ whole)[:, None]).T
-        saves, adds, loses = noise
-        if share != "kept":
-            return np.asarray(stretched(1 - saved, unseen(less, saves)) + added * unseen(more, adds))
-        # By odds: what is lost stays between nothing and all.
-        lost = saved * unseen(less, loses)
-        return np.asarray((1 - saved) / (1 - saved + lost))
+        if share == "kept":
+            return by_odds(come, own, whole, noise[2])
+        return varied(come, own, whole, noise[:2])
 
     def interval(self, label: str, share: str, other: str | None = None) -> tuple[float, float] | None:
         """Return the interval of a share, or of its difference to another policy's; None without next sessions."""

@@ -17,8 +17,7 @@ from ctxsim.answers.forecast.ranges import (
     next_sessions,
     recency,
     smoothed,
-    stretched,
-    unseen,
+    varied,
 )
 from ctxsim.answers.forecast.sessions import Next, Sessions, come
 from ctxsim.errors import CtxsimError
@@ -111,22 +110,15 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     """Return which share of the dollars of the next sessions `then` saves beside `now`, draw by draw: the same sessions
-    come under both. What they save, and what they pay more, also differ as they do between projects (`ranges.unseen`).
+    come under both. What they save, and what they pay more, also differ as they do between projects (`ranges.varied`).
     """
     change = last_change(now)
     seen, rng = _that_count(now, change), np.random.default_rng(0)
     drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)
-    usd = seen.amounts["usd"]
-    saved = usd - _that_count(then, change).amounts["usd"]
-    less, more = np.maximum(saved, 0.0), np.maximum(-saved, 0.0)
-    before = drawn @ usd
-
-    def share(part: Array) -> Array:
-        return np.divide(drawn @ part, before, out=np.zeros(len(drawn)), where=before > 0)
-
-    saves, adds = np.random.default_rng(1).normal(size=(2, len(drawn)))
-    left = stretched(1 - share(less), unseen(less, saves)) + share(more) * unseen(more, adds)
-    return _amount(1 - left)
+    noise = np.random.default_rng(1).normal(size=(2, len(drawn)))
+    left = varied(drawn, _that_count(then, change).amounts["usd"], seen.amounts["usd"], noise)
+    # Of nothing nothing is saved.
+    return _amount(1 - np.nan_to_num(left, nan=1.0))
 
 
 def _that_count(sessions: Sessions, change: Change | None) -> Sessions:

@@ -103,6 +103,27 @@ def unseen(parts: Array, noise: Array) -> Array:
     return np.asarray(np.exp(noise * spread(worth(parts))))
 
 
+def varied(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
+    """Return what share of a whole is to pay in each draw, given both by session: what some sessions save and what
+    others pay more are off what was seen by factors of their own, by a row of `noise` each. No number where nothing was
+    drawn to divide by.
+    """
+    less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        saved, added = (drawn @ np.stack([less, more], axis=1) / (drawn @ whole)[:, None]).T
+    return np.asarray(stretched(1 - saved, unseen(less, noise[0])) + added * unseen(more, noise[1]))
+
+
+def by_odds(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
+    """Return what share of a whole is kept in each draw, given both by session: what is lost is off what was seen, by
+    odds, so that it stays between nothing and all.
+    """
+    less = np.maximum(whole - own, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lost = drawn @ less / (drawn @ whole)
+    return np.asarray((1 - lost) / (1 - lost + lost * unseen(less, noise)))
+
+
 def stretched(left: Array, times: Array) -> Array:
     """Return the share that is left to pay where a saving is `times` times as large; nothing saves more than all."""
     # A saving grows in logarithms.

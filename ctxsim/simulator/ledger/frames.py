@@ -21,14 +21,15 @@ def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
     """
     try:
         value = json.loads(arguments)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        return (("", arguments),)
-    return tuple(
-        (name, given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
-        for name, given in value.items()
-    )
+        if isinstance(value, dict):
+            return tuple(
+                (name, given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
+                for name, given in value.items()
+            )
+    except (ValueError, RecursionError):
+        # No JSON, or nested deeper than anybody calls a tool.
+        pass
+    return (("", arguments),)
 
 
 class Frames:

@@ -115,3 +115,8 @@ def test_shapes() -> None:
 ])  # fmt: skip
 def test_arguments_as_names_and_texts(arguments: str, parts: tuple[tuple[str, str], ...]) -> None:
     assert decoded(arguments) == parts
+
+
+def test_arguments_nested_too_deep_to_be_read_are_one_text() -> None:
+    deep = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    assert decoded(deep) == (("", deep),)
