@@ -85,7 +85,7 @@ def command(
         sys.exit(1)
 
 
-KINDS = {"sessions": "90 %", "far": "90 %, widened", "priors": "a range from other projects"}
+KINDS = {"sessions": "90 %", "far": "a widened 90 % range", "priors": "a range from other projects"}
 
 
 def _lines(found: Forecasts) -> list[str]:
@@ -112,14 +112,14 @@ def _lines(found: Forecasts) -> list[str]:
                 "(--backtest shows them)" if held else ""  # fmt: skip
         lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
         if today.basis == "far":
-            lines.append("The forecast covers more than half as many sessions as were seen, so its range is widened.")
+            lines.append("More sessions are forecast than half of those seen, so the range is widened.")
     if today.change is not None:
         since = found.recorded.started[today.change.at]
         assert since is not None  # sessions without times have no order, and no change
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
         counts = f"the forecast goes by the {today.seen:,} sessions from then on" if today.change.cuts else \
-                 "sessions are as large as before, and a token costs as much, so all sessions count"  # fmt: skip
+                 "their size and the price of a token stayed, so the forecast goes by all sessions"  # fmt: skip
         lines.append(f"Since {day(since)} {what}: {counts}.")
         if today.change.cuts and (gone := _agents_before(found, today.change.at)):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

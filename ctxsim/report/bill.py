@@ -257,7 +257,7 @@ def pace(ahead: Forecast) -> str:
     """Return what comes at this pace, in a line."""
     main, written, unit = ("usd", usd, "USD") if "usd" in ahead.amounts else ("tokens", tokens, "tokens")
     low, high = ahead.amounts[main].ranges["90"]
-    kind = "90 %, widened" if ahead.basis == "far" else "90 %"
+    kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"
     if ahead.basis == "priors":
         since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
         count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if since else f"{ahead.seen:,} seen"

@@ -120,7 +120,7 @@ def conduct(
                 else:
                     if rows.transcript in names:
                         raise InputError(
-                            work.names[at], f"holds {rows.transcript}, as an earlier path does: leave one out"
+                            work.names[at], f"{rows.transcript} is in an earlier path too: leave one of the two out"
                         )
                     names.add(rows.transcript)
                     rows = rows if setting.text else numbers.rows(rows)

@@ -92,10 +92,10 @@ def test_few_sessions_have_a_range_of_other_projects() -> None:
 
 def test_a_range_this_far_ahead_is_called_wider() -> None:
     found = _lines(forecasts(one(basis="far")))
-    assert found[0].endswith(" (90 %, widened).")
+    assert found[0].endswith(" (a widened 90 % range).")
     assert found[2:] == [
         "From 40 sessions.",
-        "The forecast covers more than half as many sessions as were seen, so its range is widened.",
+        "More sessions are forecast than half of those seen, so the range is widened.",
     ]
 
 
@@ -124,8 +124,8 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
         ]
     alike = one(change=Change(3, "gpt-5", 0.01, True, cuts=False))
     assert _lines(forecasts(alike, run=run, recorded=recorded))[3:] == [
-        "Since 3 January 1970 gpt-5 is used more than before: sessions are as large as before, and a token costs as "
-        "much, so all sessions count."
+        "Since 3 January 1970 gpt-5 is used more than before: their size and the price of a token stayed, so the "
+        "forecast goes by all sessions."
     ]
 
 

@@ -152,7 +152,7 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
         ("sessions", None, None, ("usd", "tokens"),
          "At this pace the next 7 days: 1.00 to 1,500 USD (90 %)."),
         ("sessions", None, None, ("tokens",), "At this pace the next 7 days: 1 to 2K tokens (90 %)."),
-        ("far", None, None, ("usd",), "At this pace the next 7 days: 1.00 to 1,500 USD (90 %, widened)."),
+        ("far", None, None, ("usd",), "At this pace the next 7 days: 1.00 to 1,500 USD (a widened 90 % range)."),
         ("priors", None, None, ("usd",),
          "At this pace the next 7 days: 1.00 to 1,500 USD (too few sessions, 1,005 seen: a range from other "
          "projects)."),

@@ -177,5 +177,5 @@ def test_a_run_without_text_has_no_names(tmp_path: Path) -> None:
 def test_two_transcripts_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.jsonl").write_bytes(b"\n".join(ctxsim_jsonl.lines(conversation(name))))
-    with pytest.raises(InputError, match=r"b\.jsonl: holds sample, as an earlier path does: leave one out"):
+    with pytest.raises(InputError, match=r"b\.jsonl: sample is in an earlier path too: leave one of the two out"):
         conduct(Setting("s", "S", ("keep-all",)), tmp_path / "out", paths=[str(tmp_path)])
