@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -92,8 +92,8 @@ def advise(
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     found = list(sources(*paths))
-    agents = agents_of(found, paths)
-    look = some_of_each(found) or paths
+    each = by_agent(found, paths)
+    look = some_of_each(found, each) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
     def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], **how: Any) -> Run:
@@ -104,25 +104,28 @@ def advise(
             raise CtxsimError(f"not all sessions can be replayed as set; why: ctxsim bench --policy '{now}'")
         return run
 
-    singly = [one for agent in agents for one in alone(agent)]
+    singly = [one for agent in each for one in alone(agent)]
     looked = replayed(look, [(one,) for one in singly], text="none", refetch=0)
-    last = [one for agent in agents for one in finalists(looked, agent, goal)]
+    last = [one for agent in each for one in finalists(looked, agent, goal)]
     whole = replayed(paths, last)
     there = {one.agent for one in whole.info.recorders or ()}
-    each = (of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
-    advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in each)
+    answers = (of_agent(whole, agent, goal, [looked]) for agent in each if agent in there)
+    advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in answers)
     tried = {*((one,) for one in singly), *last}
     return Advised(advised, len(tried) + 1, whole)
 
 
-def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
-    """Return the agents that recorded some sources. Raises CtxsimError where none is known."""
-    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
-    if not agents:
+def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[Source]]:
+    """Return the sources that each agent recorded. Raises CtxsimError where no agent is known."""
+    each: dict[str, list[Source]] = {}
+    for one in found:
+        for agent in filter(None, map(agent_of, formats_of([one]))):
+            each.setdefault(agent, []).append(one)
+    if not each:
         refused = next((one.refused for one in found if one.refused is not None), None)
         why = f" ({refused})" if refused else ""
         raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know{why}; for others: ctxsim bench")
-    return agents
+    return each
 
 
 def some_of(found: Sequence[Source]) -> list[str]:
@@ -133,17 +136,13 @@ def some_of(found: Sequence[Source]) -> list[str]:
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
 
 
-def some_of_each(found: Sequence[Source]) -> list[str]:
+def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:
     """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
     answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
     """
     for one in found:
         if not (one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))):
             return []
-    each: dict[str, list[Source]] = {}
-    for one in found:
-        for agent in filter(None, map(agent_of, formats_of([one]))):
-            each.setdefault(agent, []).append(one)
     looked = [path for own in each.values() for path in some_of(own) or [str(one.path) for one in own]]
     return looked if len(looked) < sum(map(len, each.values())) else []
 

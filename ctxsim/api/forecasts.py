@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
 from ctxsim import readers
@@ -110,12 +110,14 @@ def forecast(
     asked = paths_of(paths) or [FOUND]
     # A recording is as it was under keep-all: its agent's own compactions stay.
     labels: list[AnyPolicy] = [NOTHING, *policies]
-    run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
+    # A forecast is of what is sent and paid, not of what is kept.
+    replayed = partial(bench, asked, labels, jobs=jobs, models=models, watch=watch, brackets=False, refetch=0.0)
+    run = replayed()
     runs = {"as it is": (run, run.labels[0])}
     runs |= {label: (run, label) for label in run.labels[1:]}
     changed = said(dict(provider))
     if changed:
-        other = bench(asked, labels, jobs=jobs, models=models, watch=watch, **changed)
+        other = replayed(**changed)
         rules = ", ".join(f"{key}={value}" for key, value in changed.items())
         runs |= {f"{'' if n == 0 else label + ', '}{rules}": (other, label) for n, label in enumerate(other.labels)}
     return Forecasts(asked, next, runs)

@@ -139,7 +139,8 @@ def bench(
       sampling errors in `estimates.csv`.
     - `settings`: an agent's settings file. `project`: a project's folder; its settings files and the user's own are
       read. The row `as-set` uses these settings.
-    - `brackets`: also replay with worse and better summaries. Runs without `brackets` are faster.
+    - `brackets`: also replay with worse and better summaries, and find the least input and cost that keep as much.
+      Runs without `brackets` are faster.
     - `refetch`: assume that the agent fetches this share of lost results again, from 0 to 1. Default: the costs at
       share 0, and what share 1 adds.
     - `draws`: number of random replays at the share `refetch`; the table `draws` holds them.

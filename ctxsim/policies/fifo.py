@@ -35,5 +35,5 @@ class Fifo(Policy):
                 break
             if exchange[0].kind != "user":
                 old += [item.place for item in exchange]
-                excess -= sum(self.sees.estimator.item(item) for item in exchange)
+                excess -= self.sees.size_of(exchange)
         return view.drop(old, f"estimate over budget ({self.budget:,})")

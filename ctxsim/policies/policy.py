@@ -1,7 +1,7 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -10,7 +10,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.plugins import FOLDERS, SETTINGS, labels
-from ctxsim.transcript import Head, Item, Usage
+from ctxsim.transcript import Head, Item, Sizes, Usage
 from ctxsim.view import View
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -70,6 +70,12 @@ class Surroundings:
     """Ask the model for a summary of items in at most so many tokens; billed; None if that request is refused."""
     say: Callable[[str], None] = _silence
     """Tell the person at the terminal something."""
+    sizes: Sizes | None = None
+    """Estimates of items that somebody remembers already, by the same estimator."""
+
+    def __post_init__(self) -> None:
+        self.size_of: Callable[[Sequence[Item]], int] = (self.sizes or Sizes(self.estimator.item)).of
+        """Estimated tokens of some items together. Each is estimated once for all policies."""
 
     def close(self) -> None:
         """After the last call: nothing can be asked or said any more."""

@@ -89,6 +89,6 @@ class ThreeTriggers(Policy):
     def _tokens(self, groups: list[list[Item]]) -> int:
         """What its tracking believes these messages to be: the head isn't in it."""
         items = [item for group in groups for item in group]
-        size = sum(map(self.sees.estimator.item, items))
+        size = self.sees.size_of(items)
         empty = type(self.sees.head)()
         return self.sees.estimator.request(empty, size, items, self.sees.reported)

@@ -265,8 +265,8 @@ class SummaryRow(OfTranscript, frozen=True):
     results_missed: Annotated[int, Number, "edited results that held a lost identifier"]
     reissued_calls: Annotated[int, Number, "tool calls that repeat an earlier one exactly"]
     reissued_after_edit: Annotated[int, Number, "reissued calls whose earlier result was removed or cut"]
-    tokens_frontier: Annotated[float, Counted, "the least input with this survival, by any means"]
-    tokens_frontier_results: Annotated[float, Counted, "the same, by removing whole results"]
+    tokens_frontier: Annotated[float | None, Counted, "the least input with this survival, by any means"]
+    tokens_frontier_results: Annotated[float | None, Counted, "the same, by removing whole results"]
     cost_frontier_usd: Annotated[float | None, Dollars, "the least cost with this survival, by any means"]
     cost_frontier_results_usd: Annotated[float | None, Dollars, "the same, by removing whole results"]
     false_safe_calls: Annotated[

@@ -64,7 +64,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paths: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of recordings; in what a run says of itself alone."""
     brackets: bool | msgspec.UnsetType = msgspec.UNSET
-    """False where nobody asks what summaries of other qualities would keep."""
+    """False where nobody asks what summaries of other qualities would keep, and what others need to keep as much."""
     refetch: float | msgspec.UnsetType = msgspec.UNSET
     """The rate at which what was lost is fetched again, where one is asked for; at 0 nothing is fetched."""
     draws: int | msgspec.UnsetType = msgspec.UNSET

@@ -110,7 +110,8 @@ class _Rows:
         basis = self._basis
         self._gathered["needs"] += self._needs
         self._gathered["items"] += item_rows(basis.transcript, basis.references, basis.counter)
-        self._gathered["frontier"] += frontier_rows(basis)
+        if self._what_if.brackets:
+            self._gathered["frontier"] += frontier_rows(basis)
 
     def add(self, spec: Spec, measured: Measured) -> None:
         """Those of one policy."""

@@ -13,7 +13,7 @@ from invented import write_logs
 import ctxsim
 from ctxsim.answers.advice.predicted import Prediction, mark
 from ctxsim.api import advising
-from ctxsim.api.advising import _of_passes, agents_of, score, some_of, some_of_each
+from ctxsim.api.advising import _of_passes, by_agent, score, some_of, some_of_each
 from ctxsim.errors import CtxsimError, UnknownName
 from ctxsim.readers import sources
 from ctxsim.readers.paths import FOUND
@@ -73,24 +73,29 @@ def test_of_many_files_some_of_all_sizes_are_looked_at(tmp_path: Path) -> None:
 def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", 7)
     found = [one for one in sources(str(tmp_path / "logs")) if "chat" not in one.name]
-    looked = [Path(one).name for one in some_of_each(found)]
+    looked = [Path(one).name for one in some_of_each(found, by_agent(found, []))]
     # Of seven of each agent every third by size, the largest first, which are three.
     assert [name.partition("-")[0] for name in looked] == ["claude"] * 3 + ["rollout"] * 3
     few = [one for one in found if "claude" in one.name or one.name.endswith("1.jsonl")]
-    assert [Path(one).name for one in some_of_each(few)][3:] == ["rollout-1.jsonl"], "of few all"
-    assert some_of_each([one for one in found if one.name.endswith("1.jsonl")]) == [], "that would be all"
+    assert [Path(one).name for one in some_of_each(few, by_agent(few, []))][3:] == ["rollout-1.jsonl"], "of few all"
+    least = [one for one in found if one.name.endswith("1.jsonl")]
+    assert some_of_each(least, by_agent(least, [])) == [], "that would be all"
     for field in ("member", "column", "reader"):
         other = Source(found[0].name, found[0].path)
         setattr(other, field, "x")
-        assert some_of_each([*found, other]) == []
+        assert some_of_each([*found, other], by_agent(found, [])) == []
 
 
 def test_agents_are_those_of_recordings_and_none_is_told(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", 1)
     found = list(sources(str(tmp_path / "logs")))
-    assert agents_of(found, ["logs"]) == ["claude-code", "codex"]
+    each = by_agent(found, ["logs"])
+    assert {agent: [one.name.rpartition("/")[2] for one in of] for agent, of in each.items()} == {
+        "claude-code": ["claude-1.jsonl"],
+        "codex": ["rollout-1.jsonl"],
+    }
     with pytest.raises(CtxsimError, match=r"^a, b: no session of an agent that we know; for others: ctxsim bench$"):
-        agents_of(found[:1], ["a", "b"])
+        by_agent(found[:1], ["a", "b"])
 
 
 def test_progress_is_of_all_passes() -> None:

@@ -12,7 +12,6 @@ from ctxsim.api import forecasts as room
 from ctxsim.api.forecasts import SOME, Forecasts, forecast
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.paths import FOUND
-from ctxsim.runs.conduct import Watch
 
 
 @pytest.fixture
@@ -32,12 +31,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_each_policy_and_all_changed_rules_together_have_one(asked: list[Any]) -> None:
     found = forecast("logs", "7d", ["mask", "pi"], window=9_000, cache="none")
-    usual = {"jobs": 1, "models": None, "watch": Watch()}
     assert [(paths, labels) for paths, labels, _ in asked] == [(["logs"], ["keep-all", "mask", "pi"])] * 2
-    assert [{name: how[name] for name in usual} for *_, how in asked] == [
-        {name: asked[0][2][name] for name in usual}
-    ] * 2 and asked[0][2]["jobs"] == 1 and asked[0][2]["models"] is None  # fmt: skip
-    assert asked[0][2].keys() == usual.keys() and asked[1][2].keys() - usual.keys() == {"window", "cache"}
+    first, second = (how for *_, how in asked)
+    usual = {"jobs": 1, "models": None, "brackets": False, "refetch": 0.0}
+    assert {name: value for name, value in first.items() if name != "watch"} == usual
+    assert second == {**first, "window": 9_000, "cache": "none"}
     assert list(found.all) == [
         "as it is", "mask:full", "pi:full", "window=9000, cache=none", "mask:full, window=9000, cache=none",
         "pi:full, window=9000, cache=none",

@@ -46,6 +46,18 @@ def test_draws_are_made_only_where_some_are_asked_for() -> None:
     assert drawn.tables.draws.to_pydict()["draw"] == [1, 2, 3]
 
 
+def test_what_is_least_is_looked_for_only_where_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, spec = recorded("openai-chat"), open_policy("mask:keep=1")
+    whole = rows_of(one, [spec], [])
+    asked: list[object] = []
+    monkeypatch.setattr("ctxsim.simulator.measure.measured.frontiers", lambda *of: asked.append(of))
+    part = rows_of(one, [spec], [], what_if=WhatIf(brackets=False))
+    assert whole.tables.frontier.num_rows > 0 == part.tables.frontier.num_rows and not asked
+    least = {name for name in whole.summaries[0] if "frontier" in name}
+    assert len(least) == 4 and whole.summaries[0]["tokens_frontier"] is not None
+    assert whole.summaries[0] | dict.fromkeys(least) == part.summaries[0]
+
+
 def test_a_policy_apart_is_told_how_far_it_is_behind_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
     one = recorded("openai-chat")
     first, second = open_policy("keep-all"), open_policy("drop-all")

@@ -267,7 +267,7 @@ class Pooled:
             sessions=self.sessions, calls=int(self.total(label, "calls")), at_rate=self.rate,
             usd=self.total(label, "usd") if self.priced else None,
             usd_share=self.share(label, "usd") if self.priced else None,
-            usd_least=self.total(label, "usd_least") if self.priced else None,
+            usd_least=(self.total(label, "usd_least") or None) if self.priced else None,
             usd_again=self.again(label, "usd") if self.priced else None,
             tokens=int(self.total(label, "tokens")), tokens_share=tokens,
             tokens_again=None if tokens_again is None else int(tokens_again),

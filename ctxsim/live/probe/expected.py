@@ -59,7 +59,7 @@ def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) 
     """Return the agent's policy with settings, told of its window and of its first request; None where it has none."""
     name, version, probing = here.agent.name, here.agent.version, here.agent.probe
     model, window = here.model, here.window
-    values = values_for(name, version, model)
+    values = dict(values_for(name, version, model))
     if not values:
         return None
     if "output" in values:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -155,7 +156,8 @@ def settings_of(agent: str) -> AgentSettings:
     return parsed(agent, _places()[agent][1].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
 
 
-def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> dict[str, Any]:
+@cache
+def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> Mapping[str, Any]:
     """Return the parameters of a policy as a version of its agent ships them for a model.
 
     `policy` is the agent's own unless stated. No version, or one that is newer than all rules, is the newest; of no
@@ -170,7 +172,7 @@ def values_for(agent: str, version: str = "", model: str = "", policy: str = "")
                 raise InputError(agent, str(error)) from None
             if given is not None:
                 found[entry.parameter] = given
-    return found
+    return MappingProxyType(found)
 
 
 @cache
@@ -180,4 +182,4 @@ def aliases_of(agent: str, policy: str) -> dict[str, str]:
     return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
 
 
-forgotten_by(_places.cache_clear, settings_of.cache_clear, aliases_of.cache_clear)
+forgotten_by(_places.cache_clear, settings_of.cache_clear, values_for.cache_clear, aliases_of.cache_clear)

@@ -23,12 +23,11 @@ from ctxsim.simulator.references import Counts
 
 
 class WhatIf(NamedTuple):
-    """Which other replays a summary tells of: with worse and better summaries, with what was lost fetched again.
-
-    Beside it stand so many `draws`, at a `rate` of fetching again.
+    """What stands beside a replay: by `brackets` what worse and better summaries keep, and the least that anybody needs
+    to keep as much; with what was lost fetched again, and so many `draws` of that at a `rate`.
     """
 
-    summaries: bool = True
+    brackets: bool = True
     refetched: bool = True
     rate: float = 0.0
     draws: int = 0
@@ -62,11 +61,9 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
         **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
-        **(_if_summaries_differed(of, basis, measured) if what_if.summaries else UNBRACKETED),
+        **(_brackets(of, basis, measured, survival) if what_if.brackets else UNBRACKETED),
         **_lost(measured.losses, basis),
         **(_if_fetched_again(of, basis, measured) if what_if.refetched else NOT_FETCHED),
-        # Without any aged need nothing has to be kept.
-        **_frontier(basis, survival or 0.0),
         **_trigger(of, basis, measured),
         **_estimates(of),
         **basis.against_recorded,
@@ -130,19 +127,30 @@ def _no_progress(of: Columns) -> int:
     return sum(made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True))
 
 
-UNBRACKETED: dict[str, float | None] = {"survival_low": None, "survival_high": None}
+UNBRACKETED: dict[str, float | None] = dict.fromkeys(
+    (
+        "survival_low", "survival_high",
+        "tokens_frontier", "tokens_frontier_results", "cost_frontier_usd", "cost_frontier_results_usd",
+    )
+)  # fmt: skip
 
 
-def _if_summaries_differed(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
-    """The survival if summaries kept nothing, and if they knew what later calls use; unknown without summaries.
-
-    Nobody knows what a model would have written.
+def _brackets(of: Columns, basis: Basis, measured: Measured, survival: float | None) -> dict[str, float | None]:
+    """The survival if summaries kept nothing, and if they knew what later calls use, as nobody knows what a model would
+    have written; unknown without summaries. And the least input and cost that keep as much.
     """
-    if not any(of["summary_calls"]):
-        return UNBRACKETED
+    low = high = None
+    if any(of["summary_calls"]):
+        low, high = (_strict(counts_if(basis, measured.spec, mode)) for mode in ("empty", "clairvoyant"))
+    # Without any aged need nothing has to be kept.
+    kept, least = survival or 0.0, basis.frontiers
     return {
-        "survival_low": _strict(counts_if(basis, measured.spec, "empty")),
-        "survival_high": _strict(counts_if(basis, measured.spec, "clairvoyant")),
+        "survival_low": low,
+        "survival_high": high,
+        "tokens_frontier": _amount(least["any"].tokens(kept), 1),
+        "tokens_frontier_results": _amount(least["results"].tokens(kept), 1),
+        "cost_frontier_usd": _amount(least["any"].cost_usd(kept), 10),
+        "cost_frontier_results_usd": _amount(least["results"].cost_usd(kept), 10),
     }
 
 
@@ -183,16 +191,6 @@ def _lost(losses: Losses, basis: Basis) -> dict[str, Any]:
         "refs_lost_for_good": len(for_good),
         "reissued_calls": sum(map(len, losses.again.values())),
         "reissued_after_edit": losses.again_after_edit,
-    }
-
-
-def _frontier(basis: Basis, survival: float) -> dict[str, Any]:
-    found = basis.frontiers
-    return {
-        "tokens_frontier": _amount(found["any"].tokens(survival), 1),
-        "tokens_frontier_results": _amount(found["results"].tokens(survival), 1),
-        "cost_frontier_usd": _amount(found["any"].cost_usd(survival), 10),
-        "cost_frontier_results_usd": _amount(found["results"].cost_usd(survival), 10),
     }
 
 

@@ -35,13 +35,13 @@ class Replay:
         """
         provider, transcript = ledger.provider, ledger.transcript
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
-        sees = Surroundings(provider.window, transcript.head, spec.estimator, summarize=self._summarize)
+        sizes = ledger.sizes(spec.estimator)
+        sees = Surroundings(provider.window, transcript.head, spec.estimator, summarize=self._summarize, sizes=sizes)
         self._ledger = ledger
         self._references = references
         self._summaries = summaries or provider.summaries
         self.course = Course(ledger, bound=not spec.server_side)
-        sizes, views = ledger.sizes(spec.estimator), ledger.views(spec.estimator)
-        self.moments = Moments(spec, sees, sizes, views, self.course.edit)
+        self.moments = Moments(spec, sees, ledger.views(spec.estimator), self.course.edit)
         if any(isinstance(link, Oracle) or hasattr(link, "follow") for link in self.moments.links):
             self._foresight.tell(self.moments.links)
 

@@ -43,12 +43,11 @@ class Moments:
         self,
         spec: Spec,
         sees: Surroundings,
-        sizes: Sizes | None = None,
         views: list[View] | None = None,
         edited: Edited = lambda view, edits, by_policy: None,
     ) -> None:
-        """`sizes`: what the policy's estimator says of items, if somebody remembers it; `views`: those that nobody has
-        edited, as `join` makes them one after the other; `edited` is told of each edit when it is made.
+        """`views`: those that nobody has edited, as `join` makes them one after the other; `edited` is told of each
+        edit when it is made.
         """
         self.sees = sees
         # What edits only the request, as a server does, comes after what edits the view.
@@ -68,7 +67,7 @@ class Moments:
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
-        self.view = View(sizes or Sizes(spec.estimator.item))
+        self.view = View(sees.sizes or Sizes(spec.estimator.item))
         self._views = views
         self._edited = edited
         self._joined = 0

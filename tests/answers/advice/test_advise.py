@@ -14,7 +14,7 @@ from pages import parts
 
 import ctxsim
 from ctxsim.answers.advice.predicted import kept
-from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of, some_of_each
+from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, by_agent, some_of, some_of_each
 from ctxsim.cli import cli
 from ctxsim.readers import sources
 from ctxsim.report.page import page_data
@@ -43,7 +43,7 @@ def test_sources_that_are_no_files_of_their_own_are_all_looked_at(tmp_path: Path
         for number in range(3 * FEW):
             archive.writestr(f"{number}.jsonl", "{}")
     found = list(sources(str(tmp_path / "logs.zip")))
-    assert len(found) == 3 * FEW and some_of_each(found) == []
+    assert len(found) == 3 * FEW and some_of_each(found, {"codex": found}) == []
 
 
 @pytest.fixture
@@ -72,7 +72,8 @@ def test_what_every_session_wastes_is_advised_whatever_others_recorded(wasteful:
                 line["payload"]["output"] += "\n" + "\n".join(f"noise {seed} {n * 7919:09}" for n in range(900 * seed))
         for folder in (wasteful, alone):
             (folder / f"rollout-{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    looked = [Path(path).name for path in some_of_each(list(sources(str(wasteful))))]
+    there = list(sources(str(wasteful)))
+    looked = [Path(path).name for path in some_of_each(there, by_agent(there, []))]
     assert {"rollout-1.jsonl", "rollout-2.jsonl"} < set(looked) and len(looked) < FEW + 2
     found = ctxsim.advise(wasteful)
     assert [(one.agent, one.sessions) for one in found] == [("claude-code", FEW), ("codex", 2)]

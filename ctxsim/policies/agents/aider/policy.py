@@ -36,12 +36,9 @@ class Aider(Policy):
             return view
         budget = self.max_chat_history_tokens or max(1_024, min(8_192, self.sees.window // 16))
         done = view.exchanges()[:-1] if self.whole else list(each_exchange(view[: last_asked(view)]))
-        if sum(map(self._tokens, done)) <= budget:
+        if sum(map(self.sees.size_of, done)) <= budget:
             return view
         return self._summarised(view, done, budget)
-
-    def _tokens(self, exchange: Sequence[Item]) -> int:
-        return sum(map(self.sees.estimator.item, exchange))
 
     def _summarised(self, view: View, done: list[list[Item]], budget: int) -> View:
         split = self._split(done, budget)
@@ -53,7 +50,7 @@ class Aider(Policy):
         fits: list[Item] = []
         left = self.summarizer_tokens - 512
         for exchange in done[:split]:
-            left -= self._tokens(exchange)
+            left -= self.sees.size_of(exchange)
             # All of it is asked for where everything is to be one summary.
             if left < 0 and split < len(done):
                 break
@@ -68,7 +65,7 @@ class Aider(Policy):
         """How many exchanges are old: the others are less than half of the budget, and begin after a response."""
         tokens, split = 0, len(done)
         for exchange in reversed(done):
-            tokens += self._tokens(exchange)
+            tokens += self.sees.size_of(exchange)
             if tokens >= budget / 2:
                 break
             split -= 1

@@ -126,7 +126,7 @@ class ClaudeCode(Policy):
         return None if made is None else self._with_files(made, files_read(view, by_cat=True))
 
     def _cleared(self, view: View) -> View:
-        sizes = {item.place: self.sees.estimator.item(item) for item in view.results if _clears(item.tool)}
+        sizes = {item.place: self.sees.size_of([item]) for item in view.results if _clears(item.tool)}
         total, saved = sum(sizes.values()), 0
         old: list[int] = []
         for place in list(sizes)[:-3]:

@@ -100,7 +100,7 @@ class Cline(Policy):
 
     def _size(self, items: Sequence[Item]) -> int:
         """Tokens of items when it is decided what stays: a result counts whole."""
-        return sum(map(self.sees.estimator.item, items)) + self._fields(items, whole=True)
+        return self.sees.size_of(items) + self._fields(items, whole=True)
 
     def _agentic(self, view: View, reason: str) -> View:
         tokens, start = 0, len(view)

@@ -77,7 +77,7 @@ class Codex(Policy):
 
     def before_call(self, view: View) -> View:
         pending = newly_asked(view)
-        active = self.sees.estimate(view) - sum(map(self.sees.estimator.item, pending))
+        active = self.sees.estimate(view) - self.sees.size_of(pending)
         if active < self.threshold():
             return view
         made = self._compacted(view, pending, f"{active:,} tokens are {self.threshold():,.0f} or more")

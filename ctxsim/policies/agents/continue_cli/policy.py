@@ -61,7 +61,7 @@ class ContinueCli(Policy):
         left = self.sees.window - self._output
         shown: list[Item] = []
         for message in view.messages():
-            left -= sum(map(self.sees.estimator.item, message))
+            left -= self.sees.size_of(message)
             if left < 0:
                 break
             shown += message

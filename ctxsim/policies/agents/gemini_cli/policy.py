@@ -90,7 +90,7 @@ class GeminiCli(Policy):
         if self._prompt >= self.compression_threshold * self.sees.window:
             view = self._compressed(view)
         view = self._masked(view)
-        new = sum(map(self.sees.estimator.item, view[since_response(view) :]))
+        new = self.sees.size_of(view[since_response(view) :])
         if new > self.sees.window - self._prompt:
             return Stop(f"{new:,} tokens don't fit beside {self._prompt:,} of {self.sees.window:,}")
         return view
@@ -134,7 +134,7 @@ class GeminiCli(Policy):
         for item in reversed(view.results):
             if item.message == newest or item.tool in NEVER_MASKED or MASKED in item.text:
                 continue
-            tokens = self.sees.estimator.item(item)
+            tokens = self.sees.size_of([item])
             seen += tokens
             if seen > self.protect:
                 pruned += tokens

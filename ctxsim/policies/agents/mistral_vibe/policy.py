@@ -75,7 +75,7 @@ class MistralVibe(Policy):
         shown: list[Item] = []
         for group in view.exchanges():
             if over >= 0 and group[0].kind != "user":
-                over -= sum(map(self.sees.estimator.item, group))
+                over -= self.sees.size_of(group)
             else:
                 shown += group
         return shown

@@ -93,7 +93,7 @@ class Opencode(Policy):
             left = min(15_000, max(2_000, int(self.tail_share * self.usable)))
         start, turns = len(history), 0
         for exchange in reversed(list(each_exchange(history))):
-            left -= sum(map(self.sees.estimator.item, exchange))
+            left -= self.sees.size_of(exchange)
             if left < 0 or exchange[0].kind == "summary" or turns == self.tail_turns:
                 break
             start -= len(exchange)

@@ -56,7 +56,7 @@ class Condensing(Policy, abstract=True):
         """How many events may stay at the end, so that so many tokens go."""
         saved = 0
         for position in range(max(0, self.keep_first - self._system), len(found)):
-            saved += sum(map(self.sees.estimator.item, found[position]))
+            saved += self.sees.size_of(found[position])
             if saved >= tokens:
                 return len(found) - position - 1
         return 0

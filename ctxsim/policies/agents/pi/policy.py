@@ -93,7 +93,7 @@ class Pi(Policy):
         tokens = 0
         for number in range(len(messages) - 1, -1, -1):
             for item in reversed(messages[number]):
-                tokens += self.sees.estimator.item(item)
+                tokens += self.sees.size_of([item])
                 if tokens >= self.keep_recent_tokens:
                     later = [n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"]
                     return later[0] if later else 0

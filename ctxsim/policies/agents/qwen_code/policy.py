@@ -75,7 +75,7 @@ class QwenCode(Policy):
         if idle:
             view = clear_old(view, self.tool_results_num_to_keep, f"idle for {minutes} minutes", lambda tool: True)
         pending = view[since_response(view) :]
-        waiting = sum(self.sees.estimator.item(item) + 16 * (item.kind == "tool_result") for item in pending)
+        waiting = self.sees.size_of(pending) + 16 * sum(item.kind == "tool_result" for item in pending)
         used = self.sees.usage.total_tokens + waiting if self.sees.usage else self.sees.estimate(view)
         limit = self.fires_at()
         forced = used >= min(self.sees.window, max(self.sees.window - self.reserve - 3_000, limit + 3_000))

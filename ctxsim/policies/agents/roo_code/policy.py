@@ -53,7 +53,7 @@ class RooCode(Policy):
             return view
         window = self.sees.window
         newest = view[-1].message
-        used = self._used + sum(self.sees.estimator.item(item) for item in view if item.message == newest)
+        used = self._used + self.sees.size_of([item for item in view if item.message == newest])
         allowed = 0.9 * window - min(self.max_tokens, -(-window // 5))
         reason = f"{used:,} tokens of {window:,}"
         if self.auto_condense_context and (100 * used / window >= percent or used > allowed):
