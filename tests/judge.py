@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 from naive_references import naive_counts
 from plain_provider import Bucket, Cache, Position, contents, item_tokens, pair_errors, rendered, shared, text_tokens
 
@@ -32,7 +33,13 @@ class Judge:
     ) -> None:  # fmt: skip
         self.references = references
         self.transcript, self.provider, self.framing, self.spec = transcript, provider, framing, spec
-        self.cache = Cache(rule, provider, framing)
+        models = {
+            "": provider,
+            **{one.name: msgspec.structs.replace(provider, model=one.model) for one in provider.others},
+        }
+        self.caches = {name: Cache(rule, of, framing) for name, of in models.items()}
+        self.listed = {"": provider.prices, **{one.name: one.prices for one in provider.others}}
+        self.model, self.last_model = "", ""
         limit = provider.rate_limit
         self.buckets = (
             [Bucket(one) for one in (limit.tokens_per_minute, limit.requests_per_minute) if one] if limit else []
@@ -100,7 +107,7 @@ class Judge:
 
     def usd(self, classes: tuple[int, int, int], output: int) -> tuple[float, float, float, float]:
         """Dollars of each class, at flat prices."""
-        prices = self.provider.prices
+        prices = self.listed[self.model]
         assert prices is not None
         listed = prices.cache_write_long if self.provider.long_cache and prices.cache_write_long else prices.cache_write
         rates: list[Any] = [prices.cache_read, listed, prices.input, prices.output]
@@ -125,6 +132,7 @@ class Judge:
             classes = classes[0] - self.missed, classes[1] + written, classes[2] + self.missed - written
         self.cache.remember(request, self.now_s, self.capped)
         self.last, self.held, self.billed_s = request, self.cache.holds(classes), self.now_s
+        self.last_model = self.model
         return classes, rewritten, cause
 
     def matched(self, request: list[Position]) -> tuple[tuple[int, int, int], int]:
@@ -132,9 +140,10 @@ class Judge:
         by_rule, self.capped = self.cache.classes(request, self.now_s), False
         if self.readable is None or self.cache.rule.kind == "none":
             return by_rule, 0
-        if not self.last:
-            whole = zip(request[2:], self.first, strict=False)
-            alike = next((n for n, (one, item) in enumerate(whole) if one.item is not item), len(self.first))
+        if not self.cache.used:
+            before = [one.item for one in self.last[2:]] if self.last else self.first
+            whole = zip(request[2:], before, strict=False)
+            alike = next((n for n, (one, item) in enumerate(whole) if one.item is not item), len(before))
             read = min(self.readable, sum(one.tokens for one in request[: 2 + alike]))
             return (read, max(0, by_rule[1] - read), sum(by_rule) - max(read, sum(by_rule[:2]))), 0
         if by_rule[0] < self.readable and not self.revived:
@@ -149,11 +158,18 @@ class Judge:
             return (read, sum(alive) - read, 0) if paid else (read, 0, sum(alive) - read), lost
         return (read, alive[0] + alive[1] - read, alive[2]), lost
 
+    @property
+    def cache(self) -> Cache:
+        """That of the model under way."""
+        return self.caches[self.model]
+
     def cause(self, request: list[Position]) -> str:
         """Why a request isn't read."""
         same = shared(request, self.last)
         if self.missed:
             return "the provider's cache missed, as recorded"
+        if self.last and self.model != self.last_model:
+            return "another model than that of the request before"
         if self.last and same < 2:
             return f"another {('tools', 'system prompt')[same]} than in the request before"
         if self.last and same == len(self.last):
@@ -319,6 +335,7 @@ class Judge:
         scheduled_s = max(0.0, time_s - first_s) if timed else (number - 1) * self.provider.pace_s  # type: ignore[operator]
         self.now_s = max(self.now_s, scheduled_s + self.delay_s)
         self.head, self.readable, self.revived = call.head or self.transcript.head, call.held, False
+        self.model = call.model if call.model in self.caches else ""
         self.sees.head, self.sees.now_s = self.head, self.now_s
         view, lasting, stop = self.before(number)
         if stop:

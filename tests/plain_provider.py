@@ -124,6 +124,7 @@ class Cache:
         self.minimum = rule.minimum(provider.model)
         self.marked: dict[tuple[Any, ...], float] = {}
         self.requests: list[tuple[list[Position], float]] = []
+        self.used = False
 
     def classes(self, request: list[Position], now_s: float) -> tuple[int, int, int]:
         """Tokens read, written and uncached."""
@@ -219,6 +220,7 @@ class Cache:
             for at in [*marks, *([hit] if hit >= 0 and not capped else [])]:
                 self.marked[contents(request[: at + 1])] = now_s + self.lifetime_s
         self.requests.append((request, now_s))
+        self.used = True
 
     def revive(self, now_s: float) -> None:
         """Nothing has expired yet."""
@@ -274,7 +276,7 @@ class Bucket:
         """Seconds until it holds so many; None if it never will."""
         if demand > self.capacity:
             return None
-        return max(0.0, (demand - self.filled(now_s)) / (self.capacity / 60))
+        return max(0.0, round((demand - self.filled(now_s)) / (self.capacity / 60), 9))
 
     def take(self, demand: int, now_s: float) -> None:
         """So many leave it."""

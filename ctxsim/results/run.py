@@ -119,7 +119,9 @@ class Run:
                 raise InputError(self.folder / f"{name}.parquet", "has other columns than that table; run bench again")
             for schema, column in product(schemas, there.intersection(wanted.names)):
                 at = schema.get_field_index(column)
-                if at < 0 or not schema.field(at).equals(wanted.field(column)):
+                # A column that may lack values today had all of them in earlier versions.
+                field = wanted.field(column)
+                if at < 0 or schema.field(at) not in (field, field.with_nullable(False)):
                     raise InputError(self.folder / f"{name}.parquet", f"has another column {column}; run bench again")
             found[name] = [column for column in row.__struct_fields__ if column not in there]
         return found

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.price_fit import cache_that_held, cost_by, prices_that_held
+from ctxsim.recorded.price_fit import cache_that_held, charged, cost_by, prices_that_held
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Transcript, Usage
@@ -29,6 +29,12 @@ def paid(*usages: Usage) -> Transcript:
         assembly.response([Part("assistant", "ok")], usage)
         assembly.user("on")
     return assembly.transcript()
+
+
+def test_what_another_model_cost_is_not_its_own() -> None:
+    made = paid(costing(0.01755), costing(9.0))
+    calls = [msgspec.structs.replace(call, model=model) for call, model in zip(made.calls, ("a", "b"), strict=True)]
+    assert charged(msgspec.structs.replace(made, calls=tuple(calls))) == [costing(0.01755)]
 
 
 def costing(usd: float, usage: Usage = TOKENS) -> Usage:

@@ -124,7 +124,7 @@ def test_the_page_s_data_is_of_all_transcripts(run: Run) -> None:
     assert [(row["policy"], row["bad"]) for row in found["rows"]] == [(0, False), (1, False), (2, True)]
     assert found["rows"][1]["cells"] == [
         ("mask:keep=1", "mask"), (17.5, "17.50"), (0.5, "50%"), (0.96666667, "97%"), (0.5, "50%"), (0, "-"),
-        (1_500, "1,500"), (30_000, "30.0K"), (0.0, "0%"), (None, "-"), (1.0, "1.0"), (None, "-"), (0.5, "50%"),
+        (1_500, "1,500"), (30_000, "30.0K"), (None, "-"), (None, "-"), (1.0, "1.0"), (None, "-"), (0.5, "50%"),
     ]  # fmt: skip
     assert found["rows"][2]["cells"][2:6] == [(0.94285714, "94%"), (0.66666667, "67%"), (0.96666667, "97%"),
                                               (2, "1: window")]  # fmt: skip

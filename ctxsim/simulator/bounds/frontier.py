@@ -113,14 +113,14 @@ def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: flo
 
 def cheapest_usd(provider: Provider) -> tuple[float, float]:
     """USD per token at its first request and at each later one, at the lowest rate that any request can have."""
-    prices = provider.prices or Prices(0.0, 0.0)
+    prices = [provider.prices or Prices(0.0, 0.0), *(other.prices for other in provider.others)]
 
     def low(*rates: Rate | None) -> float:
         return min(price for rate in rates if rate is not None for price in _rates(rate)) / 1e6
 
-    if provider.cache == "none":
-        return low(prices.input), low(prices.input)
-    return low(prices.input, prices.cache_write), low(prices.input, prices.cache_write, prices.cache_read)
+    first = [rate for one in prices for rate in (one.input, None if provider.cache == "none" else one.cache_write)]
+    again = [None if provider.cache == "none" else one.cache_read for one in prices]
+    return low(*first), low(*first, *again)
 
 
 def _rates(rate: Rate) -> list[float]:

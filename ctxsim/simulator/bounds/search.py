@@ -11,7 +11,6 @@ import msgspec
 
 from ctxsim.simulator.bounds.schedule import Dead
 from ctxsim.simulator.ledger import Bill, Ledger
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.view import Edit
@@ -89,7 +88,7 @@ class Search:
     @cached_property
     def _rest(self) -> list[float]:
         """What each call and all after it cost at least; only a search needs it."""
-        least = [0.0, *_least(self._dead, self._walk.ledger.provider, self._walk.kept), 0.0]
+        least = [0.0, *_least(self._dead, self._walk.ledger, self._walk.kept), 0.0]
         return list(accumulate(reversed(least)))[::-1]
 
     def offer(self, times: Mapping[int, int]) -> None:
@@ -178,17 +177,16 @@ def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield from combinations(places, size)
 
 
-def _least(dead: Sequence[Dead], provider: Provider, kept: Sequence[Step]) -> list[float]:
+def _least(dead: Sequence[Dead], ledger: Ledger, kept: Sequence[Step]) -> list[float]:
     """What each call costs at least: all that is dead is gone, and all is read that is read where nothing is cleared.
 
     An edit never makes more of what stays readable: entries of a prefix need an unchanged one. Output isn't counted.
     """
-    prices = provider.prices or Prices(0.0, 0.0)
-    rule = load_vendor(provider.cache).cache
-    minimum = rule.minimum(provider.model)
+    rule = load_vendor(ledger.provider.cache).cache
     found = []
     for number, step in enumerate(kept, 1):
-        split = step.split
+        split, provider = step.split, ledger.provider.of(ledger.transcript.calls[number - 1].model)
+        prices, minimum = provider.prices or Prices(0.0, 0.0), rule.minimum(provider.model)
         gone = sum(item.saved for item in dead if item.dies <= number)
         total = split.total - gone
         ahead = sum(item.saved for item in dead if item.dies <= number and item.position < step.unread)

@@ -1,9 +1,11 @@
 """The prompt cache: what of a request is read, what is written, under a vendor's rules and a simulated clock.
 
-Each kind has `split`, which matches a request, and `remember`. `noted` is what it has noted of the last request, and
-`recall` notes that again, so that a replay whose first edit comes late begins with what the cache held by then.
+Each kind has `split`, which matches a request, `remember`, and `pass_by` for a request to another model. `noted` is
+what it has noted of the last request, and `recall` notes that again, so that a replay whose first edit comes late
+begins with what the cache held by then.
 """
 
+import sys
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ class NoCache:
     """Every token is uncached, and nothing is remembered."""
 
     step = 1
+    used = False
 
     def holds(self, split: Split, total: int) -> int:
         """Nothing can be read again."""
@@ -30,7 +33,7 @@ class NoCache:
     def _nothing(self, *seen: Any) -> None:
         """There is nothing to forget, to revive, to note or to recall."""
 
-    forget = revive = remember = noted = recall = _nothing
+    forget = revive = remember = pass_by = noted = recall = _nothing
 
 
 class BreakpointCache:
@@ -56,6 +59,8 @@ class BreakpointCache:
         """Those with any, in order."""
         self._found: list[tuple[int, int]] = []
         """The positions that the request matched last marks, and the one that it was read up to, and their tokens."""
+        self.used = False
+        """Whether it has been sent a request."""
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
@@ -96,11 +101,15 @@ class BreakpointCache:
 
     def recall(self, noted: list[tuple[int, int, int]], now_s: float) -> None:
         """Make these entries."""
+        self.used = True
         for position, tokens, identity in noted:
             if position not in self._entries:
                 insort(self._positions, position)
             here = self._entries.setdefault(position, {})
             here.setdefault(tokens, {})[identity] = now_s + self._lifetime_s
+
+    def pass_by(self, request: Request) -> None:
+        """Entries stay as they are."""
 
     def _look_back(self, request: Request, mark: int, now_s: float) -> tuple[int, int] | None:
         """Return the newest position within reach of a mark that is a live entry, and its tokens; None without one."""
@@ -192,6 +201,14 @@ class PrefixCache:
         self._shared = shared
         self._lifetime_s = lifetime_s
         self._last_s = float("-inf")
+        self._own = 0
+        """How many positions this cache's last request has in common with the request billed last: all, unless another
+        model was sent one in between.
+        """
+        self._left: Item | None = None
+        """What this cache's last request had behind those."""
+        self.used = False
+        """Whether it has been sent a request."""
         self._branches: dict[int, _Branch] = {}
         """By the identity of its first position, the oldest first; none of them is in the last request."""
         self.step = rule.step
@@ -212,7 +229,7 @@ class PrefixCache:
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
         """Return the request's tokens by class; no more than `most` are read."""
-        shared = request.shared() if self._alive(self._last_s, now_s) else 0
+        shared = self._with_last(request) if self._alive(self._last_s, now_s) else 0
         common = self._common(request, shared, now_s)
         tokens = request.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
@@ -225,6 +242,10 @@ class PrefixCache:
             return Split(read, request.total - read, 0)
         return Split(read, 0, request.total - read)
 
+    def _with_last(self, request: Request) -> int:
+        """How many leading positions a request has in common with the last one here."""
+        return min(request.shared(), self._own)
+
     def _alive(self, at_s: float, now_s: float) -> bool:
         return now_s - at_s <= self._lifetime_s
 
@@ -232,7 +253,7 @@ class PrefixCache:
         """Number of leading positions that some live earlier request had too."""
         common = shared
         # A response to the last request, where the cache keeps those: all of that request must be there.
-        if self._responses and 0 < shared == request.remembered:
+        if self._responses and 0 < shared == min(request.remembered, self._own) and self._left is None:
             common += response_length(request.items, shared - HEAD)
         return max(common, self._along(request, shared, now_s)) if self._branches else common
 
@@ -247,22 +268,34 @@ class PrefixCache:
 
     def _inside(self, request: Request, position: int) -> int:
         """Tokens that the first differing item shares with the one that stood there in the last request."""
-        left, index = request.left_at(position), position - HEAD
+        left, index = request.left_at(position) if position < self._own else self._left, position - HEAD
         now = request.items[index] if 0 <= index < len(request.items) else None
         # What is of another kind begins otherwise.
         return 0 if left is None or now is None or left.kind != now.kind else self._shared(left, now)
 
     def remember(self, request: Request, now_s: float) -> None:
         """What this request has is no branch any more, and what it no longer has is one."""
-        shared, branches = request.shared(), self._branches
-        lost = request.lost(shared)
+        shared, branches = self._with_last(request), self._branches
+        lost = self._lost(request, shared)
         if branches:
             self._join(request, shared)
         if lost:
             branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
         while branches and not self._alive(branches[oldest := next(iter(branches))].at_s, now_s):
             del branches[oldest]
-        self._last_s = now_s
+        self._last_s, self._own, self._left, self.used = now_s, sys.maxsize, None, True
+
+    def pass_by(self, request: Request) -> None:
+        """Another model is sent this request: what of the last one here it doesn't have is a branch."""
+        shared = self._with_last(request)
+        if lost := self._lost(request, shared):
+            self._branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
+            self._left = request.left_at(shared)
+        self._own = min(shared, self._own)
+
+    def _lost(self, request: Request, shared: int) -> list[int]:
+        """What the last request here had behind those positions that it shares with a request."""
+        return request.lost(shared)[: max(0, self._own - shared)]
 
     def _join(self, request: Request, position: int) -> None:
         """Of branches along which this request goes only what it doesn't have remains."""
@@ -281,7 +314,7 @@ class PrefixCache:
 
     def recall(self, noted: dict[int, _Branch], now_s: float) -> None:
         """Begin behind a request at that time, with these branches."""
-        self._branches, self._last_s = dict(noted), now_s
+        self._branches, self._last_s, self._own, self.used = dict(noted), now_s, sys.maxsize, True
 
 
 def response_length(items: list[Item], first: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.ledger.cache import NoCache, open_cache
+from ctxsim.simulator.ledger.cache import Cache, NoCache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
@@ -22,11 +22,12 @@ PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt: no item's of any view."""
 
 MISSED = "the provider's cache missed, as recorded"
+OTHER_MODEL = "another model than that of the request before"
 OTHER_TOOLS = "another tools than in the request before"
 OTHER_PROMPT = "another system prompt than in the request before"
 LIFETIME = "lifetime"
 OUT_OF_REACH = "further back than the cache looks"
-CAUSES = (MISSED, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
+CAUSES = (MISSED, OTHER_MODEL, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
 """Why a request that a cache holds can't be read, other than by an edit."""
 
 Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "invalid_thinking", "stopped"]
@@ -79,24 +80,41 @@ class Kernel:
         """Simulated second, without any waiting, and tokens of what a rate limit was asked for."""
         self.now_s = 0.0
         self._counter = counter
-        self._tariff = Tariff(provider.prices, provider.long_cache) if provider.prices else None
+        self._frames = frames
         self._pairs = PairCheck()
         self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest)
         limit = provider.rate_limit
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
-        rule = load_vendor(provider.cache).cache
-        self._writes = rule.kind == "breakpoints" or rule.paid_writes
-        self._lifetime_s = rule.lifetime(provider.model, provider.long_cache)
-        self.cache = open_cache(rule, provider.model, provider.breakpoints, self._lifetime_s, frames.shared)
+        self._rule = load_vendor(provider.cache).cache
+        self._writes = self._rule.kind == "breakpoints" or self._rule.paid_writes
+        self._caches: dict[str, Cache] = {}
+        """By model: no model reads what another one wrote."""
+        self._last_model = ""
+        """That of the request billed last."""
+        self.turn_to("")
         self._held = 0
         self._billed_s = self._delay_s = 0.0
         self._readable: int | None = None
         self.revived = False
         """Whether recorded reads say that the cache held in this call what should have expired."""
 
+    def turn_to(self, model: str) -> None:
+        """Answer as a model, by its name in the log, from now on: at its prices and from its own cache."""
+        provider = self.provider.of(model)
+        self._model, prices = provider.model, provider.prices
+        self._tariff = Tariff(prices, provider.long_cache) if prices else None
+        self._lifetime_s = self._rule.lifetime(self._model, provider.long_cache)
+        if self._model not in self._caches:
+            self._caches[self._model] = open_cache(
+                self._rule, self._model, provider.breakpoints, self._lifetime_s, self._frames.shared
+            )
+        self.cache = self._caches[self._model]
+
     def begin(self, leg: Leg) -> None:
         """A call begins: the clock moves to its scheduled start, later by all waiting."""
+        if self.provider.others:
+            self.turn_to(leg.call.model)
         self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
         self._readable, self.revived = leg.call.held, False
         self.request.with_head(leg.head)
@@ -158,9 +176,12 @@ class Kernel:
         if self.provider.misses == "expected" and split.read:
             split, missed = self._expected(split)
         cache.remember(request, now_s)
+        for other in self._caches.values():
+            if other is not cache:
+                other.pass_by(request)
         request.remember()
         self.thinking.answered(leg, request, len(request.items))
-        self._held, self._billed_s = cache.holds(split, request.total), now_s
+        self._held, self._billed_s, self._last_model = cache.holds(split, request.total), now_s, self._model
         self._note_demand(split)
         return Bill(split, self._cost(split, leg.tokens_output), missed, rewritten, cause)
 
@@ -170,7 +191,7 @@ class Kernel:
         split = cache.split(request, now_s)
         if readable is None or isinstance(cache, NoCache):
             return split, 0
-        if not request.remembered:
+        if not cache.used:
             # Other conversations begin alike: what of the first request nobody has edited may be there.
             read = min(readable, request.tokens_to(HEAD - 1 + min(request.changed_from, len(request.items))))
             return Split(read, max(0, split.write - read), min(split.uncached, request.total - read)), 0
@@ -196,6 +217,8 @@ class Kernel:
         shared, before = self.request.shared(), self.request.remembered
         if not before:
             return ""
+        if self._model != self._last_model:
+            return OTHER_MODEL
         if shared == 0:
             return OTHER_TOOLS
         if shared == 1:
@@ -239,11 +262,11 @@ class Kernel:
     def state(self) -> tuple[Any, ...]:
         """Return what `resume` needs beside the requests: clock, delay, and what the last one left."""
         levels = [bucket.level for bucket in (self._tokens, self._requests) if bucket]
-        return self.now_s, self._delay_s, self._held, self._billed_s, levels
+        return self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels
 
     def resume(self, state: tuple[Any, ...], demands: list[tuple[float, int]]) -> None:
         """Go on behind a request of which that is the state, and these the demands so far."""
         self.demands = demands
-        self.now_s, self._delay_s, self._held, self._billed_s, levels = state
+        self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels = state
         for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):
             bucket.level = level

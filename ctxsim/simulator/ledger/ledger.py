@@ -126,6 +126,15 @@ class Ledger:
     def kernel_at(self, number: int) -> Kernel:
         """Return a kernel as it stands before the call of that number, from 1, if nobody has edited anything so far."""
         kernel, before = self.kernel(), self.kept[: number - 1]
+        if self.provider.others:
+            # Each model has a cache of its own: all that they were sent is billed again.
+            for leg in self.legs[: number - 1]:
+                kernel.begin(leg)
+                self.enter(kernel.request, leg)
+                kernel.drop_thinking()
+                kernel.judge(leg.begins_turn)
+                kernel.bill(leg)
+            return kernel
         if not before:
             return kernel
         if self._only_grows:

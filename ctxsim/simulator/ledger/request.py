@@ -283,8 +283,8 @@ class Request:
 
     def _had(self, start: int) -> list[tuple[int, Item | None]]:
         """What the request billed last had at the positions from `start` on that are still its own."""
-        heads: list[Item | None] = [None] * max(0, HEAD - start)
-        items: list[Item | None] = [*heads, *self.items[max(0, start - HEAD) : self._same - HEAD]]
+        heads: list[Item | None] = [None] * (min(HEAD, self._same) - start)
+        items: list[Item | None] = [*heads, *self.items[max(0, start - HEAD) : max(0, self._same - HEAD)]]
         had = list(zip(self._own[start : self._same], items, strict=True))
         for position, left in self._other.items():
             if position >= start:

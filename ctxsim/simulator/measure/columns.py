@@ -177,22 +177,21 @@ def displacement(fired: int | None, due: int | None, tokens: Sequence[int]) -> t
     return None if fired is None or due is None else (fired - due, tokens[fired] - tokens[due])
 
 
-def payback_calls(of: Columns, provider: Provider) -> float | None:
+def payback_calls(of: Columns, transcript: Transcript, provider: Provider) -> float | None:
     """Return the median, over a replay's compactions, of one-time cost / saving per later call.
 
     One-time: the summary, and what the next request writes again instead of reading it. Saving: the removed tokens at
     the price of reading them, or of input where nothing is cached. None without prices, without such a compaction, or
     where reading is free.
     """
-    prices = provider.prices
-    if prices is None:
+    if provider.prices is None:
         return None
     found = []
     rewritten_at = (*of["tokens_rewritten"], 0)
     for at, (compactions, removed) in enumerate(zip(of["compactions"], of["tokens_removed"], strict=True)):
         if not compactions or removed <= 0:
             continue
-        read, write = provider.read_and_write_usd(of["tokens_sent"][at])
+        read, write = provider.of(transcript.calls[at].model).read_and_write_usd(of["tokens_sent"][at])
         if not read:
             continue
         rewritten = rewritten_at[at] or rewritten_at[at + 1]
@@ -220,7 +219,7 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
         if loss is None:
             continue
         measured = True
-        read, write = provider.read_and_write_usd(of["tokens_sent"][number])
+        read, write = provider.of(this.model).read_and_write_usd(of["tokens_sent"][number])
         billed = of["tokens_missed"][number]
         readable = of["tokens_cache_read"][number] + billed
         low += (readable * loss.low - billed) * (write - read)

@@ -102,7 +102,7 @@ def _dollars(of: Columns, basis: Basis) -> dict[str, Any]:
         "cost_vs_keep_all": round(cost / base, 6) if cost is not None and base else None,
         "cache_hit_ratio": round(read / sent, 6) if sent and basis.provider.cache != "none" else None,
         "cache_breaks": sum(map(bool, of["tokens_rewritten"])),
-        "payback_calls": payback_calls(of, basis.provider),
+        "payback_calls": payback_calls(of, basis.transcript, basis.provider),
         "cost_low_usd": low,
         "cost_high_usd": high,
     }

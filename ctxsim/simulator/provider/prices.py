@@ -181,4 +181,5 @@ def expected_loss(vendor: str, gap_s: float) -> Loss | None:
 
     Rules of one vendor that are kept apart (`openai-paid-writes`) have no share of their own until they are measured.
     """
-    return next((loss for loss in load_losses() if loss.vendor == vendor and gap_s <= loss.gap_s), None)
+    # A pause is a difference of sums: 10 seconds may be 10.00000000000003.
+    return next((loss for loss in load_losses() if loss.vendor == vendor and round(gap_s, 6) <= loss.gap_s), None)

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.errors import InputError, unknown
-from ctxsim.simulator.provider.rules import Provider
+from ctxsim.simulator.provider.rules import Other, Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
@@ -72,13 +72,22 @@ def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str
     # Prices are those of the day of the first call that has a time, and of its hours.
     began_s = next((call.time_s for call in transcript.calls if call.time_s), None)
     day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
-    found = find_model(transcript.model, day, entries, recorded=True)
-    if found is None:
+    names = dict.fromkeys(call.model for call in transcript.calls if call.model)
+    models = {name: model for name in names if (model := find_model(name, day, entries, recorded=True))}
+    if transcript.model not in models:
         return None
-    values = of_model(found, transcript.model)
-    if found.prices and found.prices.hours:
-        values["prices"] = msgspec.structs.replace(found.prices, zero_s=began_s)
-    return values
+    own = models[transcript.model]
+    prices = {
+        name: msgspec.structs.replace(model.prices, zero_s=began_s) if model.prices.hours else model.prices
+        for name, model in models.items()
+        if model.prices
+    }
+    others = [(name, models[name].id) for name in prices if own.prices and models[name].id != own.id]
+    return {
+        **of_model(own, transcript.model),
+        "prices": prices.get(transcript.model),
+        "others": tuple(Other(name, model, prices[name]) for name, model in others),
+    }
 
 
 def no_cache(transcript: Transcript) -> bool:
@@ -163,9 +172,12 @@ def _of_log(
     recorded = _of_recorded(transcript, entries)
     if recorded is not None:
         values, origins = recorded, [f"recorded model {transcript.model}"]
-        others = sum(call.model not in ("", transcript.model) for call in transcript.calls)
-        if others:
-            origins.append(f"{others} of {len(transcript.calls)} calls used other models and are priced as this one")
+        priced = {other.name for other in values["others"]}
+        used = [call.model for call in transcript.calls if call.model not in ("", transcript.model)]
+        if with_own := sum(model in priced for model in used):
+            origins.append(f"{with_own} of {len(transcript.calls)} calls used {', '.join(sorted(priced))}")
+        if rest := len(used) - with_own:
+            origins.append(f"{rest} of {len(transcript.calls)} calls used other models and are priced as this one")
     if values.get("cache", "none") != "none" and no_cache(transcript):
         values["cache"] = "none"
         origins.append("the log shows no cache")
@@ -218,6 +230,9 @@ def resolve(
             raise unknown("model", given["model"], model_ids())
         values |= found
     values |= {key: value for key, value in given.items() if key != "model"}
+    if "prices" in given:
+        # They are those of all calls.
+        values.pop("others", None)
     origins += [f"command line: {', '.join(given)}"] if given else []
     values["origin"] = "; ".join(origins) or "default"
     if isinstance(values.get("rate_limit"), dict):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 import msgspec
 import numpy as np
@@ -46,6 +46,14 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.tokens_per_minute:,} input tokens per minute{free}"
 
 
+class Other(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another model that calls of a recording went to: its name in the log, its id, and its prices."""
+
+    name: str
+    model: str
+    prices: Prices
+
+
 class ProviderFields(TypedDict, total=False):
     """The fields of `Provider` that anybody may say; they go before what a scenario or a recorded model says."""
 
@@ -75,7 +83,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     if the recording has no times. If the provider's own tokenizer isn't public, `tokens_factor` is how many of the
     provider's tokens one token of `tokenizer` stands for. `size` names the source of this factor, and of the size of
     the head (system prompt and tools) where the log lacks it. `framing` and `cache` name the vendor whose rules hold,
-    or `none`. Without `prices` the cost is unknown. `usage_factor` is the share of the real usage that the provider
+    or `none`. Without `prices` the cost is unknown. Calls to `others` have their prices and a cache of their own, and
+    otherwise the same rules. `usage_factor` is the share of the real usage that the provider
     reports to policies: 1, less than 1 if it reports usage wrongly, or 0 if it reports none.
     """
 
@@ -98,6 +107,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usage_factor: float = 1.0
     pace_s: float = 0.0
     summaries: SummaryMode = "extractive"
+    others: tuple[Other, ...] = ()
     origin: str = "default"
 
     def __post_init__(self) -> None:
@@ -109,6 +119,11 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("usage_factor must not be negative")
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
+
+    def of(self, model: str) -> Self:
+        """Return the provider with the model and prices that hold for a call to a model, as the log names it."""
+        other = next((one for one in self.others if one.name == model), None)
+        return msgspec.structs.replace(self, model=other.model, prices=other.prices) if other else self
 
     def counter(self, known: Counter | None = None) -> Counter:
         """Return a memo that counts as this provider does, empty but for what another one knows already.
@@ -156,7 +171,8 @@ class Bucket:
         """Return how long to wait until the bucket holds `demand`; None if it can never hold that many."""
         if demand > self._capacity:
             return None
-        return max(0.0, (demand - self._at(at_s)) / self._per_second)
+        # A nanosecond is what floating point lost.
+        return max(0.0, round((demand - self._at(at_s)) / self._per_second, 9))
 
     def take(self, demand: int, at_s: float) -> None:
         """Take `demand` tokens at a time; the level may go below 0 by what a refused request took."""

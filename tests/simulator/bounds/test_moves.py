@@ -22,7 +22,8 @@ class Told:
     """Each cleared item saves its tokens with each call; each call that clears any costs more by `breaks`."""
 
     def __init__(self, sent: list[int], dead: list[Dead], breaks: Mapping[int, float]) -> None:
-        self.ledger = SimpleNamespace(provider=DOLLAR)
+        calls = [SimpleNamespace(model="") for _ in sent]
+        self.ledger = SimpleNamespace(provider=DOLLAR, transcript=SimpleNamespace(calls=calls))
         self.kept = [Step(float(tokens), Split(0, 0, tokens), 0, 0) for tokens in sent]
         self.dead = dead
         self.breaks = breaks

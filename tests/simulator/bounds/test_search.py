@@ -63,8 +63,7 @@ def test_the_least_of_each_call() -> None:
 
 
 def least(walked: Walk, dead: Sequence[Dead]) -> list[float]:
-    provider = walked.ledger.provider
-    return [usd * 1e6 for usd in _least(dead, provider, walked.kept)]
+    return [usd * 1e6 for usd in _least(dead, walked.ledger, walked.kept)]
 
 
 @pytest.mark.parametrize(("dies", "calls", "requests"), [

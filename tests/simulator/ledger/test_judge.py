@@ -17,7 +17,7 @@ from ctxsim.simulator.measure import Basis, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.simulator.provider.rules import RateLimit
+from ctxsim.simulator.provider.rules import Other, RateLimit
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_names
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
@@ -44,6 +44,8 @@ def conversation(dice: random.Random) -> Transcript:
         Head("You are an agent. " * dice.randint(0, 60), ('{"name": "read"}',) * dice.randint(0, 2)) for _ in range(2)
     ]
     other, timed = dice.random() < 0.2, dice.random() < 0.7
+    models = dice.choice((("",), ("",), ("", "b"), ("", "b", "c")))
+    model = ""
 
     def add(kind: str, text: str, tool: str = "", answers: int | None = None, media: tuple[Media, ...] = ()) -> None:
         called = f"id{len(items)}" if kind == "tool_call" else items[answers].call_id if answers is not None else ""
@@ -66,7 +68,8 @@ def conversation(dice: random.Random) -> Transcript:
         said = Usage(dice.randint(1, 9_000), dice.choice((None, dice.randint(0, 300)))) if dice.random() < 0.5 else None
         head = heads[1] if other and dice.random() < 0.3 else None
         held = dice.choice((0, 0, 60, 150, 400, 900, 10_000)) if dice.random() < 0.15 else None
-        calls.append(Call(start, len(items), said, now_s if timed else None, head=head, held=held))
+        model = dice.choice(models) if dice.random() < 0.4 else model
+        calls.append(Call(start, len(items), said, now_s if timed else None, model, head=head, held=held))
         message += 1
         for call in dice.sample(asked, len(asked)):
             add("tool_result", dice.choice(TEXTS), call.tool, call.place, (Media("image", 90),) * (dice.random() < 0.1))
@@ -97,6 +100,10 @@ def provider_of(vendor: str, dice: random.Random) -> Provider:
         misses=dice.choice(("none", "none", "expected")),
         rate_limit=limit if dice.random() < 0.3 else None,
         prices=Prices(3.0, 15.0, *dice.choice(((None, None, None), (0.3, 3.75, 6.0)))),
+        others=(
+            Other("b", "claude-haiku-4-5", Prices(1.0, 5.0, 0.1, 1.25, 2.0)),
+            Other("c", "gpt-5.5", Prices(2.0, 9.0)),
+        ),
         usage_factor=dice.choice((1.0, 1.0, 0.0, 0.5)),
         pace_s=dice.choice((0.0, 10.0, 400.0)),
         summaries=dice.choice(("extractive", "empty")),

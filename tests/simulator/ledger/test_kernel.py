@@ -9,9 +9,10 @@ from samples import conversation
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger import Ledger
-from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
+from ctxsim.simulator.ledger.kernel import OTHER_MODEL, Bill, Kernel, SummaryCall, Verdict
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Cost, Prices, Split
+from ctxsim.simulator.provider.rules import Other
 from ctxsim.simulator.provider.summaries import PROMPT
 from ctxsim.transcript import Item, Transcript
 from ctxsim.view import Edit
@@ -46,6 +47,26 @@ def test_sizes() -> None:
     first = msgspec.structs.replace(MADE.calls[0], held=300)
     made = msgspec.structs.replace(MADE, calls=(first, *MADE.calls[1:]))
     assert ledger_of(made, cache="deepseek").kept[0].unread == 6
+
+
+def test_another_model_has_its_own_prices_and_its_own_cache() -> None:
+    calls = [
+        msgspec.structs.replace(call, model=model) for call, model in zip(MADE.calls, ("a", "b", "a"), strict=True)
+    ]
+    others = (Other("b", "model-b", Prices(input=2e6, output=1e6)),)
+    made = msgspec.structs.replace(MADE, calls=tuple(calls))
+    ledger = ledger_of(made, cache="deepseek", prices=DOLLAR, others=others)
+    bills = [one.bill for one in ledger.kept]
+    # In units of 64 tokens: b reads nothing of the first request's 256, and the third only these, not b's 384.
+    assert [bill.split for bill in bills] == [Split(0, 0, 300), Split(0, 0, 398), Split(256, 0, 242)]
+    assert [(bill.tokens_rewritten, bill.cause) for bill in bills] == [(0, ""), (256, OTHER_MODEL), (128, OTHER_MODEL)]
+    # Two tokens of output each: 300 + 10; 2 x 398 + 2; 25.6 + 242 + 10.
+    assert [bill.cost and bill.cost.total for bill in bills] == pytest.approx([310, 798, 277.6])
+    # The same to who begins before the last call.
+    kernel = ledger.kernel_at(3)
+    kernel.begin(ledger.legs[2])
+    ledger.enter(kernel.request, ledger.legs[2])
+    assert kernel.bill(ledger.legs[2]) == bills[2]
 
 
 @pytest.mark.parametrize(("window", "reserved", "reasons"), [

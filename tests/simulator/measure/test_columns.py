@@ -80,20 +80,23 @@ def test_an_edit_has_paid_for_itself_once_its_reads_are_saved() -> None:
         "compactions": [1, 0, 1, 1, 0], "tokens_removed": [1_000, 50, 500, 0, 7], "tokens_sent": [10] * 5,
         "tokens_rewritten": [0, 200, 100, 9, 9], "cost_summary_usd": [None, 9.0, 0.0006, 9.0, 9.0],
     }  # fmt: skip
-    assert payback_calls(of, PAID) == pytest.approx((690 / 300 + 945 / 150) / 2, abs=5e-4)
-    assert payback_calls({name: values[3:] for name, values in of.items()}, PAID) is None
+    assert payback_calls(of, FIVE, PAID) == pytest.approx((690 / 300 + 945 / 150) / 2, abs=5e-4)
+    assert payback_calls({name: values[3:] for name, values in of.items()}, FIVE, PAID) is None
     free = msgspec.structs.replace(PAID, prices=Prices(0.0, 0.0))
-    assert payback_calls(of, free) is None, "where nothing costs anything nothing is saved"
-    assert payback_calls(of, Provider(cache="anthropic")) is None
+    assert payback_calls(of, FIVE, free) is None, "where nothing costs anything nothing is saved"
+    assert payback_calls(of, FIVE, Provider(cache="anthropic")) is None
     last = {"compactions": [1], "tokens_removed": [100], "tokens_sent": [10], "tokens_rewritten": [0],
             "cost_summary_usd": [0.00006]}  # fmt: skip
-    assert payback_calls(last, PAID) == pytest.approx(2.0)
+    assert payback_calls(last, FIVE, PAID) == pytest.approx(2.0)
 
 
 def timed(*times: float | None, usage: Usage | None = None) -> Transcript:
     made = conversation(*["result"] * (len(times) - 1))
     calls = [msgspec.structs.replace(call, time_s=at, usage=usage) for call, at in zip(made.calls, times, strict=True)]
     return msgspec.structs.replace(made, calls=tuple(calls))
+
+
+FIVE = timed(*[None] * 5)
 
 
 def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
@@ -123,6 +126,6 @@ def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
 def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> None:
     of = {"compactions": [1], "tokens_removed": [1], "tokens_sent": [10], "tokens_rewritten": [0],
           "cost_summary_usd": [6e-7]}  # fmt: skip
-    assert payback_calls(of, PAID) == pytest.approx(2.0)
+    assert payback_calls(of, FIVE, PAID) == pytest.approx(2.0)
     stated = timed(0.0, 10.0, usage=Usage(10, cache_read_tokens=0))
     assert cost_interval({"cost_usd": [0.12345678904, None]}, stated, PAID) == (0.123456789, 0.123456789)

@@ -34,7 +34,8 @@ def test_a_provider_a_limit_prices_and_costs() -> None:
         "tokenizer": "o200k_base", "window": 200_000, "reserved_output": 0, "tokens_factor": 1.0, "size": "counted",
         "model": "", "vendor": "none", "framing": "none", "cache": "none", "breakpoints": "last-two-user",
         "long_cache": False, "reasoning": "never", "thinking": "none", "misses": "none", "rate_limit": None,
-        "prices": None, "usage_factor": 1.0, "pace_s": 0.0, "summaries": "extractive", "origin": "default",
+        "prices": None, "usage_factor": 1.0, "pace_s": 0.0, "summaries": "extractive", "others": (),
+        "origin": "default",
     }  # fmt: skip
     assert msgspec.to_builtins(RateLimit(5)) == {
         "tokens_per_minute": 5, "requests_per_minute": None, "counts_cache_reads": True, "reserves_max_tokens": 0,

@@ -109,6 +109,24 @@ def test_calls_of_other_models_are_told() -> None:
     assert resolve({}, None, msgspec.structs.replace(made, calls=tuple(named)), HOUSE).origin == told
 
 
+def test_calls_of_other_models_have_their_prices() -> None:
+    made = recorded("claude-opus-4-5-20251101", Usage(300), Usage(300), Usage(300))
+    models = zip(made.calls, ("claude-opus-4-5-20251101", "claude-haiku-4-5-20251001", "claude-opus-4-5"), strict=True)
+    made = msgspec.structs.replace(
+        made, calls=tuple(msgspec.structs.replace(call, model=name) for call, name in models)
+    )
+    found = resolve({}, None, made)
+    # The last name is that of the first model without its date.
+    assert [(one.name, one.model, one.prices.input) for one in found.others] == [
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5", 1.0)
+    ]
+    assert "; 1 of 3 calls used claude-haiku-4-5-20251001; " in found.origin
+    assert (found.of("claude-haiku-4-5-20251001").model, found.of("claude-opus-4-5")) == ("claude-haiku-4-5", found)
+    assert not resolve({"model": "claude-sonnet-4-5"}, None, made).others, "all go to the model that is asked for"
+    given = resolve({"prices": Prices(7.0, 8.0)}, None, made)
+    assert (given.prices and given.prices.input, given.others) == (7.0, ())
+
+
 def test_a_name_may_ask_for_a_window_of_a_million() -> None:
     made = recorded("claude-opus-4-6[1m]", Usage(300))
     assert recorded_window(made, 200_000, "anthropic") == (1_000_000, "window 1,000,000 stated by the model's name")
