@@ -7,6 +7,7 @@ from os import PathLike
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Value
+from ctxsim.policies.agents.lines import file_of
 from ctxsim.policies.agents.settings import CODE, Setting
 from ctxsim.policies.agents.settings_file import settings_of
 
@@ -18,10 +19,11 @@ _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
     """Return what writing a setting would change, without writing it.
 
-    The change is for the user's file, or for the file in the folder `project`. If a key has
-    placeholders, as `provider.ID.models.MODEL.limit.input`, put names in their place:
-    `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, can't be set in a file,
-    or doesn't accept the value. Raises InputError for a file that can't be changed safely.
+    The change is for the user's file. With the folder `project` it is for the project's file that sets the key, or else
+    for its first; an agent may have only the user's. If a key has placeholders, as
+    `provider.ID.models.MODEL.limit.input`, put names in their place: `provider.mine.models.small.limit.input`. Raises
+    CtxsimError for a setting that is unknown, can't be set in a file, or doesn't accept the value. Raises InputError
+    for a file that can't be changed safely.
     """
     one, keys = _setting(agent, key)
     problem = one.problem(value)
@@ -32,11 +34,9 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
         raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: export {one.env}={shown}")
     if one.file == CODE:
         raise CtxsimError(f"{agent}: {key} is an argument in your code; write it there")
-    scope = "user" if project is None else "project"
-    files = [file for file in settings_of(agent).files if file.path.endswith(one.file) and file.scope == scope]
-    if not files:
-        raise CtxsimError(f"{agent}: no file of a {scope} is known that holds {one.key}")
-    file = files[0]
+    file = file_of(agent, one, project)
+    if file is None or (file.scope == "project" and project is None):
+        raise CtxsimError(f"{agent}: no file of a user is known that holds {one.key}")
     return planned(file.place(project), file.format, keys, value)
 
 

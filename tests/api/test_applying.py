@@ -11,6 +11,7 @@ import pytest
 from ctxsim.api import applying
 from ctxsim.api.applying import apply, change
 from ctxsim.errors import CtxsimError
+from ctxsim.policies.agents import lines
 from ctxsim.policies.agents.settings import CODE, Setting
 
 
@@ -35,7 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             setting("of.MODEL.x.ID", file="user.json"), setting("entry", file="user.json", in_list="hooks"),
         ),
     )  # fmt: skip
-    monkeypatch.setattr(applying, "settings_of", lambda agent: known)
+    for module in (applying, lines):
+        monkeypatch.setattr(module, "settings_of", lambda agent: known)
     return tmp_path
 
 
@@ -44,9 +46,9 @@ def test_a_setting_goes_into_the_first_file_of_its_scope_that_holds_it(folder: P
     assert (found.path, found.before, found.after) == (folder / "user.json", None, b'{\n  "limit": 5\n}\n')
     project = folder / "project"
     assert change("mine", "mode", "x", project=project).path == project / "project.json"
-    for key, scope in (("mode", "user"), ("limit", "project")):
-        with pytest.raises(CtxsimError, match=f"mine: no file of a {scope} is known that holds {key}"):
-            change("mine", key, 5 if key == "limit" else "x", project=project if scope == "project" else None)
+    assert change("mine", "limit", 5, project=folder).path == folder / "user.json", "no project's file holds it"
+    with pytest.raises(CtxsimError, match="mine: no file of a user is known that holds mode"):
+        change("mine", "mode", "x")
     assert change("mine", "LIMIT", 5).after == b'{\n  "LIMIT": 5\n}\n', "by the name of its variable"
 
 

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any
 
+from ctxsim.policies.agents.config import of_file
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting
 from ctxsim.policies.agents.settings_file import settings_of
@@ -17,32 +19,47 @@ def where(agent: str, key: str) -> str:
 
     Raises KeyError for a key that is no setting.
     """
+    return _where(agent, key)[0]
+
+
+def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> tuple[str, str]:
     setting = setting_of(agent, key)
     if setting is None:
         raise KeyError(key)
-    file = _file(agent, setting)
-    return file.path if file else CODE if setting.file == CODE else ENV
+    file = file_of(agent, setting, project)
+    return (file.shown(project), file.format) if file else (CODE if setting.file == CODE else ENV, "")
 
 
-def _file(agent: str, setting: Setting) -> ConfigFile | None:
-    fitting = [one for one in settings_of(agent).files if setting.file and one.path.endswith(setting.file)]
-    return min(fitting, key=lambda one: one.scope != "user", default=None)
+def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = None) -> ConfigFile | None:
+    """Return the file to write a setting into: the user's; of a project that which sets it and goes before others, or
+    else the first, if the agent has one.
+    """
+    every = settings_of(agent).files
+    fitting = [one for one in every if setting.file and one.path.endswith(setting.file)]
+    first = "user" if project is None else "project"
+    for one in every[::-1] if project is not None and fitting else ():
+        place = one.place(project)
+        if one.scope == first and place.is_file() and setting.key in {given.key for given in of_file(place, (agent,))}:
+            return one
+    return min(fitting, key=lambda one: one.scope != first, default=None)
 
 
-def lines(given: Iterable[Given]) -> dict[str, list[str]]:
-    """Return what to paste by file, `ENV` for variables; settings of one agent. Constructors stand under `CODE`."""
-    found: dict[str, list[Given]] = {}
+def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) -> dict[str, list[str]]:
+    """Return what to paste by file, `ENV` for variables; settings of one agent. Constructors stand under `CODE`.
+
+    Files are the user's, or with a project those that `file_of` names.
+    """
+    found: dict[tuple[str, str], list[Given]] = {}
     for one in given:
-        found.setdefault(where(one.agent, one.key), []).append(one)
-    return {file: _written(file, its) for file, its in found.items()}
+        found.setdefault(_where(one.agent, one.key, project), []).append(one)
+    return {file: _written(file, format, its) for (file, format), its in found.items()}
 
 
-def _written(file: str, given: list[Given]) -> list[str]:
+def _written(file: str, format: str, given: list[Given]) -> list[str]:
     if file == ENV:
         return [f"export {one.key}={json.dumps(one.value)}" for one in given]
     if file == CODE:
         return constructors(given)
-    format = next(one.format for one in settings_of(given[0].agent).files if one.path == file)
     if format == "toml":
         return [f"{one.key} = {json.dumps(one.value)}" for one in given]
     nested = _nested({one.key: one.value for one in given})

@@ -80,6 +80,11 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         folder = os.environ.get(self.variable) if self.variable else None
         return Path(folder, Path(self.path).name) if folder else Path(self.path).expanduser()
 
+    def shown(self, project: str | os.PathLike[str] | None = None) -> str:
+        """Return the same place for a reader: the path as it stands above where that is the place."""
+        place = self.place(project)
+        return self.path if place == Path(self.path).expanduser() else str(place)
+
 
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A threshold, a reserve or a cut that the agent ships. The first rule that fits a version and a model holds.

@@ -279,6 +279,20 @@ def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert policy_label(trigger, keep) == "langchain-summarize:trigger=40000,keep=10"
 
 
+def test_a_setting_is_pasted_where_it_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_project = tmp_path / ".claude" / "settings.json"
+    local = of_project.with_name("settings.local.json")
+    of_project.parent.mkdir()
+    # The file for oneself goes before the shared one, once it sets the key.
+    for text, file in (("{}", of_project), ('{"autoCompactWindow": 400000}', local)):
+        local.write_text(text)
+        assert lines([WINDOW], tmp_path) == {str(file): ['  "autoCompactWindow": 150000']}
+        assert change(*WINDOW, project=tmp_path).path == file
+    assert [*lines([Given("codex", "tool_output_token_limit", 1_000)], tmp_path)] == ["~/.codex/config.toml"]
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "mine"))
+    assert [*lines([WINDOW])] == [str(change(*WINDOW).path)] == [str(tmp_path / "mine" / "settings.json")]
+
+
 @pytest.mark.parametrize("agent", settings_names())
 def test_what_is_advised_is_read_back_from_the_lines(agent: str, tmp_path: Path) -> None:
     """Whatever value is tried, pasted into the file it stands in, is what the agent's file then says."""
