@@ -104,7 +104,7 @@ def forecast(
     - `policies`, `provider`: changes. Each policy adds a forecast; all fields of the provider are changed together and
       add one more.
 
-    Raises CtxsimError for an invalid `next`, or for days if sessions have no times, and the errors of `bench`.
+    Raises CtxsimError for an invalid `next`, or for days if most sessions have no time, and the errors of `bench`.
     """
     parse_next(next)
     asked = paths_of(paths) or [FOUND]

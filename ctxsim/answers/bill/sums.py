@@ -274,7 +274,8 @@ def sessions_of(bill: Bill) -> Sessions:
         root: min((one.response.time_s for one in own if one.response.time_s is not None), default=None)
         for root, own in lines.items()
     }
-    order = sorted(began, key=lambda root: began[root] or 0.0)
+    timed = [root for root, first in began.items() if first is not None]
+    order = sorted(timed if enough(len(timed), len(began)) else began, key=lambda root: began[root] or 0.0)
     each = [lines[root] for root in order]
     priced = sum(all(line.paid.how for line in own) for own in each)
     amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if enough(priced, len(order)) else {}

@@ -1,9 +1,10 @@
-"""Drift: from which session on a habit or a model is another one, and whether only later sessions say what comes."""
+"""Drift: from when on a habit, a model or a pace is another one, and whether only later sessions say what comes."""
 
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ctxsim.answers.forecast.ranges import LEAST, Array
 from ctxsim.answers.forecast.sessions import Sessions
@@ -88,6 +89,15 @@ def last_change(sessions: Sessions) -> Change | None:
             return found or first
         start += first.at
         found = msgspec.structs.replace(first, at=start)
+
+
+def last_pace(counts: Sequence[int] | npt.NDArray[np.int64]) -> int:
+    """Return since which day, from 0, about as many sessions a day come as now."""
+    values = np.log1p(counts)
+    start = 0
+    while point := change_point(values[start:]):
+        start += point[0]
+    return start
 
 
 def _other_price(sessions: Sessions, at: int) -> bool:

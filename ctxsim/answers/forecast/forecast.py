@@ -8,8 +8,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.drift import Change, last_change
+from ctxsim.answers.forecast.drift import Change, last_change, last_pace
 from ctxsim.answers.forecast.ranges import (
+    DAY,
+    DRAWS,
+    HALF,
     LEAST,
     Array,
     blocks_of,
@@ -19,7 +22,7 @@ from ctxsim.answers.forecast.ranges import (
     smoothed,
     varied,
 )
-from ctxsim.answers.forecast.sessions import Next, Sessions, come
+from ctxsim.answers.forecast.sessions import Next, Sessions
 from ctxsim.errors import CtxsimError
 
 if TYPE_CHECKING:
@@ -44,6 +47,12 @@ FAR = 0.2
 """The same of what comes farther ahead than the sessions seen tell of; of two projects either gave the number that held
 on the other.
 """
+
+THURSDAY, SATURDAY = 3, 5
+"""Days of the week, from Monday, 0; Saturday is the first of the weekend."""
+
+LONGEST = 16 * HALF
+"""Days after which one says nothing of the pace."""
 
 Basis = Literal["sessions", "far", "priors"]
 
@@ -89,7 +98,7 @@ class Forecast(msgspec.Struct, frozen=True):
 
 
 def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
-    """Return the forecast of the next sessions. Raises CtxsimError without any session, or where days have no times."""
+    """Return the forecast of the next sessions. Raises CtxsimError without any session, or for days without times."""
     if not len(sessions):
         raise CtxsimError("nothing to forecast from: no session has a call")
     rng = np.random.default_rng(0)
@@ -106,6 +115,33 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
     )  # fmt: skip
+
+
+def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return how many sessions come, by draw: days like those since the pace last changed, weekends apart.
+
+    Raises CtxsimError for days where a session has no time.
+    """
+    if not ahead.days:
+        return np.full(DRAWS, ahead.many)
+    known = [one for one in sessions.started if one is not None]
+    if len(known) < len(sessions):
+        raise CtxsimError("days can't be forecast: some sessions have no time; give a number of sessions, as --next 20")
+    first, last = int(min(known) // DAY), int(max(known) // DAY)
+    counts = np.bincount([int(one // DAY) - first for one in known], minlength=last - first + 1)
+    older = max(0, len(counts) - LONGEST)
+    start = older + last_pace(counts[older:])
+    first, counts = first + start, counts[start:]
+    # Day 0, 1 January 1970, was a Thursday.
+    weekends = (np.arange(first, last + 1 + ahead.many) + THURSDAY) % 7 >= SATURDAY
+    total = np.zeros(DRAWS)
+    for weekend in (False, True):
+        past = np.flatnonzero(weekends[: len(counts)] == weekend)
+        of = int((weekends[len(counts) :] == weekend).sum())
+        if of and len(past):
+            drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)
+            total += drawn @ counts[past]
+    return np.rint(total).astype(np.int64)
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:

@@ -189,7 +189,8 @@ def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
     }  # fmt: skip
     assert (found.names, found.started, found.priced) == (("old", "late"), (DAY, 8 * DAY), 2)
     assert (found.projects, found.models, found.versions) == (("q", "p"), ("m", "m"), ("1", "2"))
-    # Of three sessions one has prices: no dollars. What has no time comes first.
+    # What has no time is left out, and comes first where most have none. Of three sessions one has prices: no dollars.
+    assert sessions_of_bill(billed([late, sub, old, at(None, "w", response(1, 0, 0))], PRICES, 5)).names == found.names
     bare = [at(None, name, response(1, 0, 0, model="x")) for name in ("u", "v")]
     found = sessions_of_bill(billed([old, *bare], PRICES, None))
     assert found.names == ("u", "v", "old") and found.started == (None, None, DAY)

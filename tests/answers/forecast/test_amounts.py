@@ -9,9 +9,9 @@ from made_sessions import DAY, sessions
 from ctxsim.answers.forecast import backtest as backtests
 from ctxsim.answers.forecast import drift, forecast, known_texts, ranges
 from ctxsim.answers.forecast.drift import change_point, last_change
-from ctxsim.answers.forecast.forecast import Amount, by_priors, drawn_totals, saving
+from ctxsim.answers.forecast.forecast import Amount, by_priors, come, drawn_totals, saving
 from ctxsim.answers.forecast.ranges import next_sessions, stretched
-from ctxsim.answers.forecast.sessions import Next, come, enough
+from ctxsim.answers.forecast.sessions import Next, enough
 
 
 def test_published_numbers() -> None:

@@ -10,8 +10,8 @@ import pytest
 from made_sessions import sessions
 
 from ctxsim.answers.forecast.backtest import backtest, score
-from ctxsim.answers.forecast.forecast import Amount, forecast, saving
-from ctxsim.answers.forecast.sessions import Next, come, parse_next
+from ctxsim.answers.forecast.forecast import Amount, come, forecast, saving
+from ctxsim.answers.forecast.sessions import Next, parse_next
 from ctxsim.errors import CtxsimError
 
 
@@ -48,6 +48,14 @@ def test_weekends_that_nobody_has_seen_bring_nothing() -> None:
     assert set(come(untimed, Next(3), np.random.default_rng(0)).tolist()) == {3}
     with pytest.raises(CtxsimError, match="some sessions have no time"):
         come(untimed, Next(3, days=True), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("quiet", [21, 140, 14_000])
+def test_days_before_the_pace_changed_do_not_count(quiet: int) -> None:
+    # One session, a quiet time, and four sessions a day in four weeks: 7 * 4 in the next one.
+    days = [4] + [4 + quiet + day for day in range(28) for _ in range(4)]
+    found = come(sessions([1.0] * len(days), days=days), Next(7, days=True), np.random.default_rng(0))
+    assert set(found.tolist()) == {28}
 
 
 def test_sessions_all_alike_are_forecast_exactly() -> None:

@@ -35,15 +35,16 @@ def test_sub_agents_count_to_their_root_and_the_oldest_comes_first(tmp_path: Pat
     )
 
 
-def test_without_a_time_the_order_is_that_of_the_run(tmp_path: Path) -> None:
-    rows = [
-        {"started": 900.0, "cost_usd": 1.0},
-        {"started": None, "cost_usd": None},
-        {"started": 5.0, "cost_usd": None},
-    ]
+def test_what_has_no_time_is_left_out_but_where_most_have_none(tmp_path: Path) -> None:
+    untimed = {"started": None, "cost_usd": None}
+    rows = [{"started": 900.0, "cost_usd": 1.0}, untimed, {"started": 5.0, "cost_usd": None}]
+    found = sessions_of(made_run(tmp_path / "most", {"keep-all": rows}), "keep-all")
+    assert (found.names, found.started, found.priced, found.untimed) == (("t2", "t0"), (5.0, 900.0), 1, 1)
+    rows = [rows[0], untimed, {**untimed, "cost_usd": None}]
     found = sessions_of(made_run(tmp_path, {"keep-all": rows}), "keep-all")
-    assert found.names == ("t0", "t1", "t2") and found.started == (900.0, None, 5.0) and found.priced == 1
-    assert list(found.amounts) == ["tokens", "calls", "compactions", "refused"] and found.projects == ("", "", "")
+    assert found.names == ("t0", "t1", "t2") and found.started == (900.0, None, None) and found.priced == 1
+    assert not found.untimed and list(found.amounts) == ["tokens", "calls", "compactions", "refused"]
+    assert found.projects == ("", "", "")
 
 
 @pytest.mark.parametrize(
