@@ -1,4 +1,4 @@
-"""The public API: everything that a command does is one function here, with typed arguments and a value.
+"""The public API: one function for each thing that a command does, with typed arguments and a typed return value.
 
-Each value has `.frame()`. `import ctxsim` hands these functions on at their first use; docs/python.md has examples.
+Values that hold rows have `.frame()`. `import ctxsim` loads a function at its first use; docs/python.md has examples.
 """

@@ -1,4 +1,4 @@
-"""`advise`: what the users of agents should set, searched over their own sessions."""
+"""`advise`: the settings that users of agents should change, found by replaying their own sessions."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     import pandas
 
 FEW = 6
-"""Sources that are all replayed for every setting; of more a part is enough to find the few settings worth it."""
+"""Fewer sources than this are all replayed for every setting. Of more, a part is enough to find the few best."""
 
 LOOKED_AT, LEAST_STEP = 16, 3
-"""So many sources are about looked at first: every third one by size, or fewer."""
+"""About how many sources the first pass replays, and its smallest step through the sources sorted by size."""
 
 
 class Advised(msgspec.Struct, frozen=True):
-    """What to set, by agent.
+    """The recommended settings of each agent.
 
-    - `replays`: the settings that were replayed, with today's settings among them.
+    - `replays`: the number of settings and pairs of settings that were replayed, including today's settings.
     - `run`: the run of all sessions under the best settings.
     """
 
@@ -118,7 +118,7 @@ def advise(
 
 
 def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[Source]]:
-    """Return the sources that each agent recorded. Raises CtxsimError where no agent is known."""
+    """Return the sources that each agent recorded. Raises CtxsimError if no source is of a known agent."""
     each: dict[str, list[Source]] = {}
     for one in found:
         for agent in filter(None, map(agent_of, formats_of([one]))):
@@ -131,7 +131,7 @@ def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[So
 
 
 def some_of(found: Sequence[Source]) -> list[str]:
-    """Return the paths of some files, evenly of all sizes, the largest among them; none where they are few."""
+    """Return the paths of some files, spread evenly over all sizes, with the largest; [] for fewer than FEW sources."""
     if len(found) < FEW:
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
@@ -139,8 +139,8 @@ def some_of(found: Sequence[Source]) -> list[str]:
 
 
 def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:
-    """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
-    answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
+    """Return the paths that `some_of` chooses for each agent, or all paths of an agent that has few, so that no agent's
+    answer depends on other agents' recordings. Return [] if that is every source, or if a source isn't a whole file.
     """
     for one in found:
         if not (one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))):
@@ -218,6 +218,6 @@ def construct(
 
 
 def _of_passes(options: ReplayFields, total: int) -> None:
-    """Sources are replayed more than once: so often in all."""
+    """Make `watch` report `total` as the number of sources, because each source is replayed more than once."""
     watch = options.get("watch", Watch())
     options["watch"] = watch._replace(finished=lambda info, _: watch.finished(info, total))

@@ -1,4 +1,4 @@
-"""`--apply` and `--undo`: a setting is written into its agent's own configuration file, and that is restored."""
+"""`--apply` and `--undo`: write a setting into its agent's own configuration file, and restore that file."""
 
 import re
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def apply(
 
 
 def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
-    """A setting by its key, with the names that stand where the key has ID or MODEL."""
+    """The setting of a key, and the parts of the key, with names in the place of ID and MODEL."""
     for one in settings_of(agent).settings:
         parts = [r"(.+?)" if _WILD.fullmatch(part) else f"({re.escape(part)})" for part in one.key.split(".")]
         found = re.fullmatch(r"\.".join(parts), key)

@@ -34,7 +34,7 @@ MEMORY_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 """Files of a project that agents send with every request."""
 
 Tell = Callable[[str, int, int, int], object]
-"""Is told of each source that was read: its name, its sessions and responses, and how many sources there are."""
+"""Callback after each source: its name, its number of sessions and of responses, and the number of all sources."""
 
 
 class Bill(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Bill(msgspec.Struct, frozen=True):
     folder: Path | None = None
 
     def total(self) -> Sum:
-        """Return the sum of all."""
+        """Return the sum of all lines."""
         return self.lines.total()
 
     def by(self, by: By = "project") -> dict[str, Sum]:
@@ -132,7 +132,7 @@ class Unpaired(msgspec.Struct, frozen=True):
     """What changed between two sets of sessions.
 
     - `broken`: the figures that break a rule. `errors`: recordings that couldn't be read.
-    - `alike`: only sessions are compared whose project and model both sets have; `left_out`: how many others of each.
+    - `alike`: only sessions whose project and model are in both sets are compared. `left_out`: the others of each set.
     """
 
     differences: list[Difference]
@@ -151,7 +151,7 @@ def compare_unpaired(
 ) -> Unpaired:
     """Return what changed between two sets of recorded sessions, from before and after a change of the agent.
 
-    - `fail_if`: rules such as `cost > 10%`; of compactions a number, of all other figures per cent.
+    - `fail_if`: rules such as `cost > 10%`. Compactions take a number, all other figures take per cent.
 
     Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
     between unpaired sets, or another unit.
@@ -192,7 +192,7 @@ def _sessions(
 
 
 def _extract(source: Source) -> tuple[Session, ...]:
-    # Of a folder that was seen before nothing is read.
+    # Imported only here, because sources in the index aren't read.
     from ctxsim.answers.bill.extract import facts_of
 
     return tuple(map(facts_of, readers.read_source(source)))

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Diagnoses(msgspec.Struct, frozen=True):
-    """Which known defects of compaction policies have."""
+    """Which known defects of compaction policies or driven agents have."""
 
     found: list[Diagnosis]
     untold: tuple[str, ...] = ()
-    """Of driven agents: which defects weren't seen either way, and why."""
+    """For driven agents: the defects that a run could neither show nor rule out, and why."""
 
     @property
     def ok(self) -> bool:
-        """Whether no policy has any defect, and all could be replayed."""
+        """Whether no policy has any defect, and every policy could be replayed."""
         return not any(one.has_it or one.broken for one in self.found)
 
     def by_policy(self) -> dict[str, list[Diagnosis]]:
-        """Return them by the policies' labels."""
+        """Return the diagnoses by policy label."""
         several: dict[str, list[Diagnosis]] = {}
         for one in self.found:
             several.setdefault(one.policy, []).append(one)
@@ -73,10 +73,10 @@ def diagnose_driven(
     limit_s: float = 300.0,
     told: Callable[[Diagnosis], object] = lambda one: None,
 ) -> Diagnoses:
-    """Return which known defects real agents have: each lives through the scenario of each, offline.
+    """Return which known defects real agents have: each agent is driven through the scenario of each defect, offline.
 
-    A refused request counts, even if a smaller one then passes. `window` is another one than the scenario's, for agents
-    that believe in one of their own. Raises UnknownName, and CtxsimError where an agent isn't there.
+    A refused request counts, even if a smaller one then passes. `window` replaces the scenario's window, for agents
+    that assume a window of their own. Raises UnknownName, and CtxsimError if an agent isn't installed.
     """
     with needing_endpoint():
         from ctxsim.live.drive import drive

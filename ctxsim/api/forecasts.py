@@ -1,4 +1,4 @@
-"""`forecast`: what the next sessions will come to, as agents are set and under a change; how such forecasts held."""
+"""`forecast`: totals of the next sessions, with today's settings and under changes; tests of such forecasts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 SOME = 40
-"""Forecasts that are tried for a line about how they held."""
+"""Past forecasts that are tested for the line on how often they held, at most."""
 
 
 class Forecasts:
@@ -49,14 +49,14 @@ class Forecasts:
 
     @cached_property
     def tried(self) -> list[Tried]:
-        """Every forecast of the next 5, 10 and 20 sessions, and of as many as are asked for, that could have been made,
-        held against what came.
+        """Every forecast of the next 5, 10 and 20 sessions, and of as many as are forecast now, that could have been
+        made at an earlier session, compared with the outcome.
         """
         return list(backtest(self.recorded, sorted({*HORIZONS, self._many})))
 
     @cached_property
     def tried_alike(self) -> list[Tried]:
-        """Some forecasts as far ahead as this one that could have been made."""
+        """At most SOME earlier forecasts of as many sessions as are forecast now, compared with the outcome."""
         return list(backtest(self.recorded, (self._many,), SOME))
 
     @property
@@ -65,12 +65,12 @@ class Forecasts:
 
     @cached_property
     def told(self) -> list[known_texts.Told]:
-        """Every session as its texts tell it, by the sessions before, held against what came."""
+        """Each session predicted from its texts and the sessions before it, compared with the outcome."""
         return list(known_texts.told(self._transcripts))
 
     @cached_property
     def told_from_first_call(self) -> list[known_texts.Told]:
-        """The same where the usage of each session's first call is known too."""
+        """The same, predicted from the usage of the session's first call too."""
         return list(known_texts.told(self._transcripts, first_call=True))
 
     @cached_property
@@ -101,16 +101,16 @@ def forecast(
     - `paths`: recordings of past sessions. Default: the agents' own folders.
     - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
     - `models`: a TOML file of your own models and prices.
-    - `policies`, `provider`: changes. Each policy adds a forecast; all fields of the provider are changed together and
-      add one more.
+    - `policies`, `provider`: changes. Each policy adds a forecast. All fields of the provider are changed together, and
+      add one forecast, and one more for each policy.
 
     Raises CtxsimError for an invalid `next`, or for days if most sessions have no time, and the errors of `bench`.
     """
     parse_next(next)
     asked = paths_of(paths) or [FOUND]
-    # A recording is as it was under keep-all: its agent's own compactions stay.
+    # Keep-all replays a recording as it was: the agent's own compactions stay.
     labels: list[AnyPolicy] = [NOTHING, *policies]
-    # A forecast is of what is sent and paid, not of what is kept.
+    # No brackets and no refetching: a forecast is about what is sent and paid, not about what is kept.
     replayed = partial(bench, asked, labels, jobs=jobs, models=models, watch=watch, brackets=False, refetch=0.0)
     run = replayed()
     runs = {"as it is": (run, run.labels[0])}

@@ -1,6 +1,6 @@
-"""What is replayed: recordings under some paths, a scenario, or a transcript in hand, and what is said of them.
+"""The arguments of a replay: its input (recordings, a scenario or a Transcript), policies and estimators.
 
-What reads recordings is imported where there are any.
+Modules that read recordings are imported only if there are recordings.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ AnyEstimator = str | Estimator | type[Estimator]
 """A label, an object, or a class defined anywhere."""
 
 AnyPolicy = str | Spec | Policy | type[Policy]
-"""A label, an opened one, a class defined anywhere, or an object of such a class with its parameters."""
+"""A label, an opened policy, a class defined anywhere, or an object of such a class with its parameters."""
 
 What = str | PathLike[str] | Transcript | Scenario
-"""A path if there is one, else a scenario's name; or a transcript or scenario in hand."""
+"""A path; a scenario's TOML file, or its name if no file has that name; a Transcript or a Scenario."""
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """What is replayed, and what is said of its provider and size before anything recorded is asked."""
+    """What is replayed: paths, a scenario or a transcript. `overrides` are provider fields that go before others."""
 
     paths: tuple[str, ...] = ()
     scenario: Scenario | None = None
@@ -51,7 +51,7 @@ class Inputs(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The input's name in messages."""
         if self.scenario is not None:
             return self.scenario.name
         return self.transcript.name if self.transcript is not None else ", ".join(self.paths)
@@ -81,9 +81,9 @@ def inputs_of(
     across: bool = False,
     **provider: Unpack[ProviderFields],
 ) -> Inputs:
-    """Return what is to be replayed. `models` is a TOML file of the user's own models and prices.
+    """Return the input of a replay. `models` is a TOML file of the user's own models and prices.
 
-    Raises UnknownName for a scenario that isn't there, InputError for a file that can't be read.
+    Raises UnknownName for an unknown scenario, and InputError for a file that can't be read.
     """
     entries: tuple[Entry, ...] = ()
     if models is not None:
@@ -109,13 +109,13 @@ def inputs_of(
 
 
 def names_scenario(what: str | PathLike[str]) -> bool:
-    """Return whether this is a scenario's file, or the name of a scenario and of no file."""
+    """Return whether this is a scenario's TOML file, or the name of a scenario but not of a file."""
     name = fspath(what)
     return name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name))
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:
-    """Return the transcript or segment of that number, from 1. Raises CtxsimError if there are fewer."""
+    """Return transcript or segment `number`, counted from 1. Raises CtxsimError if there are fewer."""
     chosen = next(islice(inputs.each(), number - 1, None), None)
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts; ctxsim transcripts check lists them")
@@ -123,7 +123,7 @@ def the_one(inputs: Inputs, number: int = 1) -> AsSent:
 
 
 def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
-    """Return a policy, opened. One given as a class or an object is known by its label from then on."""
+    """Return an opened policy. A class, or the class of an object, is registered, so that its label is known."""
     if isinstance(policy, Spec):
         return policy
     if isinstance(policy, type):
@@ -138,14 +138,14 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
 
 
 def paths_of(what: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
-    """Return the paths that are meant, one or several, as text."""
+    """Return one path or several as a list of strings."""
     return [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
 
 
 def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] | None) -> list[Given]:
-    """Return what a file of an agent's own sets, or what a project's files and the user's own do; nothing of neither.
+    """Return the settings in a project's and the user's own settings files, and those in one file of an agent.
 
-    Raises InputError for a file that can't be read, or that sets nothing of an agent we know.
+    Raises InputError if `project` isn't a folder, or for a file that can't be read or has no setting of a known agent.
     """
     from ctxsim.policies.agents.config import of_file, of_places
 
@@ -156,15 +156,15 @@ def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] 
 
 
 def estimator_of(given: AnyEstimator | None) -> Estimator | None:
-    """Return an estimator that is given by its label, as an object, as a class, or not at all.
+    """Return the estimator of a label, an object or a class; None for None.
 
-    One given as an object or a class is known by its label from then on.
+    A class, or the class of an object, is registered, so that its label is known.
     """
     if given is None or isinstance(given, str):
         return open_estimator(given) if given else None
     cls = given if isinstance(given, type) else type(given)
     if ".py:" not in cls.name:
         register_estimator(cls)
-        # Labels that were opened may mean a class that was defined before.
+        # Cached policies may use an earlier class of the same name.
         open_policies.cache_clear()
     return open_estimator(cls.name) if isinstance(given, type) else given

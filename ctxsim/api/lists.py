@@ -1,4 +1,4 @@
-"""What there is: policies, formats, models and the rest, as tables and as texts for people."""
+"""Lists of policies, formats, models and everything else that ctxsim knows by name, as tables and as texts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ctxsim.api.settings import SettingRow
 
 Said = list[tuple[str, str]]
-"""What people see: a heading and a text for each. Where that is empty they see the table."""
+"""A list as text for people: a heading and a text for each entry. If it is empty, the table is printed instead."""
 
 
 def listed(kind: str, pattern: str = "*", file: str = "") -> tuple[Sheet, Said]:
-    """Return everything of one of KINDS, or what contains the pattern or fits its wildcards, as a table and as texts.
+    """Return the entries of one of KINDS that contain the pattern or match its wildcards, as a table and as texts.
 
-    `file` holds models of the user's own. Raises CtxsimError if nothing fits.
+    `file` is a TOML file of the user's own models. Raises CtxsimError if nothing matches.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     found, said = _models(wanted, pattern, file) if kind == "models" else LISTS[kind](wanted)
@@ -50,7 +50,7 @@ def page(kind: str) -> str:
 
 
 def completions(kind: str) -> list[str]:
-    """Return what a shell completes a value of this kind with: policies with the parameters that they must be given."""
+    """Return the values of a kind for shell completion. Policies are followed by their first required parameter."""
     if kind == "scenarios":
         from ctxsim.synthesis import scenario_names
 
@@ -70,14 +70,12 @@ def completions(kind: str) -> list[str]:
 
 
 def _paragraphs(text: str) -> str:
-    """A docstring with a line for each paragraph."""
+    """A docstring with each paragraph joined to one line."""
     return "\n\n".join(" ".join(one.splitlines()) for one in inspect.cleandoc(text).split("\n\n"))
 
 
 def _classes(name: str, wanted: str, classes: dict[str, type[Any]], broken: dict[str, str]) -> tuple[Sheet, Said]:
-    """Policies or estimators: the pattern of each label, whose rule it is, and its docstring; of what can't be used its
-    error.
-    """
+    """Policies or estimators: each label's pattern, the source of its rule, and its docstring; its error if broken."""
     rows: list[tuple[Any, ...]] = []
     for label, cls in sorted(classes.items()):
         if fnmatchcase(label, wanted):
@@ -123,7 +121,7 @@ def _settings(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.api.settings import SettingRow, settings
     from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
-    # A name said whole is one agent's: `pi` isn't part of another.
+    # A complete name selects one agent only, because `pi` is part of other agents' names.
     plain = wanted.strip("*")
     rows = settings(plain if plain in settings_names() else wanted).rows
 
@@ -138,7 +136,7 @@ def _settings(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _told(row: SettingRow) -> str:
-    """What people want to know of a key, in a few lines."""
+    """The text of a key, a line each: values, defaults by version, policy parameter, observed behaviour, note."""
     outside = f"{row.outside} outside" if row.outside else ""
     cap = f"at most {row.cap}" if row.cap else ""
     needs = f"needs {row.needs}" if row.needs else ""
@@ -165,7 +163,7 @@ def _vendors(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.simulator.provider.rule_table import rules_of
     from ctxsim.simulator.provider.vendor import load_vendor, vendor_names
 
-    # A vendor's name may be said in part. A model's is said whole: its rules are told from it.
+    # A part of a vendor's name is enough. A model's name must be complete, because it selects the rules.
     named = any(fnmatchcase(name, wanted) for name in vendor_names())
     found = rules_of(wanted if named else wanted.strip("*"))
     if not found:
@@ -294,7 +292,7 @@ LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
 
 
 PAGES = {"columns": "ctxsim.results.columns_page", "formats": "ctxsim.readers.formats_page"}
-"""Lists that are a page of the site, and the modules that write it."""
+"""Lists that are pages of the site, and the modules that write these pages."""
 
 KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "defects",
          "columns", "tokenizers", "config")  # fmt: skip

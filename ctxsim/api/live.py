@@ -1,4 +1,4 @@
-"""`serve` and `drive`: the mock endpoint, and real agents that live through a conversation against it."""
+"""`serve` and `drive`: the mock endpoint, and real agents that are driven through a conversation by it."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from ctxsim.live.observed import Observation
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
-"""The policies that stand beside an agent unless others are named."""
+"""The policies that agents are compared with by default."""
 
 
 def _played(
     what: What, number: int, models: str | PathLike[str] | None, fields: ProviderFields
 ) -> tuple[Transcript, Provider]:
-    """The conversation that is to be played, as it was recorded, and the provider whose rules hold."""
+    """The conversation to play, as it was recorded, and the provider whose rules apply."""
     from ctxsim.simulator.provider.resolve import resolve
 
     inputs = inputs_of(what, models=models, **fields)
@@ -61,7 +61,7 @@ def _played(
 
 @contextmanager
 def needing_endpoint() -> Iterator[None]:
-    """Say what to install where the endpoint's packages are missing. Raises CtxsimError."""
+    """Raise CtxsimError, with the command that installs the endpoint's packages, for an ImportError in the block."""
     try:
         yield
     except ImportError:
@@ -69,9 +69,9 @@ def needing_endpoint() -> Iterator[None]:
 
 
 def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
-    """Return the faults that texts name.
+    """Parse the texts of faults.
 
-    Raises LabelError for another text, and for a step after the last one of every conversation.
+    Raises LabelError for an invalid text, and for a step after the last one of the longest conversation.
     """
     found = parse_faults(tuple(texts))
     late = max([*found.limited, *found.broken], default=0)
@@ -97,7 +97,7 @@ class Endpoint(ExitStack):
         self.requests: list[Entry] = []
 
     def wait(self) -> None:
-        """Return when the process is told to stop (Ctrl-C)."""
+        """Block until the process is interrupted: Ctrl-C raises KeyboardInterrupt."""
         import threading
 
         threading.Event().wait()
@@ -174,7 +174,7 @@ class AgentRun(NamedTuple):
 
 
 class DrivenRun(Run):
-    """A run with a row `observed:AGENT@VERSION` for each real agent. `agents` has their runs one by one."""
+    """A run with a row `observed:AGENT@VERSION` for each real agent. `agents` has one AgentRun for each."""
 
     agents: tuple[AgentRun, ...] = ()
 
@@ -237,9 +237,9 @@ def drive(
 
 
 def _own(command: str) -> tuple[Agent, str]:
-    """Somebody's own agent: a command, to which the prompt is added where it has no place for it.
+    """The user's own agent: a command, to which the prompt is appended unless it contains `{prompt}`.
 
-    It works in another folder, where the files that are named here aren't.
+    Names of files become absolute paths, because the agent works in another folder.
     """
     parts = [str(Path(part).absolute()) if Path(part).is_file() else part for part in shlex.split(command)]
     if not parts:
@@ -249,7 +249,7 @@ def _own(command: str) -> tuple[Agent, str]:
 
 
 TRIED = ("documented-53k", "one-prompt", "sixty-calls")
-"""The scenarios that an agent of the user's is tried with."""
+"""The scenarios that a user's own agent is tried with."""
 
 
 def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
+"""A project's defaults for `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
 
 import os
 from pathlib import Path
@@ -15,13 +15,13 @@ from ctxsim.safety.trust import asking, files_of, refuse
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 
 ENDS = ".git"
-"""A folder that holds this is a project's own: files above it belong to somebody else."""
+"""A folder that contains this is the project's root. Files above it don't belong to the project."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a project's file says; options on the command line go before it.
+    """The settings in a project's file. Options on the command line override them.
 
-    `paths` and `models` are beside the file. `grids` are what `sweep` tries. `file` is '' where there is no file.
+    `paths` and `models` are relative to the current folder; in the file, to that file. `file` is '' if there is none.
     """
 
     paths: Annotated[tuple[str, ...], "transcripts, where a command line names none and no scenario"] = ()
@@ -46,10 +46,10 @@ ABOUT: dict[str, str] = {
 
 
 def found(folder: Path | None = None) -> Settings:
-    """Return the settings of the nearest file in a folder or above it, up to the project's own; without one, none.
+    """Return the settings of the nearest file in a folder or above it, up to the project's root; defaults without one.
 
-    Raises InputError for a file that can't be read, that says what no setting is, or that asks for more than data and
-    isn't trusted.
+    Raises InputError for a file that can't be read, that has an unknown or invalid setting, or that isn't trusted and
+    would run code or leave the project.
     """
     start = (folder or Path.cwd()).absolute()
     for place in (start, *start.parents):
@@ -72,7 +72,7 @@ def _table(file: Path) -> dict[str, Any] | None:
     try:
         whole = toml_values(data, file)
     except InputError:
-        # Somebody else's mistake in a file that needn't say anything of ctxsim.
+        # An invalid pyproject.toml without settings of ctxsim is another tool's concern.
         if file.name == PROJECT and b"tool.ctxsim" not in data:
             return None
         raise
@@ -102,7 +102,7 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
     paths = tuple(_beside(file, path) for path in said.paths)
     given = [*paths, *([models] if models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
-    # Its project is up to the folder that holds a repository, else its own folder.
+    # The project is the nearest repository that contains the file, else the file's own folder.
     project = next((place for place in file.parents if (place / ENDS).exists()), file.parent)
     data, here = small_file(file), Path.cwd()
     refuse(file, data, asking(labels, given, here, project, (said.tokenizer, said.cache, said.model)))
@@ -115,7 +115,7 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
 
 
 def _beside(file: Path, path: str) -> str:
-    """A path as it is from here; `~` is the user's folder, and what is more than a path keeps its meaning."""
+    """A path, relative to the current folder; `~` is the user's home. A source that isn't a plain path is unchanged."""
     if not is_plain(path) and not path.startswith("~"):
         return path
-    return plain(os.path.relpath(file.parent / os.path.expanduser(path)))  # noqa: PTH111 - of nobody's home no error
+    return plain(os.path.relpath(file.parent / os.path.expanduser(path)))  # noqa: PTH111 - no error without a home

@@ -1,4 +1,4 @@
-"""The pytest plug-in: the fixture `ctxsim_run`. What it returns is for the assertions of `ctxsim.testing`."""
+"""The pytest plug-in: the fixture `ctxsim_run`. The assertions of `ctxsim.testing` take the runs that it makes."""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -12,10 +12,10 @@ import pytest
 def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any]:
     """Return a function that benches and returns the run: `run(what, policies, window=128_000)`.
 
-    What isn't given is what the project's file says: paths, policies, model, window and so on, from pytest's root. A
-    path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
+    Paths, policies, model, window, cache, tokenizer, estimator and jobs default to the project's file at pytest's root.
+    A path is relative to that root. Results are in `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
-    # Loaded only by tests that ask for it: pytest loads plug-ins for every project.
+    # Imported only by tests that use the fixture, because pytest loads plug-ins for every project.
     from ctxsim.api.project import found
     from ctxsim.api.runs import bench
 

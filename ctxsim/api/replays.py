@@ -1,4 +1,4 @@
-"""`read`, `scenario` and `replay`: recordings and scenarios, and one of them under one policy."""
+"""`read`, `scenario` and `replay`: load recordings and scenarios, and replay one under a policy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def scenario(name: str | PathLike[str]) -> Scenario:
 class Replay:
     """The replay of one transcript under one policy. `ctxsim list columns` explains each column.
 
-    Its cost is also given as a share of keep-all's, which never edits anything.
+    The cost is also given as a share of the cost under keep-all, which never edits anything.
     """
 
     def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:

@@ -1,4 +1,4 @@
-"""Rules that a comparison can break, as `cost_usd > +2%`: the gates of `compare --fail-if`."""
+"""Rules that a comparison can break, such as `cost_usd > +2%`: the conditions of `compare --fail-if`."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _RULE = re.compile(r"\s*(?P<figure>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """When to fail: a figure's difference, absolute or in per cent, above or below a value."""
+    """A limit, upper or lower, on a figure's difference, absolute or in per cent."""
 
     figure: str
     above: bool
@@ -19,15 +19,15 @@ class Rule(msgspec.Struct, frozen=True):
     percent: bool
 
     def broken_by(self, figure: str, difference: float, whole: float = 100.0) -> bool:
-        """Whether a figure's difference goes beyond it. `whole` is what 100 % is: any difference is over 1 % of 0."""
+        """Return whether a figure's difference breaks the rule. `whole` is 100 %: if it is 0, a limit in % is 0 too."""
         limit = self.value * whole / 100 if self.percent else self.value
         return figure == self.figure and (difference > limit if self.above else difference < limit)
 
 
 def parse_rules(texts: Iterable[str], kind: str, known: Iterable[str], examples: str) -> list[Rule]:
-    """Return the rules that texts state of `known` figures, which errors call a `kind`.
+    """Parse rules about the `known` figures. Errors call a figure a `kind`.
 
-    Raises CtxsimError with `examples` for what is no rule, and UnknownName for another figure.
+    Raises CtxsimError, with `examples`, for a text that isn't a rule, and UnknownName for an unknown figure.
     """
     rules = []
     for text in texts:

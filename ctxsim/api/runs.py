@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Text = Literal["redacted", "kept", "none"]
-"""What of the transcripts' words gets into results: all but likely keys, all, or none."""
+"""How much of the transcripts' text the results hold: all but likely keys, all, or none."""
 
 SWEPT = ("keep-all", "drop-all", "oracle-lossless")
-"""The bounds of a sweep."""
+"""The bounds that every sweep includes."""
 
 
 class ReplayFields(ProviderFields, total=False):
-    """What `bench`, `sweep`, `advise` and `construct` take alike, as `bench` explains it."""
+    """Arguments that `bench`, `sweep`, `advise` and `construct` share. `bench` explains them."""
 
     jobs: int | None
     models: str | PathLike[str] | None
@@ -56,7 +56,7 @@ class ReplayFields(ProviderFields, total=False):
 
 
 class BenchFields(ReplayFields, total=False):
-    """What `sweep` takes as `bench` does."""
+    """Arguments that `sweep` shares with `bench`."""
 
     out: str | PathLike[str] | None
     estimator: AnyEstimator | None
@@ -208,8 +208,8 @@ ESTIMATES = "estimates.csv"
 
 
 def write_estimates(run: Run) -> None:
-    """Write what is estimated of a sampled run's folder: by policy and measure keep-all's known amount, the estimated
-    one, its share of keep-all's, and that share's 95 % interval of this folder.
+    """Write a sampled run's estimates for its folder. A row per policy and measure has keep-all's known amount, the
+    policy's estimated amount, its share of keep-all's, and the 95 % interval of that share for this folder.
     """
     found = figures_of(run)
     lines = ["policy,measure,keep_all,estimated,share,low_of_this_folder,high_of_this_folder"]
@@ -226,7 +226,7 @@ def write_estimates(run: Run) -> None:
 
 
 def run_name(path: str) -> str:
-    """Return what a run of recordings is called: the file's or folder's own name, without the endings of formats."""
+    """Return the name of a run of recordings: the file's or folder's own name, without the suffixes of formats."""
     path = bare(path)
     name = "standard-input" if path == "-" else Path(path).resolve().name
     while (stem := Path(name)).suffix in SUFFIXES:
@@ -235,7 +235,7 @@ def run_name(path: str) -> str:
 
 
 def _reasons(inputs: Sequence[InputInfo]) -> str:
-    """Why nothing was replayed: the first error, or what was left out first, and how many more there are."""
+    """Why nothing was replayed: the first error, or else the first note, and how many more there are."""
     why = [one.error for one in inputs if one.error] or [note for one in inputs for note in one.notes]
     more = f"; and {len(why) - 1:,} more that can't be replayed" if len(why) > 1 else ""
     return f"{why[0]}{more}" if why else ""
@@ -309,7 +309,7 @@ def compare(
         raise CtxsimError(
             f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
         )
-    # Noise breaks no rule; of one session every difference counts.
+    # Noise breaks no rule. With one session, which has no interval, every difference counts.
     broken = [
         one
         for one in changes

@@ -1,4 +1,4 @@
-"""What users of agents can set about context, and what they can't, as rows."""
+"""Agents' settings about context, and the numbers that their users can't set, as rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What is known of agents' settings, a row for each."""
+    """Settings and constants of agents, a row for each."""
 
     rows: list[SettingRow]
 
@@ -108,13 +108,13 @@ def _text(value: object) -> str:
 
 
 def _told(rule: Rule) -> str:
-    """A rule with what it is for."""
+    """A rule's value, with the versions and models that it applies to."""
     wanted = " ".join(filter(None, (rule.versions, rule.models)))
     return f"{_text(rule.value)} ({wanted})" if wanted else _text(rule.value)
 
 
 def _judged(entry: Setting) -> str:
-    """What installed versions did, each with its version."""
+    """What installed agents did with a setting, with version, model and note."""
     said = []
     for one in entry.honoured:
         wanted = ", ".join(filter(None, (one.versions, one.models, one.note)))

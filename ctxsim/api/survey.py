@@ -1,4 +1,4 @@
-"""What a set of transcripts holds: calls, sizes, kinds of content."""
+"""The contents of transcripts: calls, sizes, kinds of content."""
 
 from collections.abc import Iterable
 from statistics import median
@@ -13,7 +13,7 @@ from ctxsim.transcript import Transcript
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a transcript holds. `tokens` are counted: head and all items once."""
+    """The contents of a transcript. `tokens` is the counted size of the head and of all items, each once."""
 
     calls_with_usage: int
     messages: int
@@ -22,7 +22,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def check(transcript: Transcript, tokenizer: Tokenizer) -> Checked:
-    """Return a transcript's numbers."""
+    """Return what a transcript holds."""
     counter = Counter(tokenizer)
     counter.learn_transcript(transcript)
     return Checked(
@@ -34,7 +34,7 @@ def check(transcript: Transcript, tokenizer: Tokenizer) -> Checked:
 
 
 class Sizes(msgspec.Struct, frozen=True):
-    """How big a group of tool results is, in characters and tokens."""
+    """The sizes of a group of tool results, in characters and tokens."""
 
     group: str
     results: int

@@ -1,4 +1,4 @@
-"""`validate`, `estimates`, `calibrate`, `compactions` and `check`: how far figures, and the user's own parts, hold."""
+"""`validate`, `estimates`, `calibrate`, `compactions` and `check`: tests of figures and of the user's own parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _transcripts(given: Recordings) -> Iterator[Transcript]:
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Modelled against recorded figures.
+    """Modelled figures compared with recorded ones.
 
     - `calls`: one row for each call. `scores`: by format and model.
     - `unseen`: errors of sizes that were predicted without the usage that they are compared with, the easiest
@@ -88,7 +88,7 @@ class Estimates(msgspec.Struct, frozen=True):
     errors: list[Accuracy]
     consequences: list[Consequence]
     observed: Observed
-    """Every text and request with what each estimator says."""
+    """Every text and request, with the estimate of each estimator."""
 
     def frame(self) -> pandas.DataFrame:
         """Return the errors, a row for each estimator and kind of text or request."""
@@ -134,9 +134,7 @@ class Fit(msgspec.Struct, frozen=True):
         return frame_of({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
 
     def points(self) -> list[tuple[int, int, str]]:
-        """Return characters, tokens and group of each text; of each recorded request without its head, where heads were
-        fitted.
-        """
+        """Return (characters, tokens, group) of texts; if heads were fitted, of recorded requests without heads."""
         if not self.calibration.heads:
             return [(text.chars, text.tokens, text.group) for text in self.sample.texts]
         from ctxsim.answers.calibration.calibration import recorded_prompts
@@ -195,7 +193,7 @@ Kind = Literal["policy", "estimator", "reader", "agent", "vendor", "run"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 ESTIMATED = ("documented-53k", "small-results", "text-only")
-"""The scenarios that an estimator is checked on."""
+"""The scenarios that an estimator is checked on by default."""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -208,7 +206,7 @@ class Checked(msgspec.Struct, frozen=True):
     violations: tuple[str, ...]
     findings: tuple[str, ...] = ()
     append_only: str = ""
-    """Of a policy, whether what it sends is only ever added to: today's models bind thinking to that."""
+    """For a policy, a text on whether its requests only ever grow at the end. Current models bind thinking to that."""
 
     @property
     def ok(self) -> bool:
@@ -232,7 +230,7 @@ def check(
     """Check whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
     - `target`: a label, a name, a file or a folder.
-    - `on`: scenarios for a policy, and recordings for a reader.
+    - `on`: scenarios for a policy or an estimator, and recordings for a reader.
     - `again`: replay a run and compare the new tables with the stored ones. `on` then names the recordings, if they
       have moved.
     - `learn`: write what the check found out about an agent into the TOML file that describes this agent to ctxsim.
