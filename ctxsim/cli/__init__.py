@@ -1,4 +1,4 @@
-"""The command line: one file per command, each parses, calls one public function and prints."""
+"""The command line. Each command has a file that parses arguments, calls one public function and prints."""
 
 import errno
 import gc
@@ -22,28 +22,28 @@ _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
 )
 
-# Lines of help stand there too, so that `--help` imports no command.
+# The help line of each command is in this file too, so that `--help` imports no command.
 GROUPS: dict[str, dict[str, str]] = _TABLES["groups"]
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
 HIDDEN = ("statusline",)
-"""Commands that programs run, not people."""
+"""Commands that are run by programs, and that the help leaves out."""
 
 BEFORE: dict[str, str] = _TABLES["before"]
 
 GONE: dict[str, str] = _TABLES["gone"]
-"""Options of the version before, for any command or for one, and what to type instead."""
+"""Options of the previous version, of any command or of one, and what to type instead."""
 
 GRACE_S = 1.7
-"""After SIGTERM or Ctrl-C a command has so long to put away what it has; then its process ends."""
+"""Seconds that a command has after SIGTERM or Ctrl-C to clean up, before its process is ended."""
 
 WITH_DEFAULTS = ("bench", "sweep")
-"""Commands whose options a project's file has defaults for."""
+"""Commands whose options have defaults in a project's file."""
 
 
 class _Commands(click.Group):
-    """Imports a command only when it is called; turns our errors into one line."""
+    """Imports a command only when it is called, and names the successor of a command that was renamed."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return COMMANDS
@@ -117,7 +117,7 @@ def cli(context: click.Context, trusting: bool) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default this process's; return its exit status.
 
-    Errors of ours, and files that can't be read or written, are one line on standard error and status 1.
+    A CtxsimError, and a file that can't be read or written, is printed as one line on standard error, with status 1.
     """
     try:
         ended = cli.main(arguments, prog_name="ctxsim", standalone_mode=False)
@@ -130,7 +130,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return 128 + signal.SIGINT
         return 1
     except click.ClickException as error:
-        # A group without a command is answered with its help, which is no line.
+        # The answer to a group without a command is its help, which has several lines.
         help_of = error.format_message() if isinstance(error, _NO_ARGUMENTS) else ""
         click.echo(help_of or f"ctxsim: {_of_usage(error)}", err=True)
         return error.exit_code
@@ -145,7 +145,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 _NO_ARGUMENTS = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""What click raises since 8.2; before, it prints the help itself."""
+"""The error that click 8.2 and newer raises for a group without a command. Older versions print the help themselves."""
 
 
 _TO_DO = {
@@ -153,11 +153,11 @@ _TO_DO = {
     errno.ENOENT: "; is the path right?", errno.EEXIST: "; name a folder", errno.ENOSPC: "; make room",
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "; name another place, as with --out"),
 }  # fmt: skip
-"""What to do about an error of the system."""
+"""What to do about an OSError, by its errno."""
 
 
 def _of_usage(error: click.ClickException) -> str:
-    """What click says of a command line in one line: what, the nearest values, and where the help is."""
+    """A usage error of click as one line: what is wrong, the nearest values, and where the help is."""
     said = error.format_message().rstrip(".").replace("a valid integer range", "a whole number")
     said = said.replace("a valid float range", "a number")
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
@@ -178,7 +178,7 @@ def _stop(number: int, frame: object) -> None:
 
 def main() -> None:
     """Run this process's command line and end with its status."""
-    # Ended from outside, the command still removes its unfinished files and its worker processes, if it gets to it.
+    # After SIGTERM, the command still removes its unfinished files and its worker processes, if it has the time.
     signal.signal(signal.SIGTERM, _stop)
     if os.name == "posix":
         from ctxsim.safety.processes import end_soon
@@ -186,13 +186,13 @@ def main() -> None:
         end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Modules and rows live until the end, and little of ours is a circle: to look for some at every 700th object takes
-    # a fifteenth of a bench's time. At every 100,000th it takes no less than at this, and 50 MiB more.
+    # Modules and rows live until the end, and few objects form cycles: a collection at every 700th object takes a
+    # fifteenth of a bench's time. A threshold of 100,000 takes no less time than this one, and 50 MiB more memory.
     gc.set_threshold(10_000, 10, 10)
     try:
         status = run()
     except Stopped:
         status = 128 + signal.SIGTERM
-    # Nor is all of it looked through once more at the very end: that took a tenth of a bench.
+    # Python collects once more at exit: without this call, that takes a tenth of a bench's time.
     gc.freeze()
     sys.exit(status)

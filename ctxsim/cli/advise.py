@@ -1,4 +1,4 @@
-"""`ctxsim advise`: what to set in the agent that recorded your sessions."""
+"""`ctxsim advise`: the settings to change in the agent that recorded the user's sessions."""
 
 import sys
 import time
@@ -109,7 +109,7 @@ def command(
 
 
 def _verify(one: AgentAdvice) -> bool:
-    """Run the installed agent with each setting that is advised, and its main model. Return whether it ran."""
+    """Run the installed agent with each advised setting and its main model. Return whether every run was possible."""
     for given in one.settings:
         others = {other.key: other.value for other in one.settings if other != given}
         try:

@@ -1,4 +1,4 @@
-"""`ctxsim bench`: the main job."""
+"""`ctxsim bench`: replay transcripts or scenarios through policies, and say which policy to take."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`ctxsim bill`: what did my sessions cost, on what, and what would have made it less?"""
+"""`ctxsim bill`: what sessions cost, for what, and what would have made them cheaper."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""`ctxsim calibrate`: chars-per-token from your own transcripts."""
+"""`ctxsim calibrate`: characters per token, fitted to the user's own transcripts."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`ctxsim check`: does a part of the user's own keep its contract?"""
+"""`ctxsim check`: does a policy, estimator, reader or other part of the user's own keep its contract?"""
 
 import shlex
 import sys
@@ -21,11 +21,11 @@ from ctxsim.results.files import replacing
 from ctxsim.runs.presets import expanded
 
 KINDS = (*CONTRACTS, "setting")
-"""What can be checked: parts of one's own against their contracts, and settings of installed agents."""
+"""What can be checked: the user's own parts, against their contracts, and settings of installed agents."""
 
 
 def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """What a target is completed with: policies and runs have lists."""
+    """The shell completions of a target, for policies and runs."""
     of_kind = {"policy": completion.policies, "run": completion.runs}.get(context.params.get("kind", ""))
     return of_kind(context, parameter, typed) if of_kind else []
 
@@ -148,7 +148,7 @@ def command(
 
 
 def _case(policy: str, defect: str, file: Path) -> None:
-    """Write the shortest transcript in which a policy shows a defect, and tell how to see it and what would mend it."""
+    """Write the shortest transcript in which a policy shows a defect, and print how to see and mend it."""
     from ctxsim.api.defects import shortest_case
     from ctxsim.readers.formats import ctxsim_jsonl
 

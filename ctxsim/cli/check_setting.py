@@ -23,7 +23,7 @@ COLUMNS = ("agent", "version", "model", "key", "value", "verdict", "firing", "lo
 
 
 def run(targets: Sequence[str], version: str, model: str, window: int | None, install: bool, form: str) -> None:
-    """Check a setting and print what was seen. Exit status 1 where it isn't what the formula expects."""
+    """Check a setting and print the result. Exit with status 1 if it isn't what the policy's formula gives."""
     agent, given = targets[0], dict(map(_pair, targets[1:]))
     if not given:
         raise click.UsageError("name a setting too: ctxsim check setting AGENT KEY=VALUE")
@@ -54,7 +54,7 @@ def run(targets: Sequence[str], version: str, model: str, window: int | None, in
 
 
 def _pair(text: str) -> tuple[str, Value]:
-    """A key and its value: a number, true, false, or else a text; quotes make a text of a number."""
+    """Parse KEY=VALUE. The value is a number, true or false, or else a text; a number in quotes is a text too."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise click.UsageError(f"'{text}' is no KEY=VALUE")
@@ -66,7 +66,7 @@ def _pair(text: str) -> tuple[str, Value]:
 
 
 def lines(one: SettingCheck) -> list[str]:
-    """Return what was seen, for people: the verdict, between which tokens, and what it rests on."""
+    """Return a check's result as lines: the verdict, the tokens between which it fires, and seconds and calls."""
     said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}."]
     if one.unit == "characters":
         said.append(f"A large result keeps {one.lower:,} characters; expected {one.expected or 0:,.0f}.")

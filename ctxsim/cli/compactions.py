@@ -20,7 +20,7 @@ from ctxsim.results.csv_text import write_table
 from ctxsim.transcript import NO_HISTORY
 
 LOST_SHOWN = 20
-"""Things that a summary lost: so many are printed."""
+"""The number of things lost by a summary that are printed."""
 
 
 class _PathsOrScore(click.Group):
@@ -86,7 +86,7 @@ def score_command(summary: Any, transcript: str, call: int | None) -> None:
 
     Says how much the file SUMMARY holds of the history of TRANSCRIPT that it replaces, and of what later calls used.
     """
-    # A session's sub-agents have histories of their own.
+    # Sub-agents are left out: their histories are not the one that was summarised.
     sessions = [one for one in read(transcript) if one.parent is None]
     if len(sessions) != 1:
         raise CtxsimError(f"{transcript}: holds {len(sessions)} sessions; name a file with the one that was summarised")

@@ -103,12 +103,12 @@ def command(
 
 
 def _names_a_run(path: Path) -> bool:
-    """Whether this isn't recordings: it holds a run, or nothing is there and no name of sources says otherwise."""
+    """Whether a path means a run: it has a run.json, or it doesn't exist and isn't written like a source's name."""
     return (path / "run.json").exists() or not (path.exists() or set(str(path)) & set(":*?[@"))
 
 
 def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run) -> Sheet:
-    """The table with its test, its command and its versions in the notes, which are printed under it."""
+    """The table with notes, printed below it, on the statistical test, the command and the versions."""
     runs = (first.info, second.info)
     versions = " and ".join(dict.fromkeys(info.ctxsim for info in runs))
     tokenizers = ", ".join(dict.fromkeys(name for info in runs for name in info.tokenizers))

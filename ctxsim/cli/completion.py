@@ -1,4 +1,4 @@
-"""What the shell completes a value with: policies, scenarios, columns, models, and folders of runs.
+"""Shell completion of values: policies, scenarios, columns, models, and folders of runs.
 
 Lists are read when a value is completed, never when a command runs.
 """
@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
-"""What click asks for the values of a parameter that begin with what is typed."""
+"""A callback of click that returns the values of a parameter that begin with the typed text."""
 
 
 def _of(kind: str, after: str = "") -> Complete:
-    """Complete a name of this kind; `after` separates several in one value, of which the last is completed."""
+    """Return the completion of names of a kind. `after` separates several names in one value; the last is completed."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
         from ctxsim.api.lists import completions
@@ -32,18 +32,18 @@ models = _of("models")
 
 
 def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the folders that hold a `run.json`, up to two levels below the folder that is typed."""
+    """Return the folders that hold a `run.json`, up to two levels below the typed folder."""
     folder = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     found = (file.parent for level in ("*", "*/*") for file in Path(folder or ".").glob(f"{level}/run.json"))
     return [name for name in sorted(map(str, found)) if name.startswith(typed.removeprefix("./"))]
 
 
 def policies_of_run(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the policies of the run that is typed before; of no run that can be read, all."""
+    """Return the policies of the run that is typed before the option, or all policies if no run can be read."""
     from ctxsim.errors import CtxsimError
     from ctxsim.results import read_run
 
-    # While the option has no value yet, click hands on what stands before it as it is.
+    # While the option has no value yet, click leaves the words before it in `context.args`.
     given = context.params.get("run") or context.params.get("before") or next(iter(context.args), None)
     try:
         run = read_run(given) if given else None

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def defects_of(scenarios: Sequence[str]) -> list[str]:
-    """Return the defects of these scenarios: `defects/NAME` is that of NAME."""
+    """Return the names of scenarios without `defects/`, which are the names of their defects."""
     return [name.removeprefix("defects/") for name in scenarios]
 
 
 def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str, str]) -> None:
-    """Show which defects policies or driven agents have; exit with status 1 if there are any. `short` are labels."""
+    """Print which defects policies or agents have. Exit with status 1 if any. `short`: labels to their short forms."""
     found = {short.get(label, label): several for label, several in done.by_policy().items()}
     if found:
         shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
@@ -44,11 +44,11 @@ COLUMNS = (
     Column("at_most", "at most", form="{:g}", of=lambda one: one.defect.expectation.at_most),
     Column("expected", "expected of a policy without it", left=True, of=lambda one: one.defect.expectation.that),
 )  # fmt: skip
-"""Of one policy."""
+"""The columns of the table of one policy."""
 
 
 def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
-    """One policy, a line for each defect: what was seen, and what is expected."""
+    """The table of one policy: a row for each defect, with what was seen and what is expected."""
     sick = [one for one in found if one.has_it]
     broken = sum(bool(one.broken) for one in found)
     failed = f"; it fails on {broken} of their conversations" if broken else ""
@@ -60,7 +60,7 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
-    """Policies and the defects that each has, by number; for programs by name."""
+    """A row for each policy with the defects that it has: by number for people, by name for programs."""
     diagnosed = list({one.defect.name: one for several in found.values() for one in several}.values())
     order = {one.defect.name: str(n) for n, one in enumerate(diagnosed, 1)}
     lines = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ctxsim.runs.doctor import Diagnosis
 
 MOST_LINES = 12
-"""Of items that differ in one call."""
+"""Printed lines on the items that differ in one call, at most."""
 
 DIAGNOSED = ("install", "faults", "limit_s", "window")
 """Options that go with --doctor."""
@@ -108,7 +108,7 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
         why = f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
         if statuses and statuses[-1] is None:
             why = "time limit"
-        # After how many calls is among the caveats of the run.
+        # The run's caveats say after how many calls.
         said.append(f"it ended early: {why}")
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         could = " and ".join(open_to_it)

@@ -1,4 +1,4 @@
-"""`ctxsim forecast`: what the next sessions will come to."""
+"""`ctxsim forecast`: dollars, tokens, calls and compactions of the next sessions."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ def command(
             about = "Each forecast was made from the sessions before it."
             written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
         else:
-            # The answer, and what it stands on.
+            # The headline and its basis; the second line, with the other amounts, is left out.
             answer, _, *ground = _lines(found)
             written = plot_forecast(out, found.recorded, found.today, answer, " ".join(ground))
         tell_written([written], form)
@@ -89,7 +89,7 @@ KINDS = {"sessions": "90 %", "far": "a widened 90 % range", "priors": "a range f
 
 
 def _lines(found: Forecasts) -> list[str]:
-    """The answer: how much, how many, how sure, and from when on sessions count."""
+    """The answer: the amounts, how often such forecasts held, and from when on sessions count."""
     today = found.today
     main = "usd" if "usd" in today.amounts else "tokens"
     sessions = agreed(f", {_range(today.come, '90')} session(s) at your pace") if today.ahead.days else ""
@@ -129,7 +129,7 @@ def _lines(found: Forecasts) -> list[str]:
 
 
 def _agents_before(found: Forecasts, at: int) -> list[str]:
-    """The agents, as people call them, of which no session is after a change, though others have some."""
+    """The names of the agents that have sessions before a change but none after it."""
     by = {one.transcript: title_of(one.agent) for one in found.run.info.recorders or ()}
     agents = [by.get(name, "") for name in found.recorded.names]
     return sorted({*agents[:at]} - {*agents[at:], ""})
@@ -140,7 +140,7 @@ def _range(amount: Amount, level: str, name: str = "") -> str:
 
 
 def _ends(amount: Amount, level: str, name: str) -> Iterable[str]:
-    """Both ends of a range, one where they are written alike."""
+    """Both ends of a range as texts, or one text if they are equal."""
     return dict.fromkeys(_number(value, name) for value in amount.ranges[level])
 
 
@@ -178,7 +178,7 @@ def _span(amount: Amount, level: str, name: str) -> Cell:
 
 
 def _backtests(found: Forecasts) -> list[Sheet]:
-    """How often ranges held: nothing known of the sessions to come, their texts, and their first call too."""
+    """How often ranges held: of forecasts that know nothing of the sessions, their texts, or their first call too."""
     columns = [
         Column("ahead", "next", "sessions forecast"),
         Column("level", "level", "of the range"),

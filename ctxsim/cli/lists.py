@@ -1,4 +1,4 @@
-"""`ctxsim list KIND`: what there is."""
+"""`ctxsim list KIND`: the policies, models, settings and so on that ctxsim knows."""
 
 from textwrap import indent
 
@@ -46,7 +46,7 @@ def command(kind: str, pattern: str, form: str) -> None:
     if form != "table" or not said:
         show(f"list {kind}", [found], form)
         return
-    # As wide as the terminal. Labels that fit stay whole: they are there to be copied.
+    # Wrapped to the terminal's width. Labels that fit aren't broken, because users copy them.
     width = console().width
     for heading, text in said:
         click.echo(within(safe(heading), width))

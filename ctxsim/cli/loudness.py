@@ -1,4 +1,4 @@
-"""How much a command says beside its result: `-q` the result alone, `-v` more. Errors and warnings are always told."""
+"""How much a command prints beside its result: nothing with `-q`, more with `-v`. Errors and warnings always print."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _FLAGS = {"-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verb
 
 
 def taken(context: click.Context, args: list[str]) -> list[str]:
-    """Return a command line without `-q` and `-v`, wherever they stand before a `--`; the command then goes by them."""
+    """Return the arguments without any `-q` or `-v` before `--`, and set the loudness of the command by them."""
     end = args.index("--") if "--" in args else len(args)
     said = {_FLAGS[arg] for arg in args[:end] if arg in _FLAGS}
     if len(said) > 1:
@@ -33,20 +33,20 @@ def taken(context: click.Context, args: list[str]) -> list[str]:
 
 
 def loudness() -> Loudness:
-    """Return how much the running command is to say."""
+    """Return the loudness of the running command."""
     context = click.get_current_context(silent=True)
     found: Loudness = context.meta.get(_KEY, "usual") if context else "usual"
     return found
 
 
 def note(text: str, err: bool = False) -> None:
-    """Print a line about the result: not with `-q`."""
+    """Print a line about the result, unless `-q` is given."""
     if loudness() != "quiet":
         say(text, err)
 
 
 def detail(text: str) -> None:
-    """Print a line on standard error that only `-v` asks for."""
+    """With `-v`, print a line on standard error."""
     if loudness() == "verbose":
         _tell(text)
 
@@ -56,7 +56,7 @@ def _tell(text: str) -> None:
 
 
 class Clock:
-    """Sums up the wall time of one kind of work, in seconds: of all that is done inside."""
+    """A context manager that adds up the wall time spent inside its blocks, in seconds."""
 
     seconds = 0.0
 
@@ -69,7 +69,7 @@ class Clock:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """With `-v` tell how long what is done inside took."""
+    """With `-v`, print how long the block took."""
     clock = Clock()
     with clock:
         yield
@@ -80,7 +80,7 @@ One = TypeVar("One")
 
 
 def timed(ones: Iterable[One], clock: Clock) -> Iterator[One]:
-    """Yield the same; the clock counts how long each took to make, and not what is done with it."""
+    """Yield the same objects. The clock counts the time to produce each one, but not the time to use it."""
     rest = iter(ones)
     while True:
         with clock:

@@ -1,4 +1,4 @@
-"""Options that several commands have: written once, so that they mean the same everywhere."""
+"""Options that several commands share, defined once so that they mean the same everywhere."""
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 paths = click.argument("paths", nargs=-1)
-"""Transcripts: files, folders, - for standard input; none is fine."""
+"""Transcripts: files, folders, - for standard input. May be empty."""
 
 some_paths = click.argument("paths", nargs=-1, required=True)
 
@@ -38,11 +38,11 @@ tokenizer = click.option(
 )
 
 MODELS = ".toml"
-"""How a file of models ends."""
+"""The suffix of a file of models."""
 
 
 def own_models(said: str) -> tuple[str, str]:
-    """Return the file of `FILE.toml:NAME`, `FILE.toml` or `NAME`, and the name; '' for what isn't there."""
+    """Split `FILE.toml:NAME`, `FILE.toml` or `NAME` into the file and the name; a missing part is ''."""
     if said.endswith(MODELS):
         return said, ""
     file, own, name = said.rpartition(f"{MODELS}:")
@@ -50,7 +50,7 @@ def own_models(said: str) -> tuple[str, str]:
 
 
 def _model(context: click.Context, option: click.Parameter, said: str | None) -> str | None:
-    """The model's id. The file of models beside it, or else the project's, is the parameter `models`."""
+    """Return the model's id, and set the parameter `models` to the file given with it, or else to the project's."""
     file, name = own_models(said or "")
     chosen = file or context.lookup_default("models")
     context.params["models"] = Path(chosen) if chosen else None
@@ -63,7 +63,7 @@ model = click.option(
     "tables with id, vendor, window, prices. Recordings use those that they name; FILE.toml:ID makes all use one.",
 )  # fmt: skip
 MOST_TOKENS = 10**12
-"""Of any number of tokens that is typed."""
+"""The upper bound of a number of tokens on the command line."""
 
 window = click.option(
     "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="Set the provider's context window to N tokens."
@@ -76,14 +76,14 @@ def flag(name: str, what: str, *parameter: str) -> Callable[[Command], Command]:
 
 
 def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
-    """Give a command `--policy`, several of which can be given; `what` says what is done under each."""
+    """Give a command `--policy`, which may be repeated; `what` says what is done under each policy."""
     return click.option(
         "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=complete, help=f"{what} May be repeated."
     )
 
 
 def out(what: str) -> Callable[[Command], Command]:
-    """Give a command `--out`; `what` says what is written, and where without it."""
+    """Give a command `--out`; `what` says what is written, and where it goes by default."""
     return click.option("--out", type=PATH, metavar="PATH", help=what)
 
 
@@ -102,7 +102,7 @@ goal = click.option(
 
 
 def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
-    """The columns that are named, `*` for all. One that isn't there is told before anything runs."""
+    """The named columns, or `*` for all. An unknown name raises UnknownName before anything runs."""
     if not given or given == "all":
         return ("*",) if given else None
     from ctxsim.report.cells import chosen_columns
@@ -117,7 +117,7 @@ columns = click.option(
 
 
 def _rule(value: Any) -> Any:
-    """`FIELD=VALUE` of the provider's fields, as a pair with the value's own type."""
+    """Parse `FIELD=VALUE` of a provider into a pair, with the value converted to the field's type."""
     if isinstance(value, tuple):
         return value
     field, equals, text = str(value).partition("=")
@@ -134,12 +134,12 @@ def _rule(value: Any) -> Any:
 
 
 def _words(kind: Any) -> list[str]:
-    """The texts that a type allows, where it names them."""
+    """The string literals that a type allows."""
     return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else _words(one))]
 
 
 def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The rules that are given, after those of the project's file."""
+    """The given rules, which override those of the project's file, together with these."""
     usual = option.type_cast_value(context, context.lookup_default("rules") or ())
     return tuple((dict(usual) | dict(said)).items())
 
@@ -174,7 +174,7 @@ across = flag(
 
 
 def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> Callable[[Any], Any]:
-    """A number, and after a colon another one with its name, as in labels: `60:seed=1`. That is a parameter too."""
+    """Parse a number that may be followed by a named one: `60:seed=1`. The second number sets the parameter `key`."""
 
     def convert(value: Any) -> Any:
         text, colon, rest = str(value).partition(":")
@@ -190,12 +190,12 @@ def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> C
 
 
 def sample(what: str) -> Callable[[Command], Command]:
-    """Give a command `--sample`; `what` says what is done with it."""
+    """Give a command `--sample`; `what` says what is done with the sample."""
     return click.option("--sample", type=_keyed(click.IntRange(min=1), "seed", 0), metavar="N[:seed=S]", help=what)
 
 
 PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at most 8."
-"""What `--jobs` is if it isn't given."""
+"""The default of `--jobs`, for its help."""
 
 
 def jobs(what: str) -> Callable[[Command], Command]:
@@ -206,7 +206,7 @@ def jobs(what: str) -> Callable[[Command], Command]:
 
 
 def _workers(value: Any) -> int:
-    """A number of processes; the address of a scheduler is the parameter `cluster`."""
+    """Parse a number of processes. The address of a scheduler sets the parameter `cluster`, and means one process."""
     if ":" not in str(value):
         return int(click.IntRange(min=1)(value))
     click.get_current_context().params["cluster"] = value
@@ -214,7 +214,7 @@ def _workers(value: Any) -> int:
 
 
 RULES = (model, window, provider)
-"""Which provider's rules hold."""
+"""Options that set the provider's rules."""
 
 RUN_OPTIONS = (
     click.option(
@@ -247,11 +247,11 @@ RUN_OPTIONS = (
 )  # fmt: skip
 
 PLAYED = (number, *RULES)
-"""Which conversation of an input an endpoint plays, and by which rules."""
+"""Options that choose the conversation that an endpoint plays, and its rules."""
 
 
 def _settings(context: click.Context, option: click.Parameter, said: Path | None) -> Path | None:
-    """The file that is given. A folder is the parameter `project`."""
+    """Return the given file. A given folder sets the parameter `project` instead."""
     folder = said is not None and said.is_dir()
     context.params["project"] = said if folder else None
     return None if folder else said
@@ -262,7 +262,7 @@ as_set = click.option(
     help="Read an agent's settings from this file; of a folder, from the settings files of the project in it and from "
     "those of your user. The row `as-set` uses them.",
 )  # fmt: skip
-"""What the recorded agent's user has set."""
+"""The settings of the recorded agent's user."""
 
 faults = click.option(
     "--fault", "faults", multiple=True, metavar="FAULT",
@@ -284,13 +284,13 @@ def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command
 
 
 def alone(option: str, beside: Collection[str] = ()) -> None:
-    """Raise click.UsageError where an option is given with another one than those it takes note of."""
+    """Raise click.UsageError if an option is given together with an option that isn't in `beside`."""
     params = click.get_current_context().command.params
     not_together(option, [one.name or "" for one in params if option not in one.opts and one.name not in beside])
 
 
 def not_together(option: str, ignored: Collection[str]) -> None:
-    """Raise click.UsageError where an option is given with one that it would ignore."""
+    """Raise click.UsageError if an option is given together with one that it would ignore."""
     context = click.get_current_context()
     for one in context.command.params:
         if one.name in ignored and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE:
@@ -298,8 +298,8 @@ def not_together(option: str, ignored: Collection[str]) -> None:
 
 
 def fields(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was typed as arguments of a command's public function; `rules` are fields of the provider, each an
-    argument. What isn't said stays out, but for `jobs`: None is as many as are worth it.
+    """Return options as arguments of a command's public function. `rules` become one argument for each provider field.
+    Options without a value are left out, except `jobs`, for which None means as many processes as are worth it.
     """
     given = {name: value for name, value in said.items() if name != "rules" and (value is not None or name == "jobs")}
     return given | dict(said.get("rules", ()))

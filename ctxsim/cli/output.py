@@ -1,4 +1,4 @@
-"""What commands print: tables, notes, errors, where results are, and how far they have come."""
+"""What commands print beside their result: notes, warnings, errors, providers, and where results are."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PROVIDERS_SHOWN = 6
 
 
 def console() -> Any:
-    """Where tables go: as wide as the terminal or COLUMNS says, or 100 columns."""
+    """Return the console for tables: as wide as COLUMNS or the terminal, or else 100 columns."""
     return terminal.console(width=terminal.columns() or 100, soft_wrap=False)
 
 
 def tell(text: str) -> None:
-    """Print an error, or what amounts to one, as a line on standard error."""
+    """Print an error or a problem as a line on standard error, also with `-q`."""
     click.echo(f"ctxsim: {one_line(text)}", err=True)
 
 
 def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
-    """Tell once each what was left out and what was wrong, and exit: with status 1 if anything was wrong."""
+    """Print what was left out, and the errors, each text once. Exit with status 1 if there is an error, else with 0."""
     for text in dict.fromkeys(left_out):
         note(f"left out: {text}", err=True)
     for text in dict.fromkeys(errors):
@@ -44,7 +44,7 @@ def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
 
 
 def tell_of_labels(policies: Iterable[str]) -> None:
-    """Tell which parameters of these labels have another name today, and which frameworks another version, once."""
+    """Print, once each, the labels' renamed parameters, and packages in another version than policies know."""
     from ctxsim.policies import old_names
     from ctxsim.policies.installed import other_versions
 
@@ -53,7 +53,7 @@ def tell_of_labels(policies: Iterable[str]) -> None:
 
 
 def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
-    """Tell which agents, by format and version, are newer than their policies know, a line each."""
+    """Print a line for each agent, given by format and version, that is newer than the version its policy knows."""
     from ctxsim.policies.installed import newer_versions
 
     for line in newer_versions(recorded):
@@ -61,19 +61,19 @@ def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
 
 
 def tell_written(files: Sequence[Path], form: str = "table") -> None:
-    """Tell which files were written; beside rows for programs nothing is told."""
+    """Print which files were written, unless rows for programs are printed."""
     if form == "table":
         note(f"written: {', '.join(map(os.fspath, files))}")
 
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:
-    """Tell where the results are."""
+    """Print where the results are."""
     names = ", ".join([*(picture.name for picture in pictures), "calls.csv", "summary.csv"])
     note(f"Results: {run.folder}{os.sep} ({names}, ...)\n")
 
 
 def tell_providers(info: RunInfo) -> None:
-    """Say which providers were assumed and where from, one line per model."""
+    """Print which provider was assumed for each model, and why, a line per model, for the first PROVIDERS_SHOWN."""
     import msgspec
 
     from ctxsim.simulator.provider import Provider
@@ -90,7 +90,7 @@ def tell_providers(info: RunInfo) -> None:
 
 
 def tell_recorders(info: RunInfo) -> None:
-    """Say which agents recorded the transcripts, in which versions and with which models, in one line."""
+    """Print which agents recorded the transcripts, in which versions and with which models, in one line."""
     from ctxsim.answers.advice.setting_names import who
 
     recorders = info.recorders or ()
@@ -103,7 +103,7 @@ def tell_recorders(info: RunInfo) -> None:
 
 
 def tell_recorded(run: Run, across: bool = False) -> None:
-    """Say how far keep-all is from what was recorded, and what was fitted to bring it there."""
+    """Print how far keep-all's tokens and dollars are from the recorded ones, and which sizes were fitted to them."""
     rows = run.of(run.labels[0])
     calls = int(rows.calls_recorded.sum())
     if across:
@@ -136,20 +136,20 @@ def tell_recorded(run: Run, across: bool = False) -> None:
 
 
 def tell_fit(transcript: str, how: str, hidden: int, factor: float) -> None:
-    """Tell with `-v` how a transcript was made as large as it was sent."""
+    """With `-v`, print how the size of a transcript as it was sent was determined."""
     times = f", {factor:.4g} tokens for each counted one" if factor != 1 else ""
     detail(f"{transcript}: {how}, {hidden:,} tokens that the log doesn't hold{times}")
 
 
 def tell_fits(run: Run) -> None:
-    """Tell that with `-v` of every transcript of a run."""
+    """With `-v`, print that for every transcript of a run."""
     rows = run.of(run.labels[0])
     for one in zip(rows.transcript, rows["size"], rows.tokens_hidden, rows.tokens_factor, strict=True):
         tell_fit(*one)
 
 
 def tell_keys(info: RunInfo) -> None:
-    """Warn of likely keys in the transcripts of a run, before its tables, pictures or page are shown or written."""
+    """Warn of likely API keys in a run's transcripts, before its tables, pictures or page are shown or written."""
     keys: Counter[str] = Counter()
     for source in info.inputs:
         keys.update(source.keys or {})
@@ -162,7 +162,7 @@ def tell_keys(info: RunInfo) -> None:
 
 
 def tell_what_was_left_out(info: RunInfo, stored: bool = True) -> int:
-    """Tell what was not read and why; return the number of unreadable sources. `stored`: there is a run.json."""
+    """Print what was left out and why; return the number of failures. `stored`: the run has a run.json."""
     notes = [note for source in info.inputs for note in source.notes]
     errors = [source.error for source in info.inputs if source.error]
     if notes:

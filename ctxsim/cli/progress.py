@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, lines in a log, what each file gave with `-v`, silence with `-q`."""
+"""The progress of a run: a bar on a terminal, lines in a log, a line for each file with `-v`, nothing with `-q`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ctxsim.errors import agreed
 from ctxsim.results import InputInfo
 
 TOLD_S = 30.0
-"""Seconds between two lines."""
+"""Seconds between two lines, at least."""
 
 
 class _Course:
-    """What has been told so far, as words. `finished` is told of each finished source and the number of all, `within`
-    of one under way how many of its policy-calls are done. `show` is called after each, with the source if it finished.
+    """The progress of a run, as text. `finished` takes each finished source and the number of all sources. `within`
+    takes how many policy-calls of a source under way are done. Both then call `show`, with the source if it finished.
     """
 
     def __init__(self, name: str, show: Show = lambda course, finished: None) -> None:
@@ -47,8 +47,8 @@ class _Course:
 
     @property
     def inside(self) -> str:
-        """The source under way that is farthest, and how far that is."""
-        # A copy: processes of this machine tell from a thread of their own.
+        """The source under way that is nearest to its end, and the share of it that is done."""
+        # A copy, because another thread reports for worker processes and may change the original.
         under_way = dict(self._inside)
         name = max(under_way, key=lambda name: under_way[name], default="")
         return f"{name.rpartition('/')[2]} {under_way[name]:.0%}" if name else ""
@@ -63,7 +63,7 @@ Show = Callable[[_Course, InputInfo | None], object]
 
 @contextmanager
 def progress(name: str) -> Iterator[_Course]:
-    """Show how far a run of this name is: a bar on a terminal, elsewhere a line now and then, nothing with `-q`."""
+    """Show progress: a bar on a terminal, else a line now and then; with `-v` a line per source, with `-q` nothing."""
     if loudness() == "quiet":
         yield _Course(name)
     elif loudness() == "verbose":

@@ -1,4 +1,4 @@
-"""Read all, tell the errors: one unreadable file doesn't end a command, and is never passed over in silence."""
+"""Reading of transcripts: errors are printed at the end, so that an unreadable file doesn't end the command."""
 
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
@@ -12,10 +12,10 @@ from ctxsim.transcript import Transcript
 
 
 class Reading:
-    """Transcripts of several paths; what can't be read is remembered and told at the end.
+    """The transcripts of several paths. Errors are collected, and `finish` prints them.
 
-    A file of no known format is left out if it was found in a folder, and an error if it was named. With `-v` each
-    file says what it gave, and what of it was mended or left out.
+    A file of no known format is left out if it was found in a folder, and an error if it was named. With `-v`, the
+    number of each file's transcripts and calls is printed, and each note on what was mended or left out.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -44,6 +44,6 @@ class Reading:
         detail(f"{source.name}: {found}, read in {self._all.seconds - before:.2f} s")
 
     def finish(self) -> NoReturn:
-        """Tell all that wasn't read, and exit: with status 1 if there was an error."""
+        """Print what wasn't read, and exit: with status 1 if there was an error."""
         detail(f"read: {self._all.seconds:.2f} s")
         tell_and_exit(self.left_out, self.errors)

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 CELLS = 18
-"""Of the bar of the window: with the figures a line of 79 columns."""
+"""Characters of the bar that shows the window. With the figures, a line has 79 columns."""
 
 OTHERS_SHOWN = 3
-"""Names of files to choose among."""
+"""Names of other files that are printed for the user to choose from."""
 
 
 @click.command("replay")
@@ -108,7 +108,7 @@ def command(
 
 
 def _tell_more(what: str, inputs: Inputs) -> None:
-    """Tell that a path has more transcripts than the first, and how to choose another."""
+    """Print a note if a path has more transcripts than the first, with how to choose another."""
     more = next(islice(inputs.each(), 1, None), None)
     if more is None or what == "-":
         return
@@ -118,7 +118,7 @@ def _tell_more(what: str, inputs: Inputs) -> None:
 
 
 def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:
-    """A line of a call in colour, the first one behind a bar of the window."""
+    """A line of a call in colour. The first line follows a bar that shows the window."""
     from rich.text import Text
 
     bad = sent.status != "ok"
@@ -127,7 +127,7 @@ def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:
 
 
 def context_bar(share: float, bad: bool = False) -> Text:
-    """How full the window is, in CELLS: green, from 70 % yellow, red when refused."""
+    """Return a bar of CELLS characters filled like the window: green, yellow from 70 %, red if `bad` or over 100 %."""
     from rich.text import Text
 
     full = min(CELLS, round(CELLS * share))
@@ -136,7 +136,7 @@ def context_bar(share: float, bad: bool = False) -> Text:
 
 
 class LostReferences:
-    """What each call used that its view had lost: the sentence, the item that held it, and the edit that took it."""
+    """What each call used that its view had lost: the sentence, the item that held it, the edit that removed it."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -144,9 +144,9 @@ class LostReferences:
         self._edits: dict[int, str] = {}
 
     def of(self, sent: Sent) -> Iterator[str]:
-        """Return a line per lost reference of this call. Call it for every call in order."""
+        """Yield a line per lost reference of this call. Must be called for every call, in order."""
         counts = self._survival.call(sent.call, sent.tally.edits)
-        # What a policy did after an earlier call, or before this one, can have taken what this call needed.
+        # Edits after an earlier call, or before this one, can have removed what this call needed.
         self._note(sent, after_call=False)
         for need in counts.lost:
             held = self._transcript.items[need.sources[-1]]
@@ -175,7 +175,7 @@ class LostReferences:
 def lines_of(
     one: Sent, tracker: TokenTracker, counter: Counter, watch: LostReferences | None
 ) -> Iterator[tuple[str, bool]]:
-    """Return the lines of one call; True with those for standard error.
+    """Yield the lines of one call, each with whether it goes to standard error.
 
     Document 003, "REPL Display": used / window / percent, latest call, average, how many calls of average growth fit.
     """

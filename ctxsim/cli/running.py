@@ -1,4 +1,4 @@
-"""Runs that a command line asks for: where their results go, how far they are, and what is told of each."""
+"""The runs of a command line: the folders of their results, their progress, and what is printed of each."""
 
 import hashlib
 import re
@@ -35,10 +35,10 @@ def run_all(
     command: str, make: Made, table: Callable[..., Sheet], paths: Sequence[str], scenarios: Sequence[str],
     policies: Sequence[str], said: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Make a run of each scenario, and one of the recordings together; of each print the answer and the table, and draw
-    the charts. Then exit with the command's status.
+    """Make a run of each scenario, and one of all recordings. Print the answer and the table of each, and draw its
+    charts. Exit with status 1 after errors, and with 130 if stopped.
 
-    `policies` says in words which policies run; `said` are the command's options.
+    `policies` are the policies in words, for the folder's name; `said` are the command's options.
     """
     goal, form, columns = (said.pop(name) for name in ("goal", "form", "columns"))
     bad, told = 0, form == "table"
@@ -64,7 +64,7 @@ def run_all(
         with stage("answer and table"):
             show_run(command, made, table, goal, form, columns)
         with stage("pictures"):
-            # What draws is loaded once the answer is on the screen.
+            # Imported only now, so that the answer is on the screen first.
             from ctxsim.report.charts import OF_COMMAND, plot
             from ctxsim.report.picture import picture
 
@@ -79,7 +79,7 @@ def run_all(
 
 
 def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said: Mapping[str, Any]) -> Run:
-    """A run, made while its course is shown; Ctrl-C ends it, or the command where nothing of it is finished."""
+    """Make a run and show its progress. Ctrl-C ends the run, or the command if nothing of the run is finished."""
     if RunFolder(folder).stopped and not said["resume"]:
         note(f"{folder} holds a stopped run, which starts again; --resume would continue it", err=True)
     given = fields(said) | {"out": folder}
@@ -93,22 +93,22 @@ def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said
 
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what names recordings, and what names scenarios: a name without a file is one."""
+    """Return the paths of recordings, and the scenarios: those given, and paths that name a scenario."""
     recorded = [path for path in paths if not names_scenario(path)]
     return recorded, [*scenarios, *(path for path in paths if path not in recorded)]
 
 
 def _short(scenario: str) -> str:
-    """What a scenario's folder is called: its own name, or that of its file."""
+    """The scenario's part of a folder's name: the scenario's name, or the name of its file."""
     return scenario.rpartition("/")[2].removesuffix(".toml")
 
 
 LONGEST_SAID = 60
-"""Characters that a folder's name says of policies and options; what is longer ends in its digest."""
+"""Characters of a folder's name for policies and options. A longer text is cut and ends in its digest."""
 
 
 def _apart(policies: Sequence[str], said: Mapping[str, Any]) -> str:
-    """What isn't the usual about a run, in characters of file names: `mask-keep=5.window=128000`; nothing if all is."""
+    """Policies and options that aren't defaults, as part of a file name: `.mask-keep=5.window=128000`; '' if none."""
     words = [one.rpartition("/")[2] for one in policies]
     given = {name: said[name] for name in ("estimator", "models", "model", "window")} | dict(said["rules"])
     given |= {name: said.get(name) for name in ("refetch", "draws", "sample")} | {"seed": said.get("seed") or None}
@@ -121,9 +121,9 @@ def _apart(policies: Sequence[str], said: Mapping[str, Any]) -> str:
 
 
 def _folder(out: str | PathLike[str] | None, name: str, apart: str, alone: bool) -> Path:
-    """Where a run's results go: `out` itself if it is the only run, else a folder of its name.
+    """The folder of a run's results: `out` itself if the run is the only one, else a subfolder of `out` or results/.
 
-    The name says what isn't usual about it. A documented reference keeps its folder.
+    In results/, the name includes `apart`, and ends in `-own` if it is that of a documented reference.
     """
     if out is not None:
         return Path(out) if alone else Path(out, name)
@@ -133,7 +133,7 @@ def _folder(out: str | PathLike[str] | None, name: str, apart: str, alone: bool)
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C asks to stop and to write what is finished, the second one stops at once."""
+    """Yield a function that returns whether Ctrl-C was pressed. A second Ctrl-C raises KeyboardInterrupt."""
     asked = False
 
     def ask(number: int, frame: Any) -> None:

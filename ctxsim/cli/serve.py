@@ -36,7 +36,7 @@ def command(what: str, **said: Any) -> None:
     Responses, Anthropic Messages and Gemini generateContent, streamed or not. Requests whose URL path begins with
     /s/NAME form a session NAME of their own. The mock model executes nothing, and sends nothing to other machines.
     """
-    # Requests come in other threads, which know no command line.
+    # Read here, because requests are handled in other threads, which have no click context.
     quiet = loudness() == "quiet"
 
     def told(entry: Entry) -> None:

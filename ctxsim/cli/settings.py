@@ -1,4 +1,4 @@
-"""What a project's file says, where a command line says nothing."""
+"""Defaults from a project's file for what a command line leaves out."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from ctxsim.errors import CtxsimError
 
 
 def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the paths of a command line, or the project's where it names neither a path nor a scenario."""
+    """Return the command line's paths, or the project's if the command line has neither paths nor scenarios."""
     for name in paths:
         if set(name) & set("/:*?[@") or Path(name).exists():
             continue
@@ -22,10 +22,10 @@ def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str
 
 
 OPTIONS = ("goal", "estimator", "model", "models", "window", "head", "jobs")
-"""Settings that options of the same name stand for."""
+"""Settings for which there are options of the same name."""
 
 RULES = ("tokenizer", "cache")
-"""Settings that `--provider` stands for."""
+"""Settings that are fields of `--provider`."""
 
 
 def defaults() -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Tables as commands print them: as wide as the terminal, or JSON, CSV and Markdown; of a run the verdict first."""
+"""Printing of tables: at the terminal's width, or as JSON, CSV or Markdown. A run's verdict comes before its table."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from ctxsim.results import Run
 
 
 def escaped(one: Sheet) -> Sheet:
-    """Return a sheet for people: names of others, as of tools and files, hold no control character and no line feed."""
+    """Return a sheet for people, in which texts from recordings, such as names of tools and files, are escaped."""
     rows = tuple(tuple(_escaped(cell) for cell in row) for row in one.rows)
     return msgspec.structs.replace(one, title=safe(one.title), rows=rows, notes=tuple(map(safe, one.notes)))
 
@@ -28,7 +28,7 @@ def _escaped(cell: Any) -> Any:
 
 
 def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, **more: Any) -> None:
-    """Print tables in one of FORMS; `more` goes into the JSON beside them."""
+    """Print tables in one of FORMS. `more` are further fields of the JSON."""
     if form == "json":
         click.echo(as_json(command, sheets, **more), nl=False)
     elif form == "csv":
@@ -69,7 +69,7 @@ def show_run(
     form: str = "table",
     columns: tuple[str, ...] | None = None,
 ) -> None:
-    """Print the verdict of a run, then what `table` makes of it; for programs with all columns, as CSV by itself."""
+    """Print a run's verdict and the sheet that `table` returns. JSON and CSV have all columns; CSV has no verdict."""
     from ctxsim.report.tables import needle_sheets
 
     advice = advise(run, goal)

@@ -1,4 +1,4 @@
-"""`ctxsim statusline`: one line for an agent's status line. Not in the help: an agent runs it, not a person."""
+"""`ctxsim statusline`: one line for an agent's status line. The help leaves it out, because an agent runs it."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`ctxsim sweep`: a grid of a policy's parameters, and which setting to take."""
+"""`ctxsim sweep`: replay a grid of a policy's parameters, and say which setting to take."""
 
 import hashlib
 from collections.abc import Sequence
@@ -40,6 +40,6 @@ def command(paths: tuple[str, ...], grids: tuple[str, ...], scenarios: tuple[str
 
 
 def _name(grids: Sequence[str]) -> str:
-    """What the folder of a sweep is called by: the policies, and a digest of their settings."""
+    """The part of a sweep's folder name for its grids: the policies, and a digest of their settings."""
     names = "+".join(dict.fromkeys(part.partition(":")[0] for grid in grids for part in grid.split("+")))
     return f"{names}-{hashlib.sha256(repr(settings_of(grids)).encode()).hexdigest()[:6]}"

@@ -1,7 +1,7 @@
-"""The one door to the terminal: no control character of a transcript, a file name or a label gets through it.
+"""Output that is safe for a terminal: control characters of transcripts, file names and labels are escaped.
 
-While a command runs, standard output and error are doors: whatever is printed, by us or by a library, passes `safe`.
-Colours are written behind the door, by a console whose texts have passed it.
+While a command runs, standard output and error are wrapped: all that ctxsim or a library prints goes through `safe`.
+Colours bypass the wrapper: a console applies `safe` to each text and then adds colour codes.
 """
 
 import io
@@ -20,9 +20,9 @@ import click
 
 
 def safe(text: str) -> str:
-    """Return a text whose control and bidirectional characters are shown as escapes, but for line feeds and tabs.
+    """Return a text with its control and bidirectional characters as escapes, except line feeds and tabs.
 
-    Escapes are those of JSON where JSON may hold the character as it is: printed JSON stays JSON.
+    A character that may stand unescaped in JSON gets JSON's own escape, so that printed JSON stays JSON.
     """
     if text.isprintable():
         return text
@@ -41,14 +41,14 @@ def _escape(character: str) -> str:
 
 
 class _Through:
-    """A text stream that changes what is written, on its way to the stream behind it."""
+    """A text stream that applies a function to each text and writes the result to another stream."""
 
     def __init__(self, behind: TextIO, change: Callable[[str], str]) -> None:
         self.behind = behind
         self._change = change
 
     def write(self, text: str) -> int:
-        # Bytes raise an error, as they should: that is how click tells a text stream.
+        # Bytes must raise an error, because click detects a text stream by that.
         self.behind.write(self._change(text))
         return len(text)
 
@@ -58,7 +58,7 @@ class _Through:
 
     @property
     def buffer(self) -> IO[bytes]:
-        """For bytes: into a file or a pipe as they are, on a terminal changed as text is."""
+        """The stream for bytes. On a terminal they are changed like text; a file or a pipe gets them unchanged."""
         return cast("IO[bytes]", _Bytes(self)) if self.isatty() else self.behind.buffer
 
     def __getattr__(self, name: str) -> Any:
@@ -79,14 +79,14 @@ class _Bytes(io.RawIOBase):
 
 @contextmanager
 def doors() -> Iterator[None]:
-    """Put a door before standard output and error."""
+    """Apply `safe` to all that is written to standard output and error inside the block."""
     out, err = sys.stdout, sys.stderr
     mine = cast("tuple[TextIO, TextIO]", (_Through(out, safe), _Through(err, safe)))
     sys.stdout, sys.stderr = mine
     try:
         yield
     finally:
-        # What somebody else has put there meanwhile, as click does when a pipe breaks, is meant to stay.
+        # A stream that other code has set meanwhile stays, such as click's after a broken pipe.
         if sys.stdout is mine[0]:
             sys.stdout = out
         if sys.stderr is mine[1]:
@@ -94,13 +94,13 @@ def doors() -> Iterator[None]:
 
 
 def columns() -> int | None:
-    """Return how wide standard output is: the terminal, or what COLUMNS says; None for a pipe of which nobody says."""
+    """Return the width of standard output: COLUMNS, or else the terminal's width; None if there is neither."""
     said = os.environ.get("COLUMNS", "").isdecimal() or sys.stdout.isatty()
     return shutil.get_terminal_size().columns if said else None
 
 
 class _Words(textwrap.TextWrapper):
-    """Breaks at spaces; in what is longer than a line, as a label or a path, behind its punctuation."""
+    """Breaks at spaces, and breaks a word that is longer than a line, such as a label or a path, after punctuation."""
 
     def _split(self, text: str) -> list[str]:
         room = self.width - len(self.subsequent_indent)
@@ -110,7 +110,7 @@ class _Words(textwrap.TextWrapper):
 
 
 def within(text: str, width: int | None, hanging: int = 2) -> str:
-    """Return a text whose lines are no wider than this; what is broken goes on that much further right."""
+    """Return a text wrapped to `width`. The continuation of a line is indented by `hanging` more than the line."""
     found = []
     for line in text.split("\n"):
         if width and len(line) > width:
@@ -122,14 +122,14 @@ def within(text: str, width: int | None, hanging: int = 2) -> str:
 
 
 def say(text: str = "", err: bool = False) -> None:
-    """Print text for people, harmless and as wide as the terminal."""
+    """Print a text for people, escaped by `safe` and wrapped to the terminal's width."""
     click.echo(within(safe(text), columns()), err=err)
 
 
 def console(stderr: bool = False, **options: Any) -> Any:
-    """Return a rich console behind the door, which lets only harmless text into what it colours.
+    """Return a rich console that writes to the unwrapped stream, and applies `safe` to the texts that it colours.
 
-    What isn't a terminal gets lines without the spaces that fill a table up.
+    Unless the stream is a terminal, spaces at the ends of lines, which pad tables, are removed.
     """
     from rich.console import Console
     from rich.segment import Segment

@@ -1,4 +1,4 @@
-"""Token tracking as an agent shows it: usage per call, average growth, and how far the window still reaches."""
+"""Token tracking as an agent shows it: usage per call, average growth, and how many more calls the window holds."""
 
 HEADINGS = f"{'tokens':>10}{'used':>7}{'growth':>10}{'average':>10}{'left':>7}{'output':>8}"
 
@@ -9,7 +9,7 @@ LEGEND = (
 
 
 class TokenTracker:
-    """Grows call by call. Document 003, part 3 (`TokenTracker`) and `TokenInfo` of part 1, where a call is a "turn"."""
+    """Usage per call. Document 003, part 3 (`TokenTracker`) and `TokenInfo` of part 1, where a call is a "turn"."""
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -18,7 +18,7 @@ class TokenTracker:
         """Tokens of each request."""
 
     def record(self, input_tokens: int, output_tokens: int) -> None:
-        """Write down one call's usage."""
+        """Add one call's usage."""
         if input_tokens < self.used:
             self._grows_from = len(self.calls)
         self.calls.append(input_tokens)
@@ -31,12 +31,12 @@ class TokenTracker:
 
     @property
     def available(self) -> int:
-        """Tokens that the window still has."""
+        """Tokens left in the window."""
         return max(0, self._window - self.used)
 
     @property
     def percent_used(self) -> float:
-        """Share of the window, in per cent."""
+        """Share of the window that the newest request uses, in per cent."""
         return 100 * self.used / self._window
 
     @property
@@ -47,11 +47,11 @@ class TokenTracker:
 
     @property
     def calls_left(self) -> int | None:
-        """How many calls of average growth still fit; None where nothing grows."""
+        """How many calls of average growth still fit; None if requests don't grow or the window is full."""
         return int(self.available / self.average) if self.average > 0 and self.available else None
 
     def report(self) -> str:
-        """One line for people, under `HEADINGS`."""
+        """Return one line of figures, under `HEADINGS`."""
         left = "-" if self.calls_left is None else f"{self.calls_left:,}"
         growth = self.used - (self.calls[-2] if len(self.calls) > 1 else 0)
         return (

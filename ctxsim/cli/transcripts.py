@@ -1,4 +1,4 @@
-"""`ctxsim transcripts`: look at recordings before replaying them."""
+"""`ctxsim transcripts`: check, convert, measure and find recordings."""
 
 import sys
 from collections import Counter as Frequencies
@@ -25,7 +25,7 @@ from ctxsim.safety.redaction import Redaction
 from ctxsim.transcript import Transcript
 
 CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "results", "tokens", "parent", "notes")
-"""What `check` says of each transcript."""
+"""The columns of `transcripts check`."""
 
 
 WRITTEN = ("ctxsim", "atif")
@@ -33,7 +33,7 @@ WRITTEN = ("ctxsim", "atif")
 
 
 def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[Transcript]:
-    """Transcripts that ATIF can hold; the others are told in a list."""
+    """The transcripts that ATIF can hold. For each other one, `left_out` gets a line with the reason."""
     for transcript in transcripts:
         if why := unwritable(transcript):
             left_out.append(f"{transcript.name}: {why}")

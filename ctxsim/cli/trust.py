@@ -1,4 +1,4 @@
-"""`ctxsim trust`: what a file says is looked at once, and believed as long as it stays as it is."""
+"""`ctxsim trust`: trust a file that the user has read, as long as it doesn't change."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`ctxsim validate`: do our rules, and estimators, say what providers recorded?"""
+"""`ctxsim validate`: compare modelled figures, and estimators, with what providers recorded."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 
 WORST = 5
-"""Calls that disagree most: so many are printed."""
+"""The number of calls with the largest errors that are printed."""
 
 
 @click.command("validate")
