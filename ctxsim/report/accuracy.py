@@ -1,4 +1,4 @@
-"""Modelled against recorded, and estimates against counts, as tables."""
+"""Tables that compare modelled with recorded figures, and estimates with counts."""
 
 from collections.abc import Sequence
 
@@ -74,7 +74,7 @@ OF_CONSEQUENCES = (
 
 
 def unseen_sheet(found: Sequence[Unseen]) -> Sheet:
-    """Return how far sizes are off that were predicted without the usage they are held against."""
+    """Return the errors of sizes that were predicted without the usage that they are compared with."""
     return sheet_of("unseen", "", UNSEEN, found, notes=(OF_UNSEEN,) if found else ())
 
 
@@ -84,13 +84,13 @@ def score_sheet(scores: Sequence[Score]) -> Sheet:
 
 
 def error_sheet(rows: Sequence[Accuracy]) -> Sheet:
-    """Return the errors of estimates; of texts all together."""
+    """Return the errors of estimates, with one row for all kinds of text."""
     shown = [row for row in rows if row.scope != "text" or row.kind == "all"]
     return sheet_of("errors", "", ERRORS, shown, notes=OF_ERRORS)
 
 
 def consequence_sheet(rows: Sequence[Consequence], threshold: int | None) -> Sheet:
-    """Return what wrong estimates do to a policy with a threshold."""
+    """Return how wrong estimates affect a policy with a threshold."""
     limit = f"{threshold:,} tokens" if threshold else "70 % of each segment's largest request"
     title = f"When a policy that acts over {limit} first acts: by estimates, compared with {rows[0].tokenizer}"
     return sheet_of("consequences", title, CONSEQUENCES, rows, notes=(OF_CONSEQUENCES,))

@@ -1,4 +1,4 @@
-"""Pictures of estimates: per call, their errors' spread, error against size and by kind of content; a calibration."""
+"""Pictures of estimates: per call, spread of errors, error against size and by kind of content; of a calibration."""
 
 from collections.abc import Sequence
 from math import inf
@@ -11,11 +11,11 @@ from ctxsim.report.figure import boxes, finished, heat_map, new_figure
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, at_axis, direct_labels, plain_axes
 
 FAR = 0.2
-"""Share of the count by which an estimate is far off."""
+"""Error, as a share of the count, above which an estimate is far off."""
 
 
 def plot_accuracy(labels: Sequence[str], seen: Observed, tokenizer: str, out: Path) -> list[Path]:
-    """Write the pictures of what was observed, an estimate per label at each point, and return their paths."""
+    """Write the pictures of observed estimates, and return their paths. Each point has an estimate for each label."""
     longest = max(seen.runs, key=lambda run: run[-1].tokens)
     return [
         _per_call(labels, longest, tokenizer, out / "estimates-per-call.png"),
@@ -93,7 +93,7 @@ def plot_calibration(
 ) -> Path:
     """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group.
 
-    `chars_of` and `tokens_are` say what a point is.
+    `chars_of` and `tokens_are` are the words for a point's values at the axes.
     """
     figure, (left, right) = new_figure(12.5, 5.5, columns=2)
     chars, tokens = np.array([(c, t) for c, t, _ in points if c > 0 and t > 0], dtype=float).T

@@ -1,4 +1,4 @@
-"""What `ctxsim advise` says of an agent, on one screen of 80 columns: the answer, how sure it is, what was tried."""
+"""The text of `ctxsim advise` on an agent, one screen of 80 columns: the answer, how sure it is, what was tried."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ctxsim.report.sheet import Column, Sheet, sheet
 WIDTH = 80
 
 TRIED_NAMED = 4
-"""Of what else was tried, so many are named: those that save the most."""
+"""The number of other settings tried that are named: the best of each setting, then those that save the most."""
 
 BILL = "ctxsim bill --by part"
 
@@ -31,20 +31,20 @@ COLUMNS = (
 
 
 def screen(one: AgentAdvice) -> list[str]:
-    """Return the lines of one agent's advice, none longer than 80 characters but for what is to be pasted."""
+    """Return the lines of one agent's advice, none longer than 80 characters except those to paste."""
     what = _to_set(one) if one.settings else _wrapped(_nothing(one))
     figures, doubts = ([line for said in lines for line in _wrapped(said)] for lines in (_figures(one), _doubts(one)))
     return _spaced([_wrapped(_head(one)), what, figures, doubts, _wrapped(_also(one))])
 
 
 def _figures(one: AgentAdvice) -> list[str]:
-    """What it saves and loses, whether it was seen honoured, and what comes otherwise than set; '' where not known."""
+    """What the advice saves and loses, whether it is honoured, how recordings contradict settings; '' if unknown."""
     advised = [_month(one), _saves(one), _loses(one), *(_honoured(seen) for seen in one.seen)] if one.settings else []
     return [*advised, *one.contradicted]
 
 
 def constructor_screen(one: Framed) -> list[str]:
-    """Return the lines of advice for those who build with a framework."""
+    """Return the lines of advice for users who build with a framework."""
     take = one.take
     found = many(take.transcripts, "transcript(s)")
     head = f"{one.framework}: {found}, {size(one.now, one.amount)} without compaction."
@@ -59,7 +59,7 @@ def constructor_screen(one: Framed) -> list[str]:
 
 
 def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
-    """Return a row for each setting that was tried, the advised one first of its agent."""
+    """Return a row for each setting that was tried, with the advised one as its agent's first."""
     rows = []
     for one in agents:
         share = one.share.value if one.share else None
@@ -70,7 +70,7 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
 
 
 def _wrapped(text: str) -> list[str]:
-    # No line ends between a number and its unit, or a key and its value.
+    # Lines aren't broken between a number and its unit, or a key and its value.
     for held in (" %", " = ", " USD", BILL):
         text = text.replace(held, held.replace(" ", "\u00a0"))
     lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
@@ -97,7 +97,7 @@ def _as_set(one: AgentAdvice) -> str:
 
 
 def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
-    """Yield a page's lines: of each agent what to set, lines to paste indented, then the rest of its screen."""
+    """Yield a page's lines: for each agent what to set, with lines to paste indented, then the rest of its screen."""
     for one in agents:
         yield from [line for line in _to_set(one) if line] if one.settings else [_nothing(one)]
         yield from (_head(one), *(line for line in _figures(one) if line), *_doubts(one), _also(one))
@@ -142,14 +142,14 @@ def _month(one: AgentAdvice) -> str:
 
 
 def came_answer(found: Sequence[Came]) -> str:
-    """Return in a sentence how often what came lay within what was predicted, as advised and as it was set before."""
+    """Return a sentence on how often outcomes were within predictions, for the advised and for the earlier settings."""
     advised, as_set = sum(one.advised for one in found), sum(one.as_set for one in found)
     of = many(len(found), "prediction(s)")
     return f"{advised} of {of} held for the advised settings, {as_set} for the earlier ones; nine in ten should."
 
 
 def came_lines(found: Sequence[Came]) -> list[str]:
-    """Return how often predictions held, and what came after each."""
+    """Return how often predictions held, and the outcome of each."""
     lines = [came_answer(found)] * bool(found)
     for one in found:
         said, ahead = one.prediction, one.sessions
@@ -241,12 +241,12 @@ def _also(one: AgentAdvice) -> str:
 
 
 def _some(one: AgentAdvice, part: Sequence[Tried]) -> str:
-    """`4 of the 9 sessions`: those that settings were tried on that weren't worth a replay of all."""
+    """`4 of the 9 sessions`: the part on which settings were tried that weren't worth a replay of all sessions."""
     return f"{max((each.sessions for each in part), default=0):,} of the {one.sessions:,} sessions"
 
 
 def _spread(tried: Sequence[Tried]) -> list[Tried]:
-    """The best of each setting, then the ones that save the most, without those that change nothing."""
+    """The best values of each setting, then those that save the most, without those that change nothing."""
     named = [one for one in tried if not one.idle]
     first: dict[tuple[str, ...], Tried] = {}
     for one in named:

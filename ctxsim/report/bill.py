@@ -1,4 +1,4 @@
-"""The bill for people and programs: lines and tables. The first screen fits 80 columns."""
+"""The bill as lines and tables, for people and programs. The first screen fits 80 columns."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
 
 SHOWN = 10
-"""Rows for people; the rest is one row. Programs get all."""
+"""Rows for people; the others are added up in one row. Programs get all rows."""
 
 LONGEST = 24
 """Characters of a name in a table."""
@@ -54,7 +54,7 @@ def group(part: str) -> str:
 
 
 def _of(kind: str) -> Callable[[Sum], Cell]:
-    """The share of the dollars that the parts of a group have."""
+    """The share of the dollars that the parts of a group cost."""
     return lambda one: _share(sum(held[3] for part, held in one.parts.items() if group(part) == kind),
                               one.usd if one.responses else 0)  # fmt: skip
 
@@ -78,11 +78,11 @@ PROGRAM = (
     Column("tokens_output", "tokens_output", of=lambda one: one.told("output")),
     Column("usd_recorded", "usd_recorded"), Column("usd_listed", "usd_listed"), Column("unpriced", "unpriced"),
 )  # fmt: skip
-"""What programs get beside that."""
+"""Further columns for programs."""
 
 
 def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:
-    """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
+    """Yield the first lines: the agents, the number of sessions, the dates, the cost, and what the cost is based on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
     agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
     when = f", {_dates(*span_s)}" if (span_s := bill.span_s()) else ""
@@ -118,7 +118,7 @@ def _roots(bill: Bill) -> set[str]:
 
 
 def older(bill: Bill) -> Iterator[str]:
-    """Yield how many sessions are left out as older, and which agents are with them."""
+    """Yield how many older sessions are left out, and which agents have older sessions only."""
     count, there = len({one.root for one in bill.older} - _roots(bill)), {one.format for one in bill.sessions}
     gone = " and ".join(dict.fromkeys(name_of(one.format) for one in bill.older if one.format not in there))
     alone = f", all sessions of {gone} among them" if gone else ""
@@ -135,7 +135,7 @@ def _dates(first_s: float, last_s: float) -> str:
 
 
 def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
-    """Yield a line for each cause of misses that cost a hundredth of the bill."""
+    """Yield a line for each cause of cache misses that cost at least 1 % of the bill."""
     for cause, one in found.items():
         if one.usd >= 0.01 * total.usd > 0:
             yield (f"{many(one.times, CAUSE[cause])} made the agent pay again for {tokens(one.tokens)} tokens: "
@@ -143,7 +143,7 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
 
 
 def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
-    """Return names for people: of paths the end that tells them apart."""
+    """Return names for people. A path is shortened to its shortest end of two or more parts that no other path has."""
     if by == "agent":
         return {name: name_of(name) for name in names}
     if by not in ("project", "session"):
@@ -158,7 +158,7 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
-    """Return the rows of a grouping: for people with shares, `whole` with all figures and names."""
+    """Return the table of a grouping. `whole`: for programs, with all rows, figures and full names."""
     rows = list(found.items())
     shown = dict(rows if whole else _worth(by, rows))
     rest = [one for name, one in rows if name not in shown]
@@ -178,7 +178,7 @@ def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
 
 
 def _added(sums: Sequence[Sum]) -> Sum:
-    """What several come to, but for their sessions."""
+    """The total of several sums, without their sessions."""
     found = Sum()
     for one in sums:
         for name, value in msgspec.structs.asdict(one).items():
@@ -190,7 +190,7 @@ def _added(sums: Sequence[Sum]) -> Sum:
 
 
 def part_sheet(total: Sum, whole: bool) -> Sheet:
-    """Return the parts of all requests, the dearest first, with what they had in each class."""
+    """Return the parts of all requests, the most expensive first, with their tokens by class."""
     parts = sorted(total.parts.items(), key=lambda pair: (-pair[1][3], -sum(pair[1][:3]), pair[0]))
     shown, rest = (parts, []) if whole else (parts[: 2 * SHOWN], [one for _, one in parts[2 * SHOWN :]])
     if rest:
@@ -208,14 +208,14 @@ def part_sheet(total: Sum, whole: bool) -> Sheet:
 
 
 def _classes(part: str, one: Sequence[float], cached: bool) -> list[Cell]:
-    """A part's tokens by class: of a request, or of responses. A class of which no log tells has none."""
+    """A part's tokens by class, of requests or of responses. A class that no log states is None."""
     known = one[:3] if cached else (None, None, one[2] or None)
     counts = [None, None, None, one[2]] if part == facts.OUTPUT else [*known, None]
     return [cell(count, tokens) for count in counts]
 
 
 def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
-    """Return what would have made it smaller; `whole` with its interval and how to do it."""
+    """Return the changes that would have made the bill smaller; if `whole`, with intervals and how to make them."""
     month = any(one.month for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
     columns = [Column("change", "change", left=True), Column("usd", "saves, USD a month" if month else "saves, USD"),
@@ -237,7 +237,7 @@ def _range(one: Saving) -> str:
 
 
 def closing(found: Smaller) -> Iterator[str]:
-    """Yield what the best save together, and how each is done."""
+    """Yield what the best changes save together, and how to make each change."""
     if not found.savings:
         yield f"None of {found.tried} changes tried would have made the bill 2 % smaller."
         return
@@ -254,7 +254,7 @@ def closing(found: Smaller) -> Iterator[str]:
 
 
 def pace(ahead: Forecast) -> str:
-    """Return what comes at this pace, in a line."""
+    """Return the forecast of the next days at this pace, in one line."""
     main, written, unit = ("usd", usd, "USD") if "usd" in ahead.amounts else ("tokens", tokens, "tokens")
     low, high = ahead.amounts[main].ranges["90"]
     kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"

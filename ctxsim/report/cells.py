@@ -1,4 +1,4 @@
-"""What a table can show of a policy: every column with its meaning, in order of worth."""
+"""The columns that a table of policies can have, each with its meaning, the most useful first."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ FAILURES = {
 
 
 class Row(NamedTuple):
-    """What a cell is made of: a policy's pooled figures, its summary rows, and what the run says of all of them."""
+    """The data of a row's cells: the policy's pooled figures, its summary rows, its run, and the policies' ranks."""
 
     figures: Figures
     part: Any
@@ -56,7 +56,7 @@ def _refetch(row: Row) -> float | None:
 
 
 def _kept(row: Row) -> Cell:
-    """Where summaries made a difference, between keeping nothing and the best."""
+    """The share kept; if summaries make a difference, the range from summaries that keep nothing to the best."""
     figures = row.figures
     found = shared(figures.kept, kept_percent)
     low, high = figures.kept_low, figures.kept_high
@@ -81,17 +81,17 @@ def _refused(row: Row) -> Cell:
 
 
 def _mean(column: str) -> Callable[[Row], float | None]:
-    """The mean over the transcripts that know it."""
+    """The mean over the transcripts in which the value is known."""
     return lambda row: _round(row.part[column].mean())
 
 
 def _sum(column: str, number: Callable[[Any], float | None] = int) -> Callable[[Row], float | None]:
-    """The sum over the transcripts that know it."""
+    """The sum over the transcripts in which the value is known."""
     return lambda row: number(known.sum()) if len(known := row.part[column].dropna()) else None
 
 
 def _frontier(column: str) -> Callable[[Row], float | None]:
-    """The least that anybody could have at the same survival, pooled, as a share of keep-all's tokens."""
+    """The least possible tokens at the same survival, over all transcripts, as a share of keep-all's tokens."""
 
     def least(row: Row) -> float | None:
         part = row.part[row.part[column].notna()]
@@ -188,7 +188,7 @@ EVERY: tuple[Column, ...] = (
 
 BY_DOLLARS = ("policy", "usd", "usd_share", "kept", "tokens_share", "refused")
 BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
-"""What a table shows unless told otherwise: with prices, and without."""
+"""The default columns of a table with prices, and of one without."""
 
 
 def glossary() -> str:
@@ -197,7 +197,7 @@ def glossary() -> str:
 
 
 def chosen_columns(names: str) -> tuple[str, ...]:
-    """Return the names in `a,b`. Raises UnknownName for one that is no column."""
+    """Return the names in `a,b`. Raises UnknownName for an unknown column, and if there is no name."""
     known = [one.name for one in EVERY]
     found = tuple(name.strip() for name in names.split(",") if name.strip())
     if not found:
@@ -211,7 +211,7 @@ def chosen_columns(names: str) -> tuple[str, ...]:
 def policy_sheet(
     run: Run, pooled: Pooled, labels: Sequence[str], names: Sequence[str] | None = None, chosen: str | None = None
 ) -> Sheet:
-    """Return one row per policy: the columns asked for, by default those that matter most; all for `*`."""
+    """Return a table with a row per policy and the named columns: by default the most important ones, with `*` all."""
     if names is None:
         names = BY_DOLLARS if pooled.by_dollars else BY_TOKENS
     every = {one.name: one for one in EVERY}

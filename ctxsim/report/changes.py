@@ -17,13 +17,13 @@ UNITS = (
 
 
 def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
-    """Return what isn't the same as a table for programs, with the policies in each row."""
+    """Return the figures that aren't the same, as a table for programs with the policies in each row."""
     policy = Column("policy", "policy", left=True, of=lambda change: Cell(change.policy, shown(change.policy)))
     return sheet_of("changes", "", [policy, *_columns(broken)], _moved(changes))
 
 
 def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run, after: Run) -> Sheet:
-    """Return the same for people: figures below their policy, which a row of its own names; of one pair the title."""
+    """Return the same table for people: a row above the figures names their policies; with one pair, the title does."""
     moved = _moved(changes)
     pairs = list(dict.fromkeys(change.pair for change in moved))
     one = len({change.pair for change in changes}) == 1
@@ -45,7 +45,7 @@ def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run,
 
 
 def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
-    """Return what a comparison comes to, in a line."""
+    """Return the result of a comparison in one line."""
     counts = Frequencies(change.verdict for change in changes)
     transcripts = max(change.transcripts for change in changes)
     of = f"({many(transcripts, 'transcript(s)')})"
@@ -95,13 +95,13 @@ def _verdict(fails: bool, verdict: str) -> Cell:
 
 
 LEAST_CHANCE = 0.001
-"""Chances below it are told as such."""
+"""P-values below this are written as less than this."""
 
 
 def unpaired_sheet(
     found: Sequence[Difference], broken: Sequence[Difference], alike: bool = True, left_out: tuple[int, int] = (0, 0)
 ) -> Sheet:
-    """Return the figures of two sets of sessions as a table, and how often a change would be found in such sets.
+    """Return the figures of two sets of sessions as a table, with how often a change would be found in such sets.
 
     `alike` and `left_out` are as in `ctxsim.api.bill.Unpaired`.
     """
@@ -138,7 +138,7 @@ def _unit(one: Difference) -> str:
 
 
 def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:
-    """A figure with as many digits that count, and from 10,000 on in thousands or millions."""
+    """A figure with `digits` significant digits: 4 from 100 on, and from 1,000 on as `compact` writes it."""
     plus = sign if value >= 0 else "-"
     text = compact(abs(value)) if abs(value) >= 1_000 else f"{abs(value):.{4 if abs(value) >= 100 else digits}g}"
     return Cell(value, f"{plus}{text}")

@@ -28,23 +28,23 @@ from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import MOST_ROWS, tradeoff
 
 HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", "////", "....", "xxxx"), strict=True))
-"""How a paper tells the classes apart: as greys some of their colours are the same."""
+"""Patterns of the classes in a paper, because some of their colours are the same grey."""
 
 CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
 
 INPUT = {"read": ("tokens_cache_read", "read from the cache"), "write": ("tokens_cache_write", "written"),
          "uncached": ("tokens_uncached", "uncached")}  # fmt: skip
-"""The classes of input: column, and name."""
+"""The column and the name of each class of input."""
 
 OF_COMMAND = {
     "bench": ("token-growth", "estimates", "survival-tokens", "survival-dollars"),
     "sweep": ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars"),
 }
-"""What the two commands draw, in this order; survival against tokens where no price is known."""
+"""The charts of the two commands, in order; survival is against tokens only if most prices are unknown."""
 
 
 BY_COLOR = ("estimates", "cache", "rounds")
-"""Charts for a screen: they need colours, or more room than a paper's column has."""
+"""Charts for the screen only: they need colours, or more room than a paper's column has."""
 
 
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
@@ -69,7 +69,7 @@ def plot_paper(one: Picture, folder: Path) -> list[Path]:
 
 
 def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
-    """Return how to draw each chart that this run has data for, by name."""
+    """Return the functions that draw the charts for which this run has data, by chart name."""
     run = one.run
     charts: dict[str, Callable[[Picture, Path], Path]] = {
         "token-growth": lambda one, path: save(growth_of(one), path), "estimates": estimates
@@ -90,7 +90,7 @@ def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
 
 
 def dollars(one: Picture, path: Path) -> Path:
-    """The bill of all transcripts by class, one bar per policy, cheapest first, with the total at its end."""
+    """Draw the bill of all transcripts by class, one bar per policy, cheapest first, with the total at its end."""
     bills = {label: bill(one.run.of(label)) for label in one.labels}
     totals = pandas.Series({label: one.pooled.all[label].usd for label in bills}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.6 + 0.36 * len(totals))
@@ -112,13 +112,13 @@ def dollars(one: Picture, path: Path) -> Path:
 
 
 def bill(part: Any) -> dict[str, float]:
-    """Return the dollars of a policy by class, given its summary rows; of the transcripts with known prices."""
+    """Return a policy's dollars by class, from its summary rows of transcripts with known prices."""
     part = part[part.cost_usd.notna()]
     return {name: float(part[f"cost_{name}_usd"].sum()) for name in CLASSES}
 
 
 def by_age(one: Picture, path: Path) -> Path:
-    """What each policy kept of identifiers of an age in calls: a row per policy, a column per age."""
+    """Draw what each policy kept of identifiers by their age in calls: a row per policy, a column per age."""
     groups, kept = survival_by_age(one.run)
     ranked = sorted(one.labels, key=lambda label: -sum(kept[label]))
     labels = [label for n, label in enumerate(ranked) if n < MOST_ROWS or label == one.chosen]
@@ -134,7 +134,7 @@ def by_age(one: Picture, path: Path) -> Path:
 
 
 def cache(one: Picture, path: Path) -> Path:
-    """Each request of the largest transcript under its policies: read, written, uncached; one panel per policy."""
+    """Draw the read, written and uncached tokens of each request of the largest transcript, in a panel per policy."""
     transcript = shown_transcript(one.run)
     calls = one.run.table("calls", transcript=[transcript])
     labels = [label for label in one.labels if (calls.policy == label).any()]
@@ -145,7 +145,7 @@ def cache(one: Picture, path: Path) -> Path:
         edges = np.append(part.call, part.call.iloc[-1] + 1) - 0.5
         bottom = np.zeros(len(part))
         for name, (column, said) in INPUT.items():
-            # One shape and not a bar for each call.
+            # One shape, instead of a bar for each call.
             top = bottom + part[column].to_numpy()
             axes.stairs(top, edges, baseline=bottom, fill=True, color=CLASSES[name], snap=True, label=said)
             bottom = top

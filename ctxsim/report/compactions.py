@@ -20,7 +20,7 @@ NAME = 26
 
 
 def _of(kind: str) -> Callable[[CompactionRow], str]:
-    """What was kept of the needs of a kind, of how many."""
+    """The number of needs of a kind that were kept, and of all needs of that kind."""
 
     def text(row: CompactionRow) -> str:
         kept, needed = getattr(row, f"kept_{kind}"), getattr(row, f"needed_{kind}")
@@ -58,18 +58,18 @@ COLUMNS = (
     Column("payback", "pays at", "calls until that cost is saved", rank=2, form="{:.1f}", of="payback_calls"),
     Column("calls", "calls", "calls that followed", rank=1, form="{}", of="calls_after"),
 )  # fmt: skip
-"""Of the table of compactions."""
+"""The columns of the table of compactions."""
 
 
 def compaction_sheet(rows: Sequence[CompactionRow]) -> Sheet:
-    """Return a row for each compaction; of a long name the end says most."""
+    """Return a row for each compaction. A long name is cut to its end, which says most."""
     cells = [(Cell(name, name if len(name) <= NAME else f"…{name[1 - NAME :]}"), *rest)
              for name, *rest in map(compaction_cells, rows)]  # fmt: skip
     return sheet("compactions", "", COLUMNS, cells)
 
 
 def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
-    """Return what the table says of one compaction, in the order of `COLUMNS`."""
+    """Return the texts of one compaction in the table, in the order of `COLUMNS`."""
     return tuple(text_of(column.cell(row)) for column in COLUMNS)
 
 
@@ -92,7 +92,7 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
             if found := shares(members, kept, needed):
                 held, wanted = (sum(getattr(row, name) for row, _ in found) for name in (kept, needed))
                 yield f"  kept of {name}: {_interval(found)}, mean of {len(found)}; {held:,} of {wanted:,} in all"
-        # Ten calls against ten calls.
+        # Both sides must have ten calls.
         compared = [row for row in members if row.control_reread_calls is not None and row.calls_after >= SOON]
         if compared:
             calls = _mean_of(compared, lambda r: r.reread_calls)
@@ -109,7 +109,7 @@ def _mean_of(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], flo
 
 
 def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
-    """Yield how often what was lost and used later had come again, by both definitions, beside what was kept."""
+    """Yield how often identifiers lost and used later had come again, by two definitions, beside those kept."""
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
@@ -133,12 +133,12 @@ KINDS, NAMES = ("lost", "kept"), ("used", "fetched", "shown")
 
 
 def _span(found: tuple[float, float, float] | None, form: str) -> str:
-    """A figure and its interval."""
+    """A figure with its interval."""
     return "-" if found is None else "{:{form}} ({:{form}}..{:{form}})".format(*found, form=form)
 
 
 def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
-    """Yield what share of the identifiers of each kind was kept, all compactions together."""
+    """Yield the share of the identifiers of each kind that was kept, over all compactions."""
     known = sorted((row for row in rows if row.kept is not None), key=lambda row: row.kind)
     parts = []
     for kind, group in groupby(known, key=lambda row: row.kind):
@@ -179,7 +179,7 @@ def beside_sheet(rows: Sequence[BesideRow]) -> Sheet:
 
 
 def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float]]:
-    """Return kept / needed of each row that knows the first and has any of the second."""
+    """Return kept / needed of each row in which `kept` is known and `needed` isn't 0."""
     both = ((row, getattr(row, kept), getattr(row, needed)) for row in rows)
     return [(row, held / wanted) for row, held, wanted in both if held is not None and wanted]
 
@@ -189,6 +189,6 @@ def _interval(found: Sequence[tuple[Row, float]]) -> str:
 
 
 def _mean(values: Sequence[float], rows: Sequence[Row], form: str) -> str:
-    """The mean and its interval; of one session the mean alone."""
+    """The mean with its interval; for one session, the mean alone."""
     interval = bootstrap_mean(values, [row.root for row in rows])
     return _span(interval, form) if interval else f"{sum(values) / len(values):{form}}"

@@ -16,13 +16,13 @@ from ctxsim.report.style import COLORS, middle_cut
 from ctxsim.results.files import replacing
 
 NOTEBOOK_DPI = 75
-"""A notebook holds its pictures as text."""
+"""Low, because a notebook stores its pictures as text."""
 
 
 def load_matplotlib() -> None:
-    """Import matplotlib without the `matplotlibrc` of the current folder, which comes with any clone.
+    """Import matplotlib without the `matplotlibrc` of the current folder, which any cloned repository may hold.
 
-    The user's own, in the configuration folder or by MATPLOTLIBRC, holds.
+    The user's own file, in the configuration folder or named by MATPLOTLIBRC, is used.
     """
     spec = None if "matplotlib" in sys.modules else find_spec("matplotlib")
     if spec is not None and spec.origin is not None:
@@ -31,17 +31,17 @@ def load_matplotlib() -> None:
 
 
 PAPER_INCHES = 5.2
-"""Width of a picture for a paper's column of 8.5 cm: names of 9 points are of 6 there."""
+"""Width of a picture for a paper's column of 8.5 cm. Scaled to that column, names of 9 points have 6 points."""
 
 PAPER_NAME, PAPER_TITLE = 26, 36
-"""Characters of a name, and of the titles of all panels that stand beside each other, in such a picture."""
+"""Characters of a name, and of the axis titles of all panels in a row together, in such a picture."""
 
 _FOR_PAPER: ContextVar[bool] = ContextVar("for_paper", default=False)
 
 
 @contextmanager
 def for_paper() -> Iterator[None]:
-    """Draw figures of one column's width without headlines: a paper has captions."""
+    """Draw figures inside the block for a paper: of one column's width, without headlines, as a paper has captions."""
     token = _FOR_PAPER.set(True)
     try:
         yield
@@ -50,14 +50,14 @@ def for_paper() -> Iterator[None]:
 
 
 def is_for_paper() -> bool:
-    """Whether what is drawn now is for a paper, where colours are greys."""
+    """Return whether figures are drawn for a paper, where colours become greys."""
     return _FOR_PAPER.get()
 
 
 def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """Return a figure, which a notebook shows, and its axes in the common look."""
     load_matplotlib()
-    # Made without pyplot, whose choice of a backend belongs to the user.
+    # Made without pyplot, because the choice of its backend is the user's.
     from matplotlib import rcParams
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -65,13 +65,13 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
 
     class Picture(Figure):
         def draw(self, renderer: Any) -> None:
-            # Names of others are no formulas: only what matplotlib writes itself, at logarithmic axes, is one.
+            # Names with dollar signs aren't formulas. Only matplotlib's own labels, at logarithmic axes, are.
             for text in self.findobj(Text):
                 if "$" in text.get_text() and "\\mathdefault" not in text.get_text():
                     text.set_parse_math(False)
             engine = self.get_layout_engine()
             if self.canvas.is_saving() and isinstance(engine, ConstrainedLayoutEngine):
-                # Before a figure is drawn into a file it is to be drawn for its layout alone.
+                # Matplotlib first draws a figure for its layout alone, then into the file: skip the first drawing.
                 engine.execute(self)
             else:
                 super().draw(renderer)
@@ -87,7 +87,7 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
 
 
 def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
-    """Return a figure of so many panels, three beside each other, and the panels. Heights are inches."""
+    """Return a figure of `count` panels, three in a row, and the panels. `edge` and `height`, of a row, are inches."""
     rows = -(-count // 3)
     figure, axes = new_figure(12, edge + height * rows, 3, rows)
     for unused in axes.flat[count:]:
@@ -99,7 +99,7 @@ def heat_map(
     axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True,
     form: str = ".0f",
 ) -> list[list[str]]:  # fmt: skip
-    """Draw a table as cells coloured between two values, with their numbers, and return the ink to read on each."""
+    """Draw a table as coloured cells, with numbers if `written`, and return the text colour that each cell needs."""
     image = axes.imshow(table, cmap=cmap, aspect="auto", vmin=ends[0], vmax=ends[1])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -115,7 +115,7 @@ def heat_map(
 def stacked_bars(
     axes: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]], styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Draw a row for each name, the first on top: the parts that each row has, by name, one behind the other."""
+    """Draw a horizontal bar for each name, the first on top, in which `parts`, by their name, follow each other."""
     left = [0.0] * len(names)
     for part, widths in parts.items():
         axes.barh(range(len(names)), widths, 0.7, left=left, label=part, **styles[part])
@@ -133,7 +133,7 @@ def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) ->
 
 
 def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
-    """Give a figure one legend, that of one of its panels; for a paper above them: below marks are explained."""
+    """Give a figure the legend of one panel, below all panels; for a paper above, as marks are explained below."""
     of, place = axes.get_legend_handles_labels(), "upper" if is_for_paper() else "lower"
     figure.legend(*of, loc=f"outside {place} center", ncols=columns, frameon=False, fontsize=9)
 
@@ -141,25 +141,25 @@ def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
 FORMS = ("png", "svg", "pdf")
 
 PNG_LEVEL = 3
-"""Of zlib: the usual 6 takes half as long again for files smaller by a thirtieth."""
+"""Level of zlib. The usual 6 takes half as long again, for files that are smaller by a thirtieth."""
 
 LETTERS_PER_INCH = 12
-"""Of a panel's title, of 10 points."""
+"""Characters per inch of a panel's title, at 10 points."""
 
 
 PAPER_LETTERS = 72
-"""Characters of a line of marks' meanings below a picture for a paper."""
+"""Characters of a line that explains marks below a picture for a paper."""
 
 
 def told(marks: Mapping[str, bool]) -> str:
-    """Return what marks mean, of those that a figure has."""
+    """Return the explanations of those marks that a figure has."""
     return "; ".join(mark for mark, holds in marks.items() if holds)
 
 
 def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
-    """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width.
+    """Give a figure a bold headline, `finding`, and below it, smaller, what it shows, `about`, wrapped to its width.
 
-    `marks` say what its marks mean: after `about`, and for a paper, which has captions of its own, alone and below.
+    `marks` explains its marks. It follows `about`; for a paper, which has captions of its own, it stands alone below.
     """
     if is_for_paper():
         figure.supxlabel(textwrap.fill(marks, PAPER_LETTERS), fontsize=8.5, x=0.02, ha="left")
@@ -181,7 +181,7 @@ def finished(figure: Any, path: Path, finding: str, about: str, marks: str = "")
 
 
 def _fit_paper(figure: Any) -> None:
-    """Cut names at axes and break axes' titles and legends to the width of a column."""
+    """Cut the names of rows, and wrap the titles of x axes, to the width of a column."""
     from matplotlib.ticker import FixedLocator
 
     columns = max(axes.get_subplotspec().colspan.stop for axes in figure.axes)
@@ -201,11 +201,11 @@ def save(figure: Any, path: Path) -> Path:
         raise InputError(path, f"is no picture that can be written; name a file that ends in .{', .'.join(FORMS)}")
     if is_for_paper():
         _fit_paper(figure)
-    # No file says when, or by which version, it was drawn.
+    # Left out: matplotlib's version in PNG and the date in SVG and PDF, so that equal figures are equal files.
     metadata = {{"png": "Software", "svg": "Date", "pdf": "CreationDate"}[form]: None}
     level = {"pil_kwargs": {"compress_level": PNG_LEVEL}} if form == "png" else {}
     with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
-        # Names of others may hold what no font has a sign for: a box stands there.
+        # Names may hold characters that the font lacks; a box is drawn for them.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(temporary, dpi=150, format=form, metadata=metadata, **level)
     return path

@@ -1,4 +1,4 @@
-"""What was lost, as tables: by age, depth, tool and form, and of planted facts."""
+"""Tables of what was lost: by age, depth, kind, tool and form, and of planted facts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,12 +17,12 @@ FORMS = "dropped: the request holds nothing of the result, at most a placeholder
 
 
 def share(values: Any) -> str:
-    """The mean of what is known, as per cent."""
+    """Return the mean of the known values in per cent; - if none is known."""
     return f"{values.mean():.0%}" if values.notna().any() else "-"
 
 
 def basis(run: Run) -> str:
-    """On how much the survival figures stand, and how much of it chance would give."""
+    """Return in words on how many calls the survival figures are based, and how many identifiers match by chance."""
     one = run.of(run.labels[0])
     having = one[one.survival.notna()]
     chance = one.chance_rate.dropna()
@@ -34,9 +34,9 @@ def basis(run: Run) -> str:
 
 
 def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
-    """Count the strict needs, or losses, of a run by some columns, piece by piece; `group` is the group of ages.
+    """Count the strict needs, or losses, of a run by some columns, batch by batch. `group` is the age group.
 
-    Aged ones only, unless `fresh`.
+    Only aged ones, of at least one call, are counted unless `fresh`.
     """
     import pandas
 
@@ -54,7 +54,7 @@ def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
 def breakdown(run: Run, by: str) -> Sheet:
     """Return the share of aged strict needs that each policy kept, pooled, by `age`, `depth`, `kind` or `tool`.
 
-    By `form` it is how many of each policy's lost ones went how.
+    For `form`, return how many needs each policy lost by each form of loss.
     """
     name = "group" if by == "age" else by
     lost = pooled(run, "losses", "policy", name)
@@ -79,7 +79,7 @@ def breakdown(run: Run, by: str) -> Sheet:
 
 
 def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
-    """Return age groups with their number of needs, and what each policy kept of each, in per cent; fresh ones too."""
+    """Return age groups with their numbers of needs, fresh ones included, and what each policy kept of each, in %."""
     totals = pooled(run, "needs", "group", fresh=True)
     lost = pooled(run, "losses", "policy", "group", fresh=True)
     groups = [name for name in ("0", *(name for _, name in AGES)) if name in totals]
@@ -88,7 +88,7 @@ def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
 
 
 def needle_rows(run: Run) -> list[dict[str, str]]:
-    """Return which share of planted facts each policy kept: rules, then facts by depth and by age; empty if none."""
+    """Return the share of planted facts that each policy kept: rules, facts, facts by depth and by age; [] if none."""
     needles = run.table("needles")
     if not len(needles):
         return []
@@ -100,6 +100,6 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
 
 
 def kept_rows(run: Run, labels: Sequence[str], groups: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return a row for each policy: which share it kept of each group of planted facts."""
+    """Return a row for each policy, with the share that it kept of each group of planted facts."""
     return [{"policy": run.shown(label)} | {name: share(group[group.policy == label].kept)
                                             for name, group in groups.items()} for label in labels]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The HTML page of a run: one self-contained file, whose data is JSON that nothing in it can break out of."""
+"""The HTML page of a run: one self-contained file, with the data as JSON that can't end its script element."""
 
 import base64
 import hashlib
@@ -39,23 +39,23 @@ COLUMNS = (
     "policy", "usd", "usd_share", "kept", "tokens_share", "refused", "peak", "tokens", "least_tokens", "hit",
     "compactions", "estimate", "usd_ratio",
 )  # fmt: skip
-"""Of the table."""
+"""The columns of the page's table of policies."""
 
 
 SCRIPTS = ("data", "charts", "tables", "timeline", "sides", "page")
-"""What the page does, one file per idea; later ones use earlier ones."""
+"""The page's scripts, one file per topic. Later ones use earlier ones."""
 
 
 def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = ()) -> str:
-    """Return the HTML page of a run; `said` is its answer instead of the verdict.
+    """Return the HTML page of a run. `word` selects transcripts by name; `said` replaces the verdict.
 
-    Raises InputError if no transcript's name holds the word.
+    Raises InputError if no transcript's name contains `word`.
     """
     folder = files("ctxsim.report").joinpath("html")
     style, frame = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.html"))
     library = lzma.decompress(folder.joinpath(LIBRARY).read_bytes()).decode("utf-8")
     script = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    # As JSON inside a script element: no character of a text can end it or start another.
+    # Escaped, because the JSON is inside a script element, which no text may end, and in which none may start another.
     chosen = chosen_transcripts(run, word)
     text = msgspec.json.encode(page_data(run, goal, chosen, said), enc_hook=lambda number: number.item()).decode()
     for character in "<>&\u2028\u2029":
@@ -66,7 +66,7 @@ def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = 
         "HASHES": " ".join(f"'sha256-{digest}'" for digest in digests), "TITLE": html.escape(title_of(run)),
         "CSS": style, "PLOTLY": library, "JS": script, "DATA": text, "PARTS": "\n".join(parts),
     }  # fmt: skip
-    # All in one go: what looks like a mark in a name or in the data is only that.
+    # One pass, so that nothing is replaced in a name or in data that looks like a placeholder.
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
@@ -79,12 +79,12 @@ def write_page(run: Run, path: Path, goal: str = "dollars", word: str = "", said
 
 
 def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what the page shows of all transcripts together, and which of them it holds call by call."""
+    """Return the page's data on all transcripts together, and the list of those that it holds call by call."""
     one = picture(run, goal)
     labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
-    # Where each of several agents is advised something, that isn't what would be best for all of them together.
+    # Advice for each of several agents isn't the policy that would be best for all of them together.
     several = bool(said) and len({each.agent for each in run.info.recorders or ()}) > 1
     columns, rows, meaning = _overview(one)
     groups, kept = survival_by_age(run)
@@ -123,7 +123,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
 
 
 def _card(advice: Advice | None) -> list[list[str]]:
-    """The chosen policy's numbers beside those of doing nothing: what, now, instead of."""
+    """Rows of a figure's name, its value under the chosen policy, and its value without a change."""
     if advice is None or advice.nothing is None or advice.take.policy == advice.nothing.policy:
         return []
     take, nothing = advice.take, advice.nothing
@@ -145,7 +145,7 @@ def _provider(values: dict[str, Any]) -> str:
 
 
 def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]], str]:
-    """The table: each cell as (sort key, text). With what its columns mean."""
+    """The table's columns, its rows with each cell as (sort key, text), and its legend."""
     table = policy_sheet(one.run, one.pooled, one.run.labels, COLUMNS)
     rows = [{"policy": n, "cells": [(_key(cell), text_of(cell)) for cell in row], "bad": table.marks[n] == "bad"}
             for n, row in enumerate(table.rows)]  # fmt: skip
@@ -153,7 +153,7 @@ def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]],
 
 
 def _key(cell: Cell) -> Any:
-    """What a cell is sorted by: its value, or the first of several."""
+    """A cell's sort key: its value, or the first of several values."""
     value = value_of(cell)
     return next(iter(value.values())) if isinstance(value, dict) else value
 
@@ -178,14 +178,14 @@ def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, 
 
 
 def _reach(share: Share) -> list[float] | None:
-    """How far the interval reaches up and down, in points."""
+    """How far the interval reaches above and below the value, in percentage points."""
     if share.low is None or share.high is None:
         return None
     return [100 * (share.high - share.value), 100 * (share.value - share.low)]
 
 
 def _compactions(run: Run) -> dict[str, Any] | None:
-    """The recorded compactions whose table lies beside the run's."""
+    """The recorded compactions in the table in the run's folder; None if there is no such table."""
     rows = read_compactions(run.folder)
     if not rows:
         return None

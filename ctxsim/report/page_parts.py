@@ -1,4 +1,4 @@
-"""What the page holds of each transcript, call by call: one packed part each, which is opened when it is looked at."""
+"""The page's data on each transcript, call by call: a packed part each, which is unpacked when it is shown."""
 
 import base64
 import zlib
@@ -18,22 +18,22 @@ from ctxsim.report.plots import limits
 from ctxsim.results import Run
 
 MOST_ROWS = 400_000
-"""Calls times policies in a page: beyond, only the transcripts with the most tokens are in it."""
+"""Calls times policies in a page, at most. If there are more, it has only the transcripts with the most tokens."""
 
 AT_ONCE = 100_000
 """Calls times policies that are read together."""
 
 MOST_EDITS = 20_000
-"""Of one transcript under one policy, those made again call after call counted once."""
+"""Edits of one transcript under one policy, at most. An edit that is made again call after call counts once."""
 
 TEXT_BUDGET = 24_000_000
-"""Characters of transcript text in a page; beyond, texts are cut shorter, all alike. A fifth of that is in the file."""
+"""Characters of transcript text in a page. Beyond, all texts are cut to one length. The file takes a fifth of it."""
 
 
 def chosen_transcripts(run: Run, word: str = "") -> list[str]:
-    """Return the transcripts whose name holds the word, those with the most tokens first, as far as there is room.
+    """Return the transcripts whose name contains the word, the most tokens first, up to MOST_ROWS, but at least one.
 
-    Raises InputError if no name holds it.
+    Raises InputError if no name contains it.
     """
     rows = run.of(run.labels[0]).sort_values("tokens_full_sum", ascending=False, kind="stable")
     rows = rows[[word in name for name in rows.transcript]]
@@ -44,7 +44,7 @@ def chosen_transcripts(run: Run, word: str = "") -> list[str]:
 
 
 def packed(run: Run, chosen: Sequence[str]) -> Iterator[str]:
-    """Yield each transcript's part, in this order: JSON, compressed as zlib does (RFC 1950), in base 64."""
+    """Yield each transcript's part, in the order of `chosen`: JSON, compressed by zlib (RFC 1950), in base 64."""
     room, rows = _room(run, chosen), run.of(run.labels[0])
     provider = dict(zip(rows.transcript, rows.provider, strict=True))
     for group in _groups(run, chosen):
@@ -53,14 +53,14 @@ def packed(run: Run, chosen: Sequence[str]) -> Iterator[str]:
 
 
 def _groups(run: Run, chosen: Sequence[str]) -> Iterator[list[str]]:
-    """The transcripts, as many together as are read at once."""
+    """The transcripts in groups of about AT_ONCE rows, each of which is read at once."""
     rows = run.of(run.labels[0]).set_index("transcript").calls[list(chosen)] * len(run.labels)
     for _, group in rows.groupby(rows.cumsum() // AT_ONCE, sort=False):
         yield list(group.index)
 
 
 def _room(run: Run, chosen: Sequence[str]) -> int:
-    """How long a text may be so that all fit into the page's budget."""
+    """The length to which texts are cut so that all fit into the page's budget, at least 200 characters."""
     among = set(chosen)
     lengths: list[npt.NDArray[np.int64]] = []
     for table in ("items", "events"):
@@ -71,7 +71,7 @@ def _room(run: Run, chosen: Sequence[str]) -> int:
 
 
 def longest(lengths: npt.NDArray[np.int64], budget: int) -> int:
-    """Return how long texts of these lengths may be, cut all alike, so that together they keep to a budget."""
+    """Return the largest length to which all texts can be cut so that their sum is within a budget."""
     most = int(lengths.max(initial=0))
     return bisect(range(1, most + 1), budget, key=lambda length: int(np.minimum(lengths, length).sum()))
 
@@ -86,7 +86,7 @@ CALL = (
 
 
 def _parts(run: Run, names: Sequence[str], room: int, provider: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Each transcript's calls, items and edits per policy; policies by their number in the page."""
+    """Each transcript's items, and its calls, edits and losses by the policy's number in the page."""
     number = {label: n for n, label in enumerate(run.labels)}
     items, events, calls, lost = (
         _by(keys, run.table(table, *keys, *columns, transcript=names), columns)
@@ -96,7 +96,7 @@ def _parts(run: Run, names: Sequence[str], room: int, provider: dict[str, int]) 
         )
     )  # fmt: skip
     for name in names:
-        # Each different string once, by its number.
+        # Each distinct string is stored once; edits hold its number.
         strings: dict[str, int] = defaultdict(count().__next__)
         edits = {n: _edits(rows, room, strings) for n, rows in _under(number, events, name)}
         yield {
@@ -120,7 +120,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def _by(keys: Sequence[str], table: pandas.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
-    """A table's rows by what identifies them, in order."""
+    """A table's rows by the values of their keys, in order."""
     found: dict[tuple[str, ...], Rows] = {}
     identities = zip(*(table[name].tolist() for name in keys), strict=True)
     rows = zip(*(table[name].tolist() for name in columns), strict=True)
@@ -135,7 +135,7 @@ def _under(number: dict[str, int], found: dict[tuple[str, ...], Rows], name: str
 
 
 def _edits(rows: Rows, room: int, strings: dict[str, int]) -> list[list[int]]:
-    """Each edit, and through which call it was made again and again: some policies edit every request anew."""
+    """Each edit, with the last call at which it was repeated, because some policies edit every request anew."""
     found: list[list[int]] = []
     latest: dict[int, list[int]] = {}
     for call, moment, item, action, before, after, reason, sources, text in rows:

@@ -1,4 +1,4 @@
-"""What all pictures of a run agree on: its figures, the advice, which policies are drawn, and in which colour."""
+"""What all pictures of a run share: its figures, the advice, the policies that are drawn, and their colours."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 
 CHOSEN = "named first in the title"
-"""What marks a policy or setting in a picture."""
+"""What the mark of a policy or setting means, in words."""
 
 
 def title_of(run: Run) -> str:
-    """Return what ran, without the paths of recordings: they name folders and people."""
+    """Return a run's title, cut before an absolute path of recordings, because such paths name folders and people."""
     return run.info.title.partition(" in /")[0]
 
 
@@ -34,7 +34,7 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def chosen(self) -> str | None:
-        """The policy that the answer names first: it is advised, or the best of those tried."""
+        """The policy that the answer names first: the advised one, or the best of those tried. None without advice."""
         return self.advice.take.policy if self.advice else None
 
     def color(self, label: str) -> str:
@@ -50,12 +50,12 @@ class Picture(msgspec.Struct, frozen=True):
         return short(self.run.info.shown.get(label, label))
 
     def marked(self, label: str) -> str:
-        """Return the name beside a line: the chosen policy and bounds say so."""
+        """Return the name beside a line, with a mark at the chosen policy and at bounds."""
         return ("▶ " if label == self.chosen else "") + self.name(label) + (BOUND if self.bound(label) else "")
 
     @property
     def mark(self) -> str:
-        """What the mark at a name means, where one has it."""
+        """The explanation of the mark at the chosen policy's name; '' without a chosen policy."""
         return f"▶: {CHOSEN}" if self.chosen else ""
 
     @property
@@ -65,19 +65,19 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What ran, without the paths of recordings."""
+        """The run's title, as in `title_of`."""
         return title_of(self.run)
 
     @property
     def many(self) -> str:
-        """Of how many transcripts the figures are."""
+        """The number of transcripts behind the figures, in words."""
         count = self.pooled.transcripts
         stopped = "" if self.run.info.complete else " of a stopped run"
         return f"{many(count, 'transcript(s)')}{stopped}"
 
 
 def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:
-    """Return a run to draw: all its policies, or only these and the bounds. Raises CtxsimError for one it hasn't."""
+    """Return a run to draw: all policies, or only the given ones and bounds. Raises CtxsimError for an unknown one."""
     advice = advise(run, goal)
     policies = [label_in(run, label) for label in policies]
     bounds = run.info.bounds
@@ -87,7 +87,7 @@ def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Pi
 
 
 def worth_colour(advice: Advice | None) -> list[str]:
-    """Return the policies that the advice speaks of, the advised one first; keep-all is a bound and stays grey."""
+    """Return the policies that the advice names, the advised one first. Bounds, such as keep-all, are left out."""
     if advice is None:
         return []
     named = [advice.take, advice.losing_less, advice.cheaper]

@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 16
-"""Names that find room beside the lines."""
+"""The largest number of names beside the lines."""
 
 LIMIT_GAP = 0.035
-"""Of the axis' height: limits that are nearer to each other share a text."""
+"""Share of the axis' height. Limits that are nearer to each other share a text."""
 
 MOST_OFF = 10
-"""Times that an estimate is off where the picture's axis ends: what is farther off is a triangle there."""
+"""The factor at which the axis of estimates ends. Estimates that are farther off are triangles there."""
 
 RATIOS = (0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10)
 
 MARKERS = "osDPXh*"
-"""A shape for each colour."""
+"""The marker of each colour."""
 
 DOTS = 20_000
-"""Requests in the picture of estimates, at most."""
+"""The largest number of requests in the picture of estimates."""
 
 
 def shown_transcript(run: Run) -> str:
-    """The transcript with the most tokens: pictures over calls show one."""
+    """Return the name of the transcript with the most tokens, which pictures over calls show."""
     return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
 
 
@@ -67,7 +67,7 @@ def growth_of(one: Picture) -> Figure:
 
 
 def which(one: Picture) -> str:
-    """Return which transcript a picture shows, of how many; without its name, which may hold a path."""
+    """Return in words which transcript a picture shows, without its name, which may hold a path."""
     return "its one transcript" if one.pooled.transcripts == 1 else f"the largest of {one.pooled.transcripts:,}"
 
 
@@ -75,12 +75,12 @@ def growth_figure(
     calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str], title: str,
     limits: Sequence[tuple[int, str]], chosen: str | None = None,
 ) -> Figure:  # fmt: skip
-    """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
+    """Draw input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
 
-    `shown` has labels in a shorter form. Policies that fail are red, the chosen one (or all) blue, others grey.
-    Settings of matplotlib stay as they are.
+    `shown` maps labels to short forms. Failing policies are red, the chosen one blue (without one, all but bounds),
+    driven agents have colours of their own, others are grey. Matplotlib's settings stay as they are.
     """
-    # Not before something is drawn: a run's rows come first.
+    # Loaded only now, so that reading a run's rows doesn't wait for matplotlib.
     load_matplotlib()
     from matplotlib import rc_context
 
@@ -99,15 +99,15 @@ def _growth(
     axes: Any, calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str],
     limits: Sequence[tuple[int, str]], chosen: str | None,
 ) -> str:  # fmt: skip
-    """Draw the lines and return a word on those that have no name."""
+    """Draw the lines, and return a text on the lines without a name."""
     last = calls.call.max()
     of = dict(iter(calls.sort_values("call", kind="stable").groupby("policy")))
     ends: dict[tuple[float, str, str], list[str]] = {}
     blue = {chosen} if chosen else set(policies) - set(bounds)
     failing = set(calls.policy[calls.status != "ok"])
-    # Of a drive the agents are the subject: each has a colour of its own.
+    # Driven agents are what the picture is about, so each has a colour of its own.
     agents = dict(zip((label for label in policies if label.startswith(OBSERVED)), COLORS[1:], strict=False))
-    # What is drawn last lies above the others.
+    # Lines that are drawn later lie above the others.
     for label in sorted(policies, key=lambda label: (label in blue, label in failing)):
         if label not in of:  # it could not be replayed
             continue
@@ -119,7 +119,7 @@ def _growth(
             "color": color, "linewidth": width,
             "linestyle": "--" if label in bounds and not len(failed) else "-",
             "zorder": 2 if color == OTHER_COLOR else 3, "alpha": 0.7 if color == OTHER_COLOR else 1.0,
-            # A mark at the last call is whole.
+            # The marker at the last call isn't cut off at the edge.
             "marker": "o" if last <= 20 else None, "markersize": 3.5, "clip_on": False,
         }  # fmt: skip
         first = failed[0] if len(failed) else len(number)
@@ -145,7 +145,7 @@ def _growth(
 
 
 def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> tuple[float, list[tuple[str, int]]]:
-    """Draw what is in reach of the axis' end, and return that end, and names with their places."""
+    """Draw limits up to 1.5 times the axis' end, and return the new end, and the limits' names with their places."""
     near: list[list[tuple[int, str]]] = []
     for limit, name in sorted(limits):
         if limit <= top * 1.5:
@@ -158,10 +158,10 @@ def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> tu
 
 
 def _named_limits(those: Sequence[tuple[int, str]]) -> str:
-    """Limits whose names would overprint each other as one text: `window: 50,000; budget: 48,000 to 50,000`."""
+    """One text for limits whose names would overlap: `window: 50,000; budget: 48,000 to 50,000`."""
     by_name: dict[str, list[int]] = {}
     for limit, name in those[::-1]:
-        # A paper's column has room for the first words alone.
+        # A paper's column has room for the first words only.
         by_name.setdefault(re.split(" per | less ", name)[0] if is_for_paper() else name, []).insert(0, limit)
     form = compact if is_for_paper() else "{:,}".format
     return "; ".join(f"{name}: {' to '.join(dict.fromkeys(map(form, (found[0], found[-1]))))}"
@@ -174,14 +174,14 @@ def _together(names: Sequence[str]) -> str:
 
 
 def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
-    """Return what a request of this transcript must stay under, with names: window, rate limit, the policies' own."""
+    """Return the limits of this transcript's requests in tokens, with names: window, rate limit, the policies' own."""
     part = run.of(run.labels[0])
     number = int(part[part.transcript == transcript].provider.iloc[0])
     return limits(run.info.providers[number], run.info.limits)
 
 
 def limits(provider: Mapping[str, Any], policies: Mapping[str, Mapping[str, float]]) -> list[tuple[int, str]]:
-    """Return what a request must stay under by a provider's fields and by each policy's own limits, with names."""
+    """Return the limits of requests in tokens, with names, from a provider's fields and each policy's own limits."""
     window = int(provider.get("window", 200_000))
     reserved = int(provider.get("reserved_output", 0))
     found = [(window - reserved, "window" + (" less reserved output" if reserved else ""))]
@@ -192,7 +192,7 @@ def limits(provider: Mapping[str, Any], policies: Mapping[str, Mapping[str, floa
 
 
 def _sample(run: Run, most: int) -> Any:
-    """Estimates and counts of that many requests, spread over the run by chance."""
+    """Estimates and counts of at most that many requests, drawn at random from the run."""
     total = run.rows("calls")
     chosen = np.sort(np.random.default_rng(0).choice(total, min(most, total), replace=False))
     found, start = [], 0
@@ -205,7 +205,7 @@ def _sample(run: Run, most: int) -> Any:
 
 
 def counted_by(info: RunInfo) -> str:
-    """Return what counted, in the few words an axis has room for, and how sizes were matched with recorded ones."""
+    """Return which tokenizers counted, in few words for an axis, and how sizes were matched with recorded ones."""
     names = list(info.tokenizers)
     sizes = {str(provider.get("size", "counted")) for provider in info.providers}
     matched = f", sizes {' and '.join(sorted(sizes))}" if sizes - {"counted"} else ""
@@ -213,11 +213,11 @@ def counted_by(info: RunInfo) -> str:
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """How far the policies' estimates are from the count, for every request of the run, against its size."""
+    """Draw how far the policies' estimates are from the count, against size, for up to DOTS requests of the run."""
     run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
-    # Bounds decide by no estimate.
+    # Bounds don't decide by estimates.
     calls = calls[~calls.policy.isin(run.info.bounds)]
     ratio = (calls.tokens_estimated / calls.tokens_sent).astype(float)
     clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)
@@ -226,7 +226,7 @@ def estimates(one: Picture, path: Path) -> Path:
     colors = colors_of(list(off.index))
     axes.axhspan(1 / 1.2, 1.2, color="#333333", alpha=0.06, linewidth=0)
     axes.axhline(1, color="#333333", linewidth=1)
-    # Those that are off the most lie above the others and come first in the legend.
+    # Policies that are off the most lie above the others and come first in the legend.
     for rank, name in enumerate(off.index):
         mine, color = families == name, COLORS[colors[name]] if name in colors else OTHER_COLOR
         shape = MARKERS[colors[name]] if name in colors else "."
@@ -236,7 +236,7 @@ def estimates(one: Picture, path: Path) -> Path:
                       markeredgewidth=0, zorder=3 - rank / 100)  # fmt: skip
         if rank <= len(COLORS):
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
-            # Four beside each other have room.
+            # The legend has room for four such names in a row.
             axes.plot([], [], shape, color=color, label=middle_cut(rest, 24))
     reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
     axes.set(yscale="log", ylim=(1 / reach, reach), yticks=[tick for tick in RATIOS if 1 / reach <= tick <= reach])
@@ -244,9 +244,9 @@ def estimates(one: Picture, path: Path) -> Path:
     if len(calls):
         axes.set_xscale("log")
     axes.xaxis.set_major_formatter(at_axis)
-    # As far below as those of whole decades, whose ticks are longer.
+    # Puts these labels as low as those of whole decades, whose ticks are longer.
     axes.tick_params(axis="x", which="minor", pad=5)
-    # Over many decades there is room for the whole ones only.
+    # Over many decades, there is room for labels of whole decades only.
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")

@@ -1,4 +1,4 @@
-"""Facts that are looked for again and again: what each round of compactions leaves of them, as tables and curves."""
+"""Planted facts that are looked for repeatedly: what each round of compactions leaves of them, as tables and curves."""
 
 from itertools import cycle
 from pathlib import Path
@@ -11,10 +11,10 @@ from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
 
 LOOKS = 3
-"""From so many looks at every fact on, at the same calls, they are rounds."""
+"""The least number of looks at every fact, at the same calls, that counts as rounds."""
 
 APART = 0.6
-"""Points between equal curves."""
+"""Percentage points between curves that are equal."""
 
 SHOWN = (0, 1, 2, 5, 10)
 """Rounds that the table shows."""
@@ -26,7 +26,7 @@ def in_rounds(run: Run) -> Any:
     if not len(needles):
         return None
     looks = needles.groupby(["transcript", "policy", "needle"]).call.agg(lambda calls: tuple(sorted(set(calls))))
-    # All facts of a transcript at the same calls, and often enough.
+    # All facts of a transcript must be looked for at the same calls, and at LOOKS calls or more.
     same = looks.groupby(level="transcript").nunique().max() == 1
     if not same or len(looks.iloc[0]) < LOOKS:
         return None
@@ -34,7 +34,7 @@ def in_rounds(run: Run) -> Any:
 
 
 def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return which share each policy kept: by round, and when all was told by when it had been told."""
+    """Return the share that each policy kept: by round, and in round 0 by the part in which a fact was told."""
     by_round = dict(iter(needles.groupby("round")))
     groups = {f"rd {n}" if n else "told": by_round[n] for n in SHOWN if n in by_round}
     groups |= {part: by_round[0][by_round[0].depth == part] for part in _in_order(needles, "depth")}
@@ -42,10 +42,10 @@ def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
 
 
 def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return which share of each kind every policy kept after the last round, and, where any, how many are stale."""
+    """Return the share of each kind that each policy kept after the last round; if facts are stale, how many."""
     last = needles[needles["round"] == needles["round"].max()]
     rows = kept_rows(run, run.info.policies, dict(iter(last.groupby("kind"))))
-    # Of a stale one only what it had replaced is left.
+    # Of a stale fact, the view holds only an older value.
     stale = last.groupby("policy").stale.sum()
     for row, label in zip(rows, run.info.policies, strict=True):
         row |= {"stale": f"{stale[label]:,}"} if stale.any() else {}
@@ -53,7 +53,7 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
 
 
 def curves(one: Picture, path: Path) -> Path:
-    """Kept facts by round: a panel for each kind, and for each part of the telling, a line for each policy."""
+    """Draw kept facts by round: a panel for each kind and for each part of the telling, with a line for each policy."""
     needles = in_rounds(one.run)
     shown = [("kind", kind) for kind in sorted(set(needles.kind))]
     shown += [("depth", part) for part in _in_order(needles, "depth")]
@@ -64,11 +64,11 @@ def curves(one: Picture, path: Path) -> Path:
     best = max(used, key=lambda label: float(last[label]))
     for (column, value), panel in zip(shown, flat, strict=True):
         part = needles[needles[column] == value]
-        # Those of one colour differ by their dashes.
+        # Policies of one colour differ by their dashes.
         dashes = {color: cycle(("-", "--", ":", "-.")) for color in map(one.color, policies)}
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
-            # Equal curves lie side by side, not on top of each other.
+            # Shifted, so that equal curves lie side by side, not on top of each other.
             offset = 0.0 if one.bound(label) else APART * (number - (len(policies) - 1) / 2)
             color = one.color(label)
             panel.plot(kept.index, kept + offset, color=color, linestyle=next(dashes[color]), linewidth=1.5,

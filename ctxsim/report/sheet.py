@@ -18,31 +18,31 @@ Form = Literal["table", "json", "csv", "md"]
 FORMS: tuple[str, ...] = get_args(Form)
 
 SCHEMA = 1
-"""Of the JSON that every command prints; docs/output.md says what is in it."""
+"""The version of the JSON that every command prints, which docs/output.md describes."""
 
 
 class Cell(NamedTuple):
-    """A value for programs and its text for people; what isn't known is None and a dash."""
+    """A value for programs and its text for people. An unknown value is None, and its text a dash."""
 
     value: Any
     text: str
 
 
 Written = str | Callable[[Any], str]
-"""How a value is written: a format or a function."""
+"""How a value is written: a format string or a function."""
 
 
 def cell(value: Any, form: Written = "{:,}") -> Cell:
-    """Return a cell with a value in this form; a dash where it isn't known."""
+    """Return a cell of a value and its text in this form; the text of None is a dash."""
     return Cell(value, "-" if value is None else form(value) if callable(form) else form.format(value))
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column: its name in files and options, its heading, what it means. The larger `rank`, the sooner it leaves a
-    terminal that is too narrow; 0 never does.
+    """A column: its name in files and options, its heading, its meaning. If a terminal is too narrow, columns with the
+    largest `rank` are left out first; those with 0 never are.
 
-    In a table of objects, `of` is the field, or the function of an object, that gives its cell: its name if it says
-    nothing. `form` is that of values, `kind` the kind of number.
+    In a table of objects, `of` is the field, or a function of the object, that gives the cell: by default the field
+    `name`. `form` is the form of values, and `kind` the kind of number.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Column(msgspec.Struct, frozen=True):
     kind: str = ""
 
     def cell(self, one: Any) -> Any:
-        """Return what it shows of an object."""
+        """Return the column's cell for an object."""
         value = self.of(one) if callable(self.of) else getattr(one, self.of or self.name)
         return cell(value, self.form) if self.form else value
 
 
 class Sheet(msgspec.Struct, frozen=True):
     """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: chosen, bad or dim.
-    A row marked `head` has a text alone, the name of those below it.
+    A row marked `head` has only one text, the name of the rows below it.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Sheet(msgspec.Struct, frozen=True):
 
 
 def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence[Sequence[Any]], **more: Any) -> Sheet:
-    """Return a sheet of plain columns: a name alone is its heading, the first one stands to the left."""
+    """Return a sheet. A string as a column is its name and heading; if it is the first, it is left-aligned."""
     made = [Column(one, one, left=not n) if isinstance(one, str) else one for n, one in enumerate(columns)]
     return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
 
@@ -92,12 +92,12 @@ def sheet_of(name: str, title: str, columns: Sequence[Column], objects: Iterable
 
 
 def legend(columns: Sequence[Column]) -> str:
-    """Return what columns mean, by heading, but for the first one and those of which nothing is to be said."""
+    """Return the meanings of columns by heading, without the first column and columns that have none."""
     return "; ".join(f"{column.heading}: {column.about}" for column in columns[1:] if column.about)
 
 
 def text_of(one: Any) -> str:
-    """Return what people see of a cell."""
+    """Return a cell as text for people."""
     if isinstance(one, Cell):
         return one.text
     if one is None:
@@ -110,7 +110,7 @@ def text_of(one: Any) -> str:
 
 
 def value_of(one: Any) -> Any:
-    """Return what programs see of a cell."""
+    """Return a cell's value for programs."""
     return one.value if isinstance(one, Cell) else one
 
 
@@ -126,7 +126,7 @@ def text_rows(one: Sheet) -> list[dict[str, str]]:
 
 
 def value_rows(one: Sheet) -> list[dict[str, Any]]:
-    """Return a sheet's rows as values by the columns' names; a value of several parts is several columns."""
+    """Return a sheet's rows as values by the columns' names; a value that is a dict becomes several columns."""
     found = []
     for row in one.rows:
         values: dict[str, Any] = {}
@@ -141,7 +141,7 @@ def value_rows(one: Sheet) -> list[dict[str, Any]]:
 
 
 def as_json(command: str, sheets: Sequence[Sheet], **more: Any) -> str:
-    """Return the one JSON of every command: what was asked, its tables, and whatever else it says."""
+    """Return the JSON of any command: schema, command name, the fields in `more`, and tables."""
     tables = [
         {
             "name": one.name,
@@ -214,13 +214,13 @@ def as_latex(one: Sheet) -> str:
 
 
 def _escaped(text: str) -> str:
-    # Two hyphens would become a dash, and a line break is none in a cell.
+    # LaTeX makes a dash of two hyphens. A line break has no effect in a cell.
     text = re.sub(r"[\\~^<>|&%$#_{}]", lambda found: _LATEX[found[0]], " ".join(text.split()))
     return text.replace("--", "-{}-")
 
 
 def in_backticks(text: str) -> str:
-    """Return a text as Markdown code, whatever backticks and line ends it has: the fence is longer than any of them."""
+    """Return a text as Markdown code. The fence is longer than any run of backticks, and line ends become spaces."""
     text = " ".join(text.split("\n"))
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if text.startswith("`") or text.endswith("`") else ""

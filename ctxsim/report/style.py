@@ -21,9 +21,9 @@ LIMIT_COLOR = "#B00020"
 
 
 def colors_of(labels: Sequence[str], first: Sequence[str] = ()) -> dict[str, int]:
-    """Return the number of each label's colour, of at most seven labels: those that come first, then in order.
+    """Return the number of a colour for at most seven labels: first those in `first`, then the others in order.
 
-    A name has the same colour everywhere, unless another one of the picture has it already.
+    A label has the same colour in every picture, unless an earlier label of the picture has that colour.
     """
     found: dict[str, int] = {}
     for label in list(dict.fromkeys([*first, *labels]))[: len(COLORS)]:
@@ -39,14 +39,14 @@ LONGEST_NAME = 40
 
 
 def short(label: str) -> str:
-    """A label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
+    """Return a label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
     parts = []
     for part in chain(label):
         name, parameters = named(part)
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
         given = [one for value in values if "=" in value for one in value.split(";")]
         if given:
-            # Settings of agents, AGENT/KEY=VALUE: what differs is the end of a key, and its value.
+            # Settings of agents, AGENT/KEY=VALUE, differ in the end of the key and in the value.
             parts += [_short_setting(one, SETTING_NAME if len(given) > 1 else LONGEST_NAME) for one in given]
             continue
         parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
@@ -54,7 +54,7 @@ def short(label: str) -> str:
 
 
 SETTING_NAME = 12
-"""Characters of a key, where a name has several settings."""
+"""Characters of a key in a name with several settings."""
 
 
 def _short_setting(text: str, most: int) -> str:
@@ -63,7 +63,7 @@ def _short_setting(text: str, most: int) -> str:
 
 
 def middle_cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters: what is too much goes from its middle."""
+    """Return a text of at most `most` characters: a longer one loses its middle."""
     if len(text) <= most:
         return text
     head = (most - 1) // 2
@@ -76,14 +76,14 @@ def short_number(text: str) -> str:
 
 
 NAMES_AT = 1.03
-"""Where names beside lines begin, in widths of the axes."""
+"""The x position at which names beside lines begin, in widths of the axes."""
 
 Label = tuple[str, float, float, str]
-"""A name, where its line or point is, and its colour."""
+"""A name, x and y of its line's end or of its point, and its colour."""
 
 
 def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
-    """Return the names that there is room for, and a word on the others: the grey ones nearest to another go."""
+    """Return at most `most` names, and a text on the others. The grey names that are nearest to another go first."""
     grey = {n for n, (name, *_, color) in enumerate(labels) if color == OTHER_COLOR and not name.endswith(BOUND)}
     order = sorted(range(len(labels)), key=lambda n: labels[n][2])
     while len(order) > most and grey:
@@ -121,7 +121,7 @@ def spread(positions: list[float], gap: float, low: float = -inf, high: float = 
 
 
 def plain_axes(axes: Any, **properties: Any) -> None:
-    """Thin grid, no box; `properties` are those that `Axes.set` takes: labels, limits, scales."""
+    """Set a thin grid and no box. `properties` are those of `Axes.set`: labels, limits, scales."""
     axes.set(**properties)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -129,9 +129,9 @@ def plain_axes(axes: Any, **properties: Any) -> None:
 
 
 def direct_labels(axes: Any, labels: Sequence[Label], gap: float, low: float = -inf, high: float = inf) -> None:
-    """Write names right of axes on which all else is drawn, and join each to its point by a thin line.
+    """Write names to the right of axes, and join each to its point by a thin line. All else must have been drawn.
 
-    They are at least `gap` apart and stay between `low` and `high`, in units of the y axis.
+    Names are at least `gap` apart and stay between `low` and `high`, in units of the y axis.
     """
     from matplotlib.collections import LineCollection
 
@@ -139,7 +139,7 @@ def direct_labels(axes: Any, labels: Sequence[Label], gap: float, low: float = -
     places = spread([y for _, _, y, _ in labels], gap, low, high)
     in_axes = (axes.transScale + axes.transLimits).transform
     heights = [in_axes((1, place))[1] for place in places]
-    # Lines in one piece, and no arrows: matplotlib takes longer to cut an arrow at its text than to draw all the rest.
+    # Plain lines, no arrows: matplotlib takes longer to cut an arrow at its text than to draw everything else.
     joins = LineCollection(
         [((NAMES_AT - 0.003, height), in_axes((x, y))) for (_, x, y, _), height in zip(labels, heights, strict=True)],
         colors=[color for *_, color in labels], linewidths=0.5, alpha=0.6, zorder=3,
@@ -152,7 +152,7 @@ def direct_labels(axes: Any, labels: Sequence[Label], gap: float, low: float = -
 
 
 def compact(tokens: float) -> str:
-    """A token count in few characters: 950, 45.2K, 1.31M; - where it isn't known."""
+    """Return a token count in few characters: 950, 45.2K, 1.31M; - for NaN."""
     if tokens != tokens:
         return "-"
     for limit, form, divisor in ((1e4, "{:,.0f}", 1), (1e6, "{:,.1f}K", 1e3), (1e9, "{:,.2f}M", 1e6)):
@@ -162,13 +162,13 @@ def compact(tokens: float) -> str:
 
 
 def at_axis(tokens: float, _: object = None) -> str:
-    """A round token count at an axis: 500, 5K, 20K, 1.5M."""
+    """Return a round token count for an axis: 500, 5K, 20K, 1.5M."""
     limit, unit = (1e6, "M") if abs(tokens) >= 1e6 else (1e3, "K") if abs(tokens) >= 1e3 else (1, "")
     return f"{tokens / limit:g}{unit}"
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a label over lines after a comma, colon, plus, slash, space or, where it must be, an equals sign."""
+    """Break a label over lines after a comma, colon, plus, slash or space, and a long piece after an equals sign."""
     lines = [""]
     pieces = re.findall(r"[^,:+/ ]*[,:+/ ]?", label)
     for piece in (part for one in pieces for part in ([one] if len(one) < width - 1 else re.split("(?<==)", one))):

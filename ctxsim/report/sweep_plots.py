@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST = 3
-"""Settings that make a curve."""
+"""The least number of settings that make a curve."""
 
 LONGEST_TICK = 10
-"""Characters of a value below a curve: settings of agents are longer, and make none."""
+"""Characters of a value below a curve, at most. Settings of agents are longer, and get no curve."""
 
 MOST_CURVES = 5
-"""Policies in one chart of curves, and heat maps in one picture: of more, those that come first."""
+"""Policies in one picture of curves or of heat maps, at most. If there are more, the first ones are drawn."""
 
 ROOM = {"interval": 14, "value": 26}
-"""Columns of a heat map up to which its cells have room for an interval, and for a value."""
+"""The largest number of columns of a heat map whose cells have room for an interval, and for a value."""
 
 MARK = "#ce450a"
-"""The frame of the chosen setting."""
+"""The colour of the chosen setting's frame."""
 
 
 def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
-    """Return what there is to draw of a run's settings, by name; nothing if nothing old was needed."""
+    """Return the functions that draw charts of a run's settings, by chart name; {} if nothing old was needed."""
     charts: dict[str, Callable[[Picture, Path], Path]] = {}
     if one.run.knows("survival"):
         if curves_of(one):
@@ -61,7 +61,7 @@ def _grids(one: Picture) -> list[Grid]:
 
 
 def _amount(one: Picture, label: str) -> Share:
-    """A setting's dollars as a share of keep-all's; its tokens where most prices aren't known."""
+    """A setting's dollars as a share of keep-all's, or its tokens if most prices are unknown."""
     figures = one.pooled.all[label]
     share = figures.usd_share if one.pooled.by_dollars else figures.tokens_share
     assert share is not None
@@ -77,7 +77,7 @@ def _kept(one: Picture, label: str) -> Share:
 
 
 def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
-    """Return what each setting costs and keeps, over its parameter: a row of two panels per policy, with intervals."""
+    """Draw what each setting costs and keeps, over its parameter: a row of two panels per policy, with intervals."""
     drawn = flat[:MOST_CURVES]
     figure: Figure
     figure, panels = new_figure(10.5, 1.2 + 2.6 * len(drawn), 2, len(drawn))
@@ -93,7 +93,7 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
 
 
 def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Share]) -> None:
-    """One policy's settings in order: the chosen one blue, those with refused calls red."""
+    """Draw one policy's settings in order: the chosen one blue, those with refused calls red."""
     places = range(len(labels))
     values = [100 * share.value for share in shares]
     axes.plot(places, values, "-", color=OTHER_COLOR, linewidth=1.2, zorder=2)
@@ -108,7 +108,7 @@ def _curve(one: Picture, axes: Any, labels: Sequence[str], shares: Sequence[Shar
 
 
 def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> tuple[str, str]:
-    """What a figure is of, and what its marks mean."""
+    """What a figure shows, and what its marks mean."""
     labels = [label for grid in drawn for label in grid.labels.values()]
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
     curves = mark == "blue"
@@ -124,7 +124,7 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
 
 
 def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
-    """Return two maps for each policy: what every pair of values costs, and what it keeps; darker is better."""
+    """Draw two maps for each policy: what every pair of values costs, and what it keeps; darker is better."""
     drawn = deep[:MOST_CURVES]
     across = max(len(grid.values[1]) for grid in drawn)
     heights = [max(3, len(grid.values[0])) + 1 for grid in drawn]
@@ -140,7 +140,7 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             cells = {place: share(one, label) for place, label in grid.labels.items()}
             _map(axes, grid, cells, cmap)
             _marks(one, axes, grid)
-            # Two maps stand side by side; their rows have names.
+            # Half of the figure's width, because two maps are side by side, less an inch for the rows' names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
             axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
     entitle(figure, one.headline, *_about(one, "frame", drawn, len(deep)))
@@ -148,7 +148,7 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
 
 
 def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) -> None:
-    """One map: rows are the first parameter, columns the second, both as in the label; each cell says its value."""
+    """Draw one map: rows are the label's first parameter that varies, columns the second. Cells show their values."""
     rows, columns = grid.values
     shares = [[cells[(row, column)] for column in columns] for row in rows]
     table = [[100 * cell.value for cell in row] for row in shares]
@@ -165,7 +165,7 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
 
 
 def _marks(one: Picture, axes: Any, grid: Grid) -> None:
-    """The frame of the chosen setting, and a cross where calls are refused."""
+    """Draw the frame of the chosen setting, and a cross at settings with refused calls."""
     from matplotlib.patches import Rectangle
 
     rows, columns = grid.values

@@ -1,4 +1,4 @@
-"""What `bench` and `sweep` print of a run, and any table on a terminal: what doesn't fit leaves, or stands below."""
+"""The tables of `bench` and `sweep`, and tables on a terminal: columns that don't fit are left out or go below."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
@@ -19,31 +19,31 @@ LEAST_NAME = 20
 """Characters that the first column keeps before another column drops out."""
 
 GAP = 2
-"""Characters beside each column."""
+"""Characters between columns."""
 
 EDGES = 1
 """Characters left of all columns."""
 
 LEAST_TEXT = 36
-"""Characters that a column of longer texts takes at least; where no more are left its texts wrap."""
+"""Characters that a column of long texts needs at least. Its texts wrap if there is no more room."""
 
 REFUSED = "Refused calls count as if they had been answered, so that all policies' totals can be compared."
 
 
 def policy_rows(run: Run) -> list[dict[str, str]]:
-    """Return the table that bench prints as texts by heading."""
+    """Return the rows of the table that bench prints, as texts by heading."""
     found = figures_of(run)
     return text_rows(policy_sheet(run, found, found.labels))
 
 
 def bench_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence[str] | None = None) -> Sheet:
-    """Return the table of a bench, with what is to be said under it."""
+    """Return the table of a bench, with notes."""
     one = policy_sheet(run, pooled, pooled.labels, names, advice.take.policy if advice else None)
     return _noted(one, run, pooled)
 
 
 def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence[str] | None = None) -> Sheet:
-    """Return each setting of a sweep, those worth having first, by amount."""
+    """Return the table of a sweep: the bounds, then the settings worth having, then the others, each by amount."""
     dollars = pooled.by_dollars
     worse = dominated(points(pooled, dollars))
     amount = {label: pooled.value(label, "usd" if dollars else "tokens") or 0.0 for label in pooled.labels}
@@ -58,7 +58,7 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
 
 
 def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
-    """The sheet with what its figures stand on."""
+    """The sheet with notes on what its figures are based on."""
     transcripts = pooled.transcripts
     title = f"{run.info.title} ({many(transcripts, 'transcript(s)')})"
     scope = "Figures are totals over all transcripts"
@@ -75,7 +75,7 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
 
 
 def needle_sheets(run: Run) -> list[Sheet]:
-    """Return the tables of planted facts: by age, or round after round where all are looked for again and again."""
+    """Return the tables of planted facts: by age, or by round if all facts are looked for repeatedly."""
     needles = in_rounds(run)
     if needles is not None:
         title = "Planted facts that were still in view, round after round"
@@ -93,9 +93,9 @@ def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) ->
 
 
 def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool = False, rest: str = "") -> None:
-    """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit.
+    """Write a table to a terminal: if `wide`, as blocks below each other, else without the columns that don't fit.
 
-    `rest` says how to see that.
+    `rest` says how to see these columns.
     """
     from rich.text import Text
 
@@ -109,14 +109,14 @@ def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool =
         if line:
             write(Text(line, style="dim"))
     if gone:
-        # By the names that --columns takes, where the command has it.
+        # If the command has --columns, columns are named as it takes them.
         by_name = rest.startswith("--columns")
         names = [one.name if by_name else one.heading.replace("\n", " ") for one in gone]
         write(Text(f"Left out at this width: {', '.join(names)}{rest and f' ({rest})'}.", style="dim"))
 
 
 def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
-    """Return the sheet with what fits into a width, and the columns that left."""
+    """Return the sheet with the columns that fit into a width, and the columns that don't."""
     left: list[Column] = []
     while True:
         others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
@@ -128,7 +128,7 @@ def fitting(one: Sheet, width: int) -> tuple[Sheet, list[Column]]:
 
 
 def blocks(one: Sheet, width: int) -> list[Sheet]:
-    """Return the sheet as tables that fit into a width, below each other, each with the first column."""
+    """Return the sheet split into tables that fit into a width, each with the first column."""
     widths = _widths(one)
     first = min(widths[0], LEAST_NAME)
     parts: list[list[str]] = [[]]
@@ -143,7 +143,7 @@ def blocks(one: Sheet, width: int) -> list[Sheet]:
 
 
 def _widths(one: Sheet) -> list[int]:
-    """What each column takes, a column of texts at least."""
+    """The characters that each column takes; of a column of texts, the characters that it takes at least."""
     rows = [row for row, mark in marked(one) if mark != "head"]
     found = [
         max(len(line) for text in (column.heading, *(text_of(row[n]) for row in rows)) for line in text.split("\n"))
@@ -153,7 +153,7 @@ def _widths(one: Sheet) -> list[int]:
 
 
 def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
-    """Yield what a terminal of this width shows of a sheet: tables, and rows that are heads as texts between them."""
+    """Yield a sheet as rich objects for a width: tables, and between them the rows marked `head` as texts."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -169,7 +169,7 @@ def rich_tables(one: Sheet, width: int) -> Iterator[Any]:
 
 
 def _rich_table(one: Sheet, rows: slice, width: int, widths: Sequence[int], bare: bool = False) -> Any:
-    """Some rows as a table: long names wrap, what is bad is red, what matters less dim. `bare`: rows alone."""
+    """Some rows as a table. Long names wrap, bad rows are red, less important ones dim. `bare`: no headings."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""What survival costs: each policy as a point, the frontier above them, and which are worth having."""
+"""Survival against cost: each policy as a point, the frontier of the possible, and the policies worth having."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -14,9 +14,9 @@ from ctxsim.results.run_info import is_nothing
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One policy over all transcripts: `amount` is its share of keep-all's dollars or tokens, `rejected` that of calls.
+    """One policy over all transcripts: its share of keep-all's dollars or tokens, and its share of rejected calls.
 
-    `kept` is None where nothing old was needed.
+    `kept` is None if no call needed anything old.
     """
 
     policy: str
@@ -27,7 +27,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 def points(pooled: Pooled, dollars: bool) -> list[Point]:
-    """Return each policy's point, in the order of the run; by dollars only where prices are known."""
+    """Return each policy's point, in the order of the run. By dollars, policies without a known price are left out."""
     found = []
     for label, figures in pooled.all.items():
         amount = figures.usd_share if dollars else figures.tokens_share
@@ -37,7 +37,7 @@ def points(pooled: Pooled, dollars: bool) -> list[Point]:
 
 
 def dominated(found: Sequence[Point]) -> set[str]:
-    """Return the policies that another one, or doing nothing, beats in amount, survival or refusals, worse in none."""
+    """Return the policies that another one, or keep-all, beats in amount, survival or refusals and is worse in none."""
 
     def rank(point: Point) -> tuple[float, float, float]:
         return point.amount.value, -point.kept.value if point.kept else 0.0, point.rejected
@@ -52,9 +52,9 @@ def dominated(found: Sequence[Point]) -> set[str]:
 
 
 def joined(found: Sequence[Point]) -> list[list[Point]]:
-    """Return the lines of a chart: settings of a policy that differ in one parameter only, in its order.
+    """Return the lines of a chart: settings of a policy that differ in one parameter only, in order of its values.
 
-    Of several parameters that vary it is the last, which changes fastest in a grid. Two settings are no line.
+    If several parameters vary, it is the last, which changes fastest in a grid. A policy with two settings has no line.
     """
     by_label = {point.policy: point for point in found if not point.bound}
     lines: dict[tuple[str, ...], list[Point]] = {}
@@ -65,10 +65,10 @@ def joined(found: Sequence[Point]) -> list[list[Point]]:
 
 
 def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list[float]]:
-    """Return amounts, as shares of keep-all's, and survival of a family's frontier: all transcripts together, each at
-    that survival.
+    """Return a family's frontier: amounts, of all transcripts at one survival, as shares of keep-all's, and survivals.
 
-    `column` is `tokens`, `cost_usd` or `scheduled_usd`; empty where it isn't known or nothing aged is needed.
+    `column` is `tokens`, `cost_usd` or `scheduled_usd`. Both lists are empty if it isn't known, or if nothing aged
+    is needed.
     """
     import pandas
 
@@ -92,18 +92,18 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
         if line[column].isna().any():
             return [], []
         has = needed[at]
-        # Where nothing old is needed any survival takes the same.
+        # A transcript in which nothing old is needed takes the same amount at any survival.
         always += float(line[~has][column].sum())
         sums = sums.add(line[has].groupby("survival")[column].sum(), fill_value=0)
-    # Sums depend a little on how the table came in pieces.
+    # Rounded, because sums depend slightly on how the table is split into batches.
     shares = ((sums + always) / whole).round(9)
     return list(shares.to_numpy()), list(shares.index)
 
 
 class Frontier(msgspec.Struct, frozen=True):
-    """The least that anybody who knows the future can reach: survival (`y`) for an amount (`x`), both in % of all.
+    """The least amount (`x`, in % of keep-all's) at which each survival (`y`, in %) is possible, with known future.
 
-    Empty where it isn't known.
+    Empty if it is unknown.
     """
 
     x: list[float]
@@ -113,7 +113,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 def frontiers(run: Run, dollars: bool) -> list[Frontier]:
-    """Return a chart's frontiers: by removing whole results, for dollars also with what edits cost; by any means."""
+    """Return a chart's frontiers: by removing whole results, for dollars also with the cost of edits, by any means."""
 
     def of(family: str, column: str, dash: Literal["solid", "dash", "dot"], name: str) -> Frontier:
         x, y = ([100 * value for value in values] for values in frontier_line(run, family, column))

@@ -1,4 +1,4 @@
-"""What survival costs: policies as rows, cheapest first; beside each its amount and what it keeps."""
+"""A picture of survival against cost: policies as rows, cheapest first, each with its amount and what it keeps."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes
 from ctxsim.report.tradeoff import Frontier, Point, dominated, frontiers, points
 
 MOST_ROWS = 48
-"""Of more policies only the bounds, the advised one and what no other beats are sure of a row."""
+"""Rows, at most. Policies that others beat, except the advised one, are left out first, the most expensive first."""
 
 MOST_AMOUNT = 200
-"""In % of keep-all's: the axis ends here, and what is beyond says how much it is."""
+"""The end of the axis, in % of keep-all's. A larger amount is written there as a number."""
 
 
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
-    """Each policy a row, cheapest first: its amount, what it keeps, their intervals and bounds, one panel for each."""
+    """Draw a row per policy, cheapest first: its amount and what it keeps, in two panels, with intervals and bounds."""
     found = [point for point in points(one.pooled, dollars) if point.policy in one.labels]
     worse = dominated(found)
     rows = _rows(one, found, worse)
@@ -45,7 +45,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
 
 
 def _rows(one: Picture, found: Sequence[Point], worse: set[str]) -> list[Point]:
-    """The points that have a row, cheapest first."""
+    """The points that get a row, cheapest first."""
     needed = sorted(found, key=lambda point: (point.policy in worse and point.policy != one.chosen, point.amount.value))
     return sorted(needed[:MOST_ROWS], key=lambda point: point.amount.value)
 
@@ -57,7 +57,7 @@ def _color(one: Picture, point: Point) -> str:
 
 
 def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: bool) -> None:
-    """A policy's marks in both panels."""
+    """Draw a policy's marks in both panels."""
     figures, color = one.pooled.all[point.policy], _color(one, point)
     if figures.kept_low is not None and figures.kept_high is not None:
         right.barh(place, 100 * (figures.kept_high - figures.kept_low), 0.6, left=100 * figures.kept_low, color=color,
@@ -74,16 +74,16 @@ def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: b
     if share.low is not None and share.high is not None:
         axes.plot([100 * share.low, 100 * share.high], [place, place], color=color, linewidth=1.2, zorder=3)
         if 100 * share.high > MOST_AMOUNT > 100 * share.value:
-            # It goes on beyond the axis.
+            # The interval goes on beyond the axis.
             axes.plot(MOST_AMOUNT, place, ">", color=color, markersize=5, zorder=3, clip_on=False)
     face = "white" if worse else color
-    # A mark at the end of an axis is whole, one beyond it isn't drawn.
+    # A mark at the end of an axis isn't cut off; one beyond the end isn't drawn.
     axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4,
               clip_on=100 * share.value > MOST_AMOUNT)  # fmt: skip
 
 
 def least_amount(line: Frontier, kept: Share | None) -> float | None:
-    """Return the amount, in %, that is proven least for what is kept: a frontier's at the next level below it."""
+    """Return the proven least amount, in %, for what is kept: the frontier's at the nearest survival not above it."""
     proven = [x for x, y in zip(line.x, line.y, strict=True) if kept is not None and y <= 100 * kept.value + 1e-6]
     return max(proven, default=None)
 

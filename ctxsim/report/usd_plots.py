@@ -1,4 +1,4 @@
-"""Pictures of dollars: a bill, the days so far and the fan of those to come, and what came of what was predicted."""
+"""Pictures of dollars: a bill, a forecast after the sessions so far, its calibration, and predictions with outcomes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ BLUE, GREY = "#2c6fbb", "#8a8a8a"
 
 
 def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, about: str) -> Path:
-    """Write the sum of dollars, or of tokens, over the sessions so far, and the fan of the next ones."""
+    """Draw the running sum of dollars, or of tokens, of the sessions so far, and the ranges of the next ones."""
     figure, axes = new_figure(9, 5)
     amount = "usd" if "usd" in sessions.amounts else "tokens"
     sums = np.cumsum(sessions.amounts[amount])
@@ -42,7 +42,7 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     axes.plot([here[-1], there], [sums[-1], sums[-1] + found.amounts[amount].middle], color=BLUE, ls="--", lw=1.2)
     if found.since is not None and timed:
         axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
-        # At the top: the line of what came runs along the bottom.
+        # At the top, because the line of past sums is at the bottom there.
         axes.annotate(" only later sessions count", (datetime.fromtimestamp(found.since, UTC), 1.0),
                       xycoords=("data", "axes fraction"), fontsize=8, color=GREY, va="top")  # fmt: skip
     plain_axes(axes, xlabel="" if timed else "sessions", ylim=(0, None),
@@ -54,7 +54,7 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
 
 
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
-    """Write, by horizon, in which share of cases ranges of each level held; on the diagonal they are as they say."""
+    """Draw, by horizon, the share of ranges of each level that held. On the diagonal, the share equals the level."""
     figure, axes = new_figure(5.5, 5.5)
     axes.plot([40, 100], [40, 100], color=GREY, lw=1, label="as promised")
     marks = "osD^v"
@@ -100,11 +100,11 @@ def _paid_for(kind: str, one: Sum) -> float:
 HELD, MISSED = COLORS[0], COLORS[1]
 
 WIDE = 20
-"""From this ratio of the largest amount to the least on, dollars are drawn in logarithms."""
+"""If the largest amount is more than this many times the least, the axis of dollars is logarithmic."""
 
 
 def plot_came(found: Sequence[Came], path: Path) -> Path:
-    """Draw what was predicted and what came, a row for each prediction, into a PNG or SVG file, and return its path."""
+    """Draw predictions and outcomes, a row for each prediction, into a PNG or SVG file, and return its path."""
     figure, axes = new_figure(10.5, 1.9 + 0.62 * max(2, len(found)))
     from matplotlib.ticker import LogLocator
 

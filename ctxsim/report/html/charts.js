@@ -1,8 +1,8 @@
-// The charts, by Plotly. A policy's line is as its row: pointed at by name, chosen by a click, shown as the filter says.
+// The charts, by Plotly. A policy's line acts like its row: it is named at the pointer, chosen by a click, and filtered.
 
 const narrow = () => window.innerWidth < 700;
 const dark = matchMedia("(prefers-color-scheme: dark)");
-// Plotly reads a little markup in names; labels are anybody's.
+// Plotly interprets some markup in names; labels are untrusted.
 const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 const isShown = (n) => state.shown.has(Number(n));
@@ -11,13 +11,13 @@ const isColoured = (n) => Boolean(data.policies[n].color);
 const nameOf = (n) => (Number(n) === data.chosen ? "▶ " : "") + plain(data.policies[n].name) + (isBound(n) ? " (bound)" : "");
 const shortened = (name) => name.length > 18 ? name.slice(0, 9) + "…" + name.slice(-8) : name;
 const fullNameOf = (n) => `<extra>${plain(data.policies[n].shown)}</extra>`;
-// There are more policies than colours that everybody can tell apart: the others are grey, but for the one looked at.
+// There may be more policies than distinguishable colours: the others are grey, except the chosen one.
 const colour = (n) => isColoured(n) ? data.policies[n].color[dark.matches ? 1 : 0] : css(Number(n) === state.policy ? "--text" : "--other");
 const widthOf = (n) => Number(n) === state.policy ? 3.5 : isColoured(n) ? 2 : 1.1;
-// Grey ones first, so that they lie below; the one looked at last.
+// Grey lines first, so that they lie below the others; the chosen policy last.
 const layered = (numbers) => numbers.map(Number).filter(isShown).sort((a, b) => rankOf(a) - rankOf(b));
 const rankOf = (n) => n === state.policy ? 2 : isColoured(n) ? 1 : 0;
-// Grey lines can't be told apart by a legend: they are named where they are pointed at.
+// A legend can't distinguish grey lines: they are named at the pointer.
 const MOST_NAMED = 10;
 const inLegend = (n) => isColoured(n) || Number(n) === state.policy || state.shown.size <= MOST_NAMED || (isBound(n) && !narrow());
 const traceOf = (n) => ({ meta: Number(n), name: nameOf(n), showlegend: inLegend(n), legendrank: isColoured(n) ? 1 : 2 });
@@ -55,7 +55,7 @@ function draw(id, traces, extra) {
   }));
 }
 
-// A click in a legend is one on the filter that all share, never one on this chart alone.
+// A click in a legend changes the filter of all charts, never this chart alone.
 function filterBy(n, change) {
   if (n !== undefined) { change(n); refilter(); }
   return false;
@@ -116,7 +116,7 @@ function drawGrowth() {
   }
   const limits = opened.limits.filter(([value]) => value < top * 1.5).sort(([a], [b]) => b - a);
   const end = Math.max(...Object.values(opened.calls).map(({ sent }) => sent.length)) + 0.5;
-  // Their names are in the legend, where no line crosses them: one for all of a name, from the least to the most.
+  // The limits' names are in the legend, where no line crosses them: one entry per name, from the smallest to the largest.
   for (const name of new Set(limits.map(([, name]) => name))) {
     const values = limits.filter(([, other]) => other === name).map(([value]) => value);
     traces.push({
@@ -173,7 +173,7 @@ function drawCache() {
   })), { barmode: "stack", bargap: 0.08, xaxis: { title: "call" }, yaxis: { title: "input tokens" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } });
 }
 
-// A chart is drawn when it comes near the screen: a page of many policies is there before all of them are.
+// A chart is drawn when it comes near the screen, so that a page of many policies opens before all charts are drawn.
 const CHARTS = { tradeoff: drawTradeoff, growth: drawGrowth, dollars: drawDollars, age: drawAge, estimates: drawEstimates, cache: drawCache };
 const near = new Set(["tradeoff"]), stale = new Set();
 

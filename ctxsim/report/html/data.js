@@ -1,5 +1,5 @@
 "use strict";
-// What the page knows, what is looked at, and the address that says so.
+// The page's data, its state (what is shown and chosen), and the address that holds the state.
 // Text of transcripts only ever enters the page through textContent and canvas; Plotly gets policy labels and numbers.
 const $ = (id) => document.getElementById(id);
 const el = (tag, text, className) => {
@@ -12,7 +12,7 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const compact = (n) => n >= 1e6 ? (n / 1e6).toFixed(2) + "M" : n >= 1e4 ? (n / 1e3).toFixed(1) + "K" : Math.round(n).toLocaleString("en");
 const many = (n, one, several) => `${n.toLocaleString("en")} ${n === 1 ? one : several || one + "s"}`;
 
-// Builds a part of the page anew; who is in it by the keyboard stays there.
+// Rebuilds a part of the page and keeps the keyboard focus in it.
 function rebuild(box, selector, build) {
   const at = [...box.querySelectorAll(selector)].indexOf(document.activeElement);
   build();
@@ -25,7 +25,7 @@ const state = {
 };
 let opened = null;
 
-// A transcript lies packed in the page: JSON, compressed as zlib does, in base 64. It is opened when it is looked at.
+// A transcript is packed in the page: JSON, compressed by zlib, in base 64. It is unpacked when it is shown.
 async function unpack(n) {
   const bytes = Uint8Array.from(atob($("part-" + n).textContent), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -37,7 +37,7 @@ async function unpack(n) {
   return part;
 }
 
-// What is looked at stands in the address, so that it can be sent.
+// The state is in the address, so that a link to it can be sent.
 function keep() {
   const words = new URLSearchParams({ transcript: state.transcript, policy: state.policy, axis: state.axis });
   if (state.shown.size < data.policies.length) words.set("only", [...state.shown].sort((a, b) => a - b).join("."));
@@ -75,7 +75,7 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// A cell with somebody's words may not begin what a spreadsheet takes for a formula: https://owasp.org/www-community/attacks/CSV_Injection
+// A cell with untrusted text must not begin like a formula of a spreadsheet: https://owasp.org/www-community/attacks/CSV_Injection
 function csvOf(lines) {
   const guard = (cell) => typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) && !/^[+-][\d.,]+%?$/.test(cell) ? "'" + cell : String(cell);
   return lines.map((cells) => cells.map((cell) => `"${guard(cell).replace(/"/g, '""')}"`).join(",") + "\n").join("");

@@ -1,4 +1,4 @@
-// What is on the page, and what follows when something else is looked at.
+// The page's controls, and what is redrawn when the state changes.
 
 const MOST_OPTIONS = 300;
 
@@ -11,7 +11,7 @@ function fill(id, options, chosen) {
   $(id).value = String(chosen);
 }
 
-// The transcripts whose name has what is searched for; the one looked at stays among them.
+// The transcripts whose name contains the searched text; the chosen one stays among them.
 function drawChooser() {
   const part = $("find").value.toLowerCase(), all = data.transcripts.map((one, n) => [n, one]);
   const found = all.filter(([, one]) => one.name.toLowerCase().includes(part));
@@ -76,7 +76,7 @@ let wanted = 0;
 async function pickTranscript(n) {
   wanted = n;
   const part = await unpack(n);
-  // Who has chosen another one meanwhile waits for that.
+  // The user has chosen another transcript meanwhile.
   if (wanted !== n) return;
   opened = part;
   if (state.transcript !== n) state.cell = null;
@@ -95,7 +95,7 @@ function listen() {
   $("png-timeline").addEventListener("click", saveTimeline);
   for (const button of document.querySelectorAll("[data-csv]")) button.addEventListener("click", () => save(button.dataset.csv + ".csv", new Blob([csvOf(CSVS[button.dataset.csv]())], { type: "text/csv" })));
   for (const button of document.querySelectorAll("[data-png]")) button.addEventListener("click", () => Plotly.downloadImage("chart-" + button.dataset.png, { format: "png", filename: button.dataset.png, scale: 2 }));
-  // The address is for what is looked at.
+  // Links within the page scroll without changing the address, which holds the state.
   for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", (event) => { event.preventDefault(); $(link.hash.slice(1)).scrollIntoView({ behavior: "smooth" }); });
   dark.addEventListener("change", () => { drawShared(); drawLines(); redraw("cache"); drawTimeline(); });
   addEventListener("resize", drawTimeline);

@@ -11,7 +11,7 @@ function sayOf(row, span) {
   return before.length + after.length >= 10 ? "cut" : "cleared";
 }
 
-// How two texts begin alike, where they differ, and how they end alike: [alike, [was, now], alike].
+// The common start of two texts, where they differ, and their common end: [start, [was, now], end].
 function shared(was, now) {
   const most = Math.min(was.length, now.length);
   let start = 0, end = 0;
@@ -48,7 +48,7 @@ function pairOf(row, span, call) {
   return pair;
 }
 
-// The summary that holds an item's place at a call: one may have been summarised itself.
+// The summary that stands for an item at a call. A summary may have been summarised itself.
 function standsFor(row, call) {
   const into = grid.rows[grid.at.get(row.into.item)], span = spanAt(into, call);
   return span && span.state === "summarised" && into.into ? standsFor(into, call) : into.item;

@@ -28,7 +28,7 @@ function sortedRows() {
   const rows = data.rows.filter((row) => isShown(row.policy));
   if (state.sort === null) return rows;
   const key = (row) => row.cells[state.sort][0];
-  // What isn't known stays last, whichever way.
+  // Unknown values stay last in both orders.
   return rows.sort((a, b) => key(a) === null ? 1 : key(b) === null ? -1 : (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (state.descending ? -1 : 1));
 }
 
@@ -57,7 +57,7 @@ function buildTable() {
   body.append(...sortedRows().map(policyRow));
 }
 
-// A label in which lines end between parameters, or after a long name, not within a number.
+// A label that breaks between parameters, or after a long name, but not within a number.
 function breakable(label) {
   const box = el("span", undefined, "label");
   for (const part of label.split(/(?<=[,:+;/]|[^,:+;/]{16}=)/)) box.append(part, el("wbr"));
@@ -77,7 +77,7 @@ function policyRow(row) {
   return tr;
 }
 
-// Recorded compactions: only where their table lies beside the run's.
+// Recorded compactions, shown only if the run's folder has their table.
 function drawCompactions() {
   const told = data.compactions;
   $("recorded-section").hidden = $("recorded-link").hidden = !told;

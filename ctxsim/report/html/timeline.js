@@ -1,4 +1,4 @@
-// Items by calls: what of each item was in the request of each call, drawn on a canvas that shows what is scrolled to.
+// Items by calls: what of each item was in each call's request, on a canvas that paints the part scrolled into view.
 
 const ROW = 24, HEAD = 20, LEAST = 7;
 const ARROW = { tool_call: "→ ", tool_result: "← " };
@@ -11,7 +11,7 @@ function buildGrid() {
   const rows = opened.items.map((item) => ({ ...item, changes: [], order: item.item, made: false, into: null }));
   const byPlace = new Map(rows.map((row) => [row.item, row]));
   for (const edit of edits) {
-    // What a policy does after a call shows in the next request.
+    // An edit after a call takes effect in the next request.
     const from = edit.moment === "after_call" ? edit.call + 1 : edit.call;
     if (edit.action === "inserted") {
       const sources = edit.sources.split(" ").filter(Boolean).map(Number);
@@ -31,10 +31,10 @@ function buildGrid() {
   grid = { rows, total, at: new Map(rows.map((row, n) => [row.item, n])), lost: new Set((opened.lost[state.policy] || []).map(([call, item]) => call + ":" + item)) };
 }
 
-// What a row is from which call on: [{ from, to, state, edit }], without gaps from its first call to the last.
+// A row's states by calls: [{ from, to, state, edit }], without gaps from its first call to the last.
 function spansOf(row, total) {
   const spans = row.first > total ? [] : [{ from: row.first, state: row.made ? "summary" : "kept", edit: null }];
-  // Some policies edit every request anew: what they don't edit again comes whole.
+  // Some policies edit every request anew: an item that they don't edit again is whole again.
   const anew = row.changes.some(({ edit }, n) => edit.through > edit.call || (n && edit.before === row.tokens && row.changes[n - 1].edit.after !== row.tokens));
   const put = (span) => {
     if (span.from > total || !spans.length) return;
@@ -56,7 +56,7 @@ const tokensAt = (row, span) => gone(span) ? 0 : span.edit ? span.edit.after : r
 const isLost = (row, call) => grid.lost.has(call + ":" + row.item);
 const called = (row) => row.made ? "summary" : `${row.kind.replace("_", " ")}${row.tool ? " " + row.tool : ""}`;
 
-// What is drawn fits the box, and is as wide as its calls need.
+// The size of the grid: it fills the box, and is wider if its calls need more.
 function measure() {
   const box = $("timeline"), left = narrow() ? 84 : 132;
   const room = box.clientWidth - left, cell = Math.max(LEAST, room / Math.max(1, grid.total));
@@ -92,7 +92,7 @@ function paint(canvas, { left, cell }, seen, ratio) {
       if (span.to < firstCall || span.from > lastCall) continue;
       const from = Math.max(x(span.from), left - cell), wide = x(span.to + 1) - from - 1;
       pen.fillStyle = ink[FILL[span.state]];
-      // What is gone is a thin line: the request has nothing there.
+      // An item that is gone is a thin line, because the request doesn't hold it.
       if (gone(span)) pen.fillRect(from, top + high / 2 - 1, wide, 2);
       else pen.fillRect(from, top, wide, high);
     }
@@ -121,7 +121,7 @@ function paint(canvas, { left, cell }, seen, ratio) {
   }
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((one) => one * cell >= 34) || 2000;
   for (let call = Math.max(step === 1 ? 1 : step, Math.ceil(firstCall / step) * step); call <= lastCall; call += step) if (x(call) >= left - 1) {
-    // In the middle of its cell, or at its end: the last one has no room after it.
+    // In the middle of its cell; a number wider than that ends at the cell's end, as the last one has no room after it.
     const wide = pen.measureText(String(call)).width;
     pen.fillText(String(call), x(call) + (cell + Math.min(cell, wide)) / 2 - wide, HEAD / 2);
   }
@@ -142,7 +142,7 @@ function cross(pen, x, y, reach) {
   pen.stroke();
 }
 
-// The whole grid as a picture, as far as a canvas can be that large.
+// The whole grid as a picture, up to the largest size of a canvas.
 const LARGEST = 16000;
 
 function saveTimeline() {
@@ -151,7 +151,7 @@ function saveTimeline() {
   canvas.toBlob((blob) => save("timeline.png", blob));
 }
 
-// Where to look: the cell that a click, a key, a loss, a found text or the address names.
+// The chosen cell: by a click, a key, a loss, a found text or the address.
 
 function choose(cell, follow) {
   const call = Math.max(1, Math.min(grid.total, cell.call));
@@ -170,7 +170,7 @@ function show() {
   if (x < box.scrollLeft + size.left || x + size.cell > box.scrollLeft + box.clientWidth) box.scrollLeft = x - box.clientWidth / 2;
 }
 
-// Without a wish: the first loss, else the first edit, else the last call.
+// The default cell: the first loss, else the first edit, else the last call.
 function beginning() {
   const [call, item] = (opened.lost[state.policy] || []).find(([, place]) => grid.at.has(place)) || [];
   if (call !== undefined) return { call, item };
