@@ -1,4 +1,4 @@
-"""Estimators: one file per family, found by looking into this folder and those of agents and frameworks; others by path
+"""Estimators: one file per family, in this folder and in those of agents and frameworks. Users' own are found by path
 or entry point.
 """
 
@@ -21,7 +21,7 @@ def registered_estimators() -> dict[str, type[Estimator]]:
 
 
 def register(cls: type[Estimator]) -> type[Estimator]:
-    """Make a class known by its name in this process, and return it. Raises LabelError for the name of another one."""
+    """Register a class by its name in this process, and return it. Raises LabelError if the name is another class's."""
     return _registry.register(cls)
 
 
@@ -31,7 +31,7 @@ def broken_estimators() -> dict[str, str]:
 
 
 def judged_estimators() -> list[str]:
-    """Return a label for every setting that a family is judged at; none of one that needs a parameter of yours."""
+    """Return a label for each setting at which a family is judged, except families with required parameters."""
     classes = (pair for pair in registered_estimators().items() if not labels.required(pair[1]))
     return [f"{name}:{setting}" if setting else name for name, cls in classes for setting in cls.judged_at]
 
@@ -47,7 +47,7 @@ def open_estimator(label: str = DEFAULT) -> Estimator:
         label = f"{name}:ratio={ratio}{',' if rest else ''}{rest}"
     name, cls, parameters = _registry.open(label)
     if ".py:" in name:
-        # From a file it is called by its path, so that its label opens it again.
+        # The name of a class from a file is its path, so that its label opens the class again.
         cls.name = name
     return labels.build("estimator", cls, name, parameters)
 

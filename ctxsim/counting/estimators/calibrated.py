@@ -1,4 +1,4 @@
-"""An estimator from a calibration file: your own texts, tools and tokenizer."""
+"""An estimator that reads a calibration file, made from the user's own texts, tools and tokenizer."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from ctxsim.transcript import Item
 
 VERSION = 2
 READS = (1, VERSION)
-"""Version 1 has no heads and doesn't say what it holds for."""
+"""File versions that can be read. Version 1 has neither `heads` nor `holds_for`."""
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -30,10 +30,10 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 class Heads(msgspec.Struct, frozen=True):
-    """Tokens that requests have beside the logged conversation, fitted: system prompt, tools, framing, attachments.
+    """Fitted tokens of requests beyond the logged conversation: system prompt, tools, framing, attachments.
 
-    Over series, calls of one session to one model without a compaction between: median, 10th and 90th percentile.
-    `left_out` series grow by what no text of their log explains, and were not fitted to.
+    Median, 10th and 90th percentile over series. A series is the calls of one session to one model, without a
+    compaction between them. `left_out` series grow by more than the texts of their log explain, and weren't fitted.
     """
 
     median: int
@@ -46,9 +46,9 @@ class Heads(msgspec.Struct, frozen=True):
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A calibration file: readable JSON, for `calibrated:file=...` and for other programs.
 
-    `divisor` is what to divide characters by: the overall ratio, or with a `risk` the smaller one at which the chance
-    to under-estimate a request near the window is at most that. `holds_for` says of which requests that is true.
-    `heads` are fitted beside a ratio against recorded usage; None where texts were counted.
+    `divisor`: characters per token to divide by. It is the overall ratio or, with a `risk`, a smaller one, at which the
+    probability of under-estimating a request near the window is at most `risk`; `holds_for` says for which requests.
+    `heads`: fitted together with a ratio to recorded usage; None if texts were counted.
     """
 
     version: int
@@ -66,7 +66,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_calibration(path: Path) -> Calibration:
-    """Return a calibration file. Raises InputError naming the field that doesn't fit."""
+    """Return the calibration in a file. Raises InputError if the file can't be read or a field (named) is invalid."""
     try:
         found = msgspec.json.decode(small_file(path), type=Calibration)
     except OSError as error:
@@ -103,7 +103,7 @@ class Calibrated(Estimator):
         group = self._calibration.groups.get(item.tool) if item.kind == "tool_result" else None
         if self.use != "tool" or self._calibration.by != "tool" or group is None:
             return super().item(item)
-        # The margin that the risk asks for is in the divisor; a tool's own ratio gets the same.
+        # `divisor` includes the margin for `risk`; a tool's own ratio gets the same margin.
         margin = self._calibration.divisor / self._calibration.overall.chars_per_token
         tokens = -int(-len(item.text) // (group.chars_per_token * margin))
         return tokens + sum(media.tokens for media in item.media)

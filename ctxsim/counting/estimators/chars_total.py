@@ -1,4 +1,4 @@
-"""Characters of whole messages, or of all together, divided by a constant: rounded once for each of them."""
+"""Characters of each message, or of all messages together, divided by a constant and rounded once per division."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ctxsim.counting.estimators.estimator import Estimator
 
 FEATURES = ("words", "word_letters", "long_letters", "digits", "punctuation", "spaces", "lines", "han_kana", "other")
-"""What is counted in a text: runs of Latin letters and the letters in them (those beyond 12 of a run apart), digits,
-punctuation, spaces beyond the single one between words, line feeds, CJK characters, and everything else."""
+"""What is counted in a text: runs of Latin letters, the letters in them (those after the 12th of a run separately),
+digits, punctuation, spaces beyond the single one between words, line feeds, CJK characters, and everything else."""
 
 # Non-negative least squares on o200k_base: `ctxsim calibrate --by kind` over 227 recorded transcripts, class_weights.
 O200K_WEIGHTS = (0.647, 0.106, 0.463, 0.737, 0.465, 0.127, 0.852, 0.937, 0.547)

@@ -1,4 +1,4 @@
-"""What an estimator is: a cheap guess of tokens from text, by which policies decide."""
+"""The base class of estimators, which guess tokens from text cheaply; policies decide by them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Unit = Literal["points", "utf16", "bytes"]
 
 
 class Reported(msgspec.Struct, frozen=True):
-    """What the provider has reported so far: the last accepted call's usage, the size that the view had by this
-    estimator right after it, and the output tokens of each response by its message number.
+    """What the provider has reported so far: the usage of the last accepted call, the view's size by this estimator
+    right after that call, and the output tokens of each response by message number.
     """
 
     usage: Usage | None = None
@@ -26,19 +26,19 @@ class Reported(msgspec.Struct, frozen=True):
 
 
 ANSWERING = ("text", "item", "messages", "head", "request")
-"""The methods that answer with tokens."""
+"""The methods that return tokens."""
 
 
 WHOLE = "a whole number of at least 0"
 
 
 def answered(who: str, ask: Callable[[], int]) -> int:
-    """Return an answer. Raises ContractError, one line, if `who` raises, or answers something that tokens can't be."""
+    """Return `ask()`, a whole number of at least 0. Other results and foreign errors raise ContractError with `who`."""
     try:
         answer = ask()
     except CtxsimError:
         raise
-    # An estimator is anybody's code: whatever it raises is told in one line.
+    # A user's estimator may raise anything; the error becomes one line.
     except Exception as error:
         raise ContractError(f"{who} raised {told(error)}; it must return {WHOLE}") from error
     if type(answer) is not int or answer < 0:
@@ -50,8 +50,8 @@ def answered(who: str, ask: Callable[[], int]) -> int:
 class Estimator:
     """Estimates the tokens of items; a request's estimate is their sum. Only typed parameters configure it.
 
-    `ctxsim check estimator` checks this contract. Every answer is a whole number of at least 0, and depends only on the
-    arguments, not on earlier questions. No argument is changed. An item's estimate is the sum over its texts and
+    `ctxsim check estimator` checks this contract. Every estimate is a whole number of at least 0, and depends only on
+    the arguments, not on earlier estimates. No argument is changed. An item's estimate is the sum over its texts and
     media, unless the docstring says otherwise. If two requests differ only in `size`, the larger one doesn't get the
     lower estimate.
 
@@ -60,7 +60,7 @@ class Estimator:
 
     name: ClassVar[str] = ""
     judged_at: ClassVar[tuple[str, ...]] = ("",)
-    """Settings at which `validate --estimates` judges the family, as `key=value,...`; the empty one: all defaults."""
+    """Settings at which `validate --estimates` judges the family, as `key=value,...`; '' means all defaults."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -73,16 +73,16 @@ class Estimator:
                 setattr(cls, method, _held(method, vars(cls)[method]))
 
     def text(self, text: str) -> int:
-        """Estimated tokens of one text."""
+        """Return the estimated tokens of one text."""
         raise ContractError(f"estimator {self.name} has no method `text`; it must return {WHOLE}")
 
     def item(self, item: Item) -> int:
-        """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
+        """Return the estimated tokens of one item. Non-text content counts as the vendor's rule says."""
         total = sum(map(self.text, item.texts))
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        """Estimated tokens of whole messages and of the system prompt, if one is given: the sum over their items.
+        """Return the estimated tokens of whole messages and the system prompt, if given: the sum over their items.
 
         A family overrides this if its source adds framing, or rounds, for each message or for all messages together.
         """
@@ -90,23 +90,23 @@ class Estimator:
         return counted + self.text(system) if system else counted
 
     def head(self, head: Head) -> int:
-        """Estimated tokens of the system prompt and the tool schemas. Of a hidden head only the size is known."""
+        """Return the estimated tokens of the system prompt and the tool schemas, plus the size of the hidden head."""
         return sum(self.text(text) for text in head.texts) + head.hidden
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
-        """Estimated tokens of a whole request whose items sum to `size`."""
+        """Return the estimated tokens of a whole request whose items sum to `size`."""
         return _head(self, head) + size
 
     @property
     def by_usage(self) -> bool:
-        """Whether its estimate of a request depends on the usage that the provider has reported."""
+        """Whether the estimate of a request depends on the usage that the provider has reported."""
         reported = Reported(Usage(1_000, 10), 100, {})
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
 
 
 def gone_on(estimator: Estimator, head: Head, size: int, reported: Reported) -> int:
-    """Return the tokens of the last accepted call and the estimate of what joined (or left) since; before any usage is
-    reported the plain estimate.
+    """Return the tokens of the last accepted call plus the estimate of what joined (or left) since; before any usage is
+    reported, the plain estimate.
     """
     if reported.usage is None:
         return estimator.head(head) + size
@@ -114,7 +114,7 @@ def gone_on(estimator: Estimator, head: Head, size: int, reported: Reported) -> 
 
 
 def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:
-    """A method of anybody's, held to what `answered` says."""
+    """Return a method of a user's estimator with its result checked by `answered`."""
 
     @wraps(method)
     def asked(self: Estimator, *arguments: Any, **named: Any) -> int:
@@ -125,7 +125,7 @@ def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:
 
 
 class Divides:
-    """An estimator whose `ratio` must be positive."""
+    """Mixin for estimators whose `ratio` must be positive."""
 
     name: ClassVar[str]
     ratio: float
@@ -136,12 +136,12 @@ class Divides:
 
 @lru_cache(maxsize=8)
 def _head(estimator: Estimator, head: Head) -> int:
-    """Asked at each call, and seldom of another head."""
+    """Return the head's estimate, cached because each call needs it and the head seldom changes."""
     return estimator.head(head)
 
 
 def length(text: str, unit: Unit) -> int:
-    """Length in code points (Python), UTF-16 units (JavaScript, C#, Java) or UTF-8 bytes (Rust, Go)."""
+    """Return a text's length in code points (Python), UTF-16 units (JavaScript, C#, Java) or UTF-8 bytes (Rust, Go)."""
     if unit == "points" or text.isascii():
         return len(text)
     if unit == "utf16":
@@ -150,13 +150,13 @@ def length(text: str, unit: Unit) -> int:
 
 
 def divided(size: int, ratio: float, rounding: Rounding) -> int:
-    """size / ratio, rounded as the tool rounds."""
+    """Return size / ratio, rounded by `rounding`."""
     if rounding == "ceil":
         return -int(-size // ratio)
     return int(size // ratio) if rounding == "floor" else int(size / ratio + 0.5)
 
 
 def positive(name: str, value: float) -> None:
-    """Raises LabelError unless a ratio is one."""
+    """Raise LabelError unless a ratio is positive."""
     if not value > 0:
         raise LabelError(f"{name}: ratio must be positive, not {value:g}")

@@ -1,4 +1,4 @@
-"""Estimators that ask a real tokenizer: another model's, or on a sample only."""
+"""Estimators that count by a real tokenizer: another model's, or on a sample of the text."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 
 @dataclass(frozen=True)
 class Counts:
-    """What asks a vocabulary."""
+    """Mixin for estimators that count by a vocabulary."""
 
     vocabulary: str = "o200k_base"
     _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
@@ -23,7 +23,7 @@ class FullCount(Counts, Estimator):
     """A vocabulary's count x factor, rounded up. RooCodeInc/Roo-Code: o200k_base x 1.5; codebuff x 1.35 for Claude."""
 
     name = "tokenizer"
-    # By itself it may be what the others are judged against.
+    # Without a factor it may be the tokenizer against which estimators are judged.
     judged_at = ("factor=1.5",)
     factor: float = 1.0
 

@@ -33,7 +33,7 @@ class Serialized(Divides, Estimator):
 
 
 def _block(item: Item) -> dict[str, object]:
-    """The block as the Messages API has it: what these tools serialise."""
+    """Return an item as a block of the Messages API, which these tools serialise."""
     match item.kind:
         case "tool_call":
             return {"type": "tool_use", "id": item.call_id, "name": item.tool, "input": item.text}
@@ -55,7 +55,7 @@ class UsageSerialized(Serialized):
 
 
 def parsed(text: str) -> object:
-    """Return what a text says as JSON; a text that isn't JSON as it is."""
+    """Return the value of a JSON text; a text that isn't JSON is returned unchanged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -63,8 +63,8 @@ def parsed(text: str) -> object:
 
 
 def handed(arguments: str) -> dict[str, Any]:
-    """Return a call's arguments as frameworks and APIs are handed them: none are `{}`, what isn't an object stands
-    under `input`.
+    """Return a call's arguments as the object that frameworks and APIs expect: `{}` for an empty text, and
+    `{"input": arguments}` for a text that isn't a JSON object.
     """
     value = parsed(arguments) if arguments else {}
     return value if isinstance(value, dict) else {"input": arguments}
@@ -72,5 +72,5 @@ def handed(arguments: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1 << 15)
 def written_again(arguments: str) -> str:
-    r"""Return arguments as `json.dumps` writes them: `{"a": 1}`, what isn't ASCII as `\u....`."""
+    r"""Return arguments as `json.dumps` writes them: spaced as in `{"a": 1}`, non-ASCII characters as `\u....`."""
     return json.dumps(handed(arguments))

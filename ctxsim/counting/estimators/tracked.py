@@ -1,4 +1,4 @@
-"""The two of document 004: tracking that knows only output tokens, and its repair by characters for tool results."""
+"""The two estimators of document 004: one tracks output tokens only, the other adds the characters of tool results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

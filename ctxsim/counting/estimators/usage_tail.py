@@ -1,4 +1,4 @@
-"""The last reported usage plus an estimate of what came since: the error grows with the tail, not with the context."""
+"""The last reported usage plus an estimate of the items since: the error grows with these, not with the context."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Real token counts, offline: names, engines, what is available on this machine, and which vocabulary is a model's.
+"""Real token counts, offline: tokenizer names, engines, what is available on this machine, and models' vocabularies.
 
 `o200k_base` is the default engine's vocabulary, `tiktoken:o200k_base` the reference engine's, `hf:PATH_OR_ID` any
 tokenizer of the transformers library that is already on this machine.
@@ -18,11 +18,11 @@ from ctxsim.errors import UnknownName, unknown
 DEFAULT = "o200k_base"
 
 DATED = re.compile(r"-20\d{6}$")
-"""The date at the end of a vendor's name of a model."""
+"""Matches the date at the end of a model's name, as `-20250929`."""
 
 
 class Tokenizer(Protocol):
-    """Counts tokens of untrusted text: special tokens that stand in it are ordinary text."""
+    """Counts tokens of untrusted text: special tokens in it count as ordinary text."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class Tokenizer(Protocol):
     def vocabulary_sha256(self) -> str: ...
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, counted by itself."""
+        """Return the number of tokens of each text, counted separately."""
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text."""
@@ -44,12 +44,12 @@ def available() -> list[str]:
 
 @lru_cache(maxsize=8)
 def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
-    """Return the tokenizer of that name.
+    """Return the tokenizer called `name`.
 
-    Raises UnknownName, with close names, if there is none, and if an `hf:` tokenizer isn't on this machine.
+    Raises UnknownName for an unknown name, with close ones, and for an `hf:` tokenizer that isn't on this machine.
     """
     engine, colon, rest = name.partition(":")
-    # Only the engine that is asked for is imported.
+    # Each engine is imported only when one of its tokenizers is opened.
     if engine == "hf" and rest:
         from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
 
@@ -75,7 +75,7 @@ REGIONS = ("us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "global.")
 
 
 def bare(model: str) -> str:
-    """The model's own name, in lower case, without a router's, region's or vendor's prefix."""
+    """Return a model's own name in lower case, without the prefix of a router, region or vendor, up to any `@`."""
     name = model.lower().rsplit("/", 1)[-1]
     for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)

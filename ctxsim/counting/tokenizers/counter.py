@@ -12,10 +12,10 @@ from ctxsim.transcript import UNSHOWN, Head, Item, Sizes, Transcript
 
 
 class Counter:
-    """Counts items by one tokenizer and remembers each text; use one per transcript to bound memory.
+    """Counts items by one tokenizer and memoizes each text; use one per transcript to bound memory.
 
-    `factor` are the provider's tokens for each of the tokenizer's, where the provider's own tokenizer isn't public.
-    `known`: another counter, what it has counted by the same tokenizer isn't counted again, whatever its factor.
+    `factor`: the provider's tokens per token of the tokenizer, where the provider's own tokenizer isn't public.
+    `known`: a counter whose memo of counted texts is shared if it has the same tokenizer; factors may differ.
     """
 
     def __init__(self, tokenizer: Tokenizer, factor: float = 1.0, known: Counter | None = None) -> None:
@@ -23,9 +23,9 @@ class Counter:
         self.factor = factor
         self._plain: dict[str, int] = known._plain if known and known.tokenizer is tokenizer else {"": 0}
         self._counts = self._plain if factor == 1.0 else {"": 0}
-        # Without a way back to itself a counter goes with its transcript, and not when the garbage collector comes.
+        # The proxy avoids a reference cycle: a counter is freed with its transcript, not by the garbage collector.
         self.item = Sizes(partial(Counter._item, proxy(self)))
-        """Tokens of an item: its texts, plus its non-text content by the vendor's rule. Framing is not in it."""
+        """Tokens of an item: its texts, plus its non-text content by the vendor's rule, without framing."""
 
     def _scaled(self, tokens: int) -> int:
         return tokens if self.factor == 1.0 else int(tokens * self.factor + 0.5)
@@ -42,7 +42,7 @@ class Counter:
         self.learn(transcript.head.texts)
 
     def text(self, text: str) -> int:
-        """Tokens of one text."""
+        """Return the tokens of one text."""
         count = self._counts.get(text)
         if count is None:
             if text not in self._plain:
@@ -51,9 +51,9 @@ class Counter:
         return count
 
     def shared(self, before: str, now: str) -> int:
-        """Tokens at the beginning of two texts that are the same; not remembered."""
+        """Return the number of first tokens that two texts have in common. It isn't memoized."""
         if before[:1] != now[:1] and (before[:1] + now[:1]).isascii():
-            # No token has a part of both.
+            # The first tokens differ. Non-ASCII characters could still share a byte, and so a token.
             return 0
         pairs = zip(self.tokenizer.ids(before), self.tokenizer.ids(now), strict=False)
         return self._scaled(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
@@ -65,9 +65,9 @@ class Counter:
         return total
 
     def unshown(self, item: Item) -> int:
-        """Tokens of the thinking of an item that isn't shown, which is text all the same."""
+        """Return the tokens of an item's hidden thinking, scaled by `factor` as text is."""
         return self._scaled(sum(media.tokens for media in item.media if media.kind == UNSHOWN))
 
     def head(self, head: Head) -> int:
-        """Tokens of the system prompt and the tool schemas, framing apart."""
+        """Return the tokens of the system prompt, the tool schemas and the hidden head, without framing."""
         return sum(self.text(text) for text in head.texts) + head.hidden

@@ -1,7 +1,7 @@
 """The default engine: vocabularies inside the splintr wheel, counted in parallel.
 
 Trap: splintr's batch call matches special tokens (`<|endoftext|>` counts 1 instead of 7), also those that splintr
-itself adds to each vocabulary. A text in which one of them stands is therefore counted alone, as ordinary text.
+itself adds to each vocabulary. A text that contains one of them is therefore counted alone, as ordinary text.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ STORED_FOR: str = _DATA["version"]
 """The version of the splintr-rs wheel that holds these vocabularies."""
 
 STORED: dict[str, str] = _DATA["sha256"]
-"""SHA-256 of rank files: what they come to takes a third of a second to find out again, at each run."""
+"""SHA-256 of each vocabulary's rank file, stored because computing it takes a third of a second in each run."""
 
 VOCABULARIES = tuple(STORED)
 
@@ -38,17 +38,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def without_surrogates(text: str) -> str:
-    """The text with each lone surrogate, which no UTF-8 tokenizer can read, as U+FFFD."""
+    """Return a text with each lone surrogate, which no UTF-8 tokenizer can read, replaced by U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 class SplintrTokenizer:
-    """One bundled vocabulary; tokens of texts by `encode_ordinary`, in batches where that is the same."""
+    """A tokenizer of one bundled vocabulary. It counts as `encode_ordinary` does, in batches where that is the same."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    # Loaded where a text is counted: a process that needs the vocabulary's hash alone saves a fifth of a second.
+    # Loaded lazily: a process that needs only the vocabulary's hash saves a fifth of a second.
     @cached_property
     def _engine(self) -> Any:
         return splintr.Tokenizer.from_pretrained(self.name)
@@ -59,12 +59,12 @@ class SplintrTokenizer:
 
     @cached_property
     def _openings(self) -> list[str]:
-        """A cheap test before the exact one: most texts hold no opening of any special token."""
+        """First two characters of special tokens: a cheap test before the exact one, as most texts contain none."""
         return sorted({token[:2] for token in self._engine.special_tokens()})
 
     @cached_property
     def _boundary(self) -> int:
-        """Boundary tokens such as [CLS] belong to a request, not to each of its texts."""
+        """Number of boundary tokens such as [CLS], which belong to a request and not to each of its texts."""
         return len(self._engine.encode_ordinary(""))
 
     def _has_special(self, text: str) -> bool:
@@ -75,7 +75,7 @@ class SplintrTokenizer:
         clean = [without_surrogates(text) for text in texts]
         special = [self._has_special(text) for text in clean]
         plain = [text for text, alone in zip(clean, special, strict=True) if not alone]
-        # A batch of none has no offsets.
+        # splintr returns no offsets for an empty batch.
         _, offsets = self._engine.encode_batch_flat(plain) if plain else (b"", b"")
         lengths = iter(np.diff(np.frombuffer(offsets, dtype="<u8").astype(np.int64)).tolist())
         return [
@@ -84,18 +84,18 @@ class SplintrTokenizer:
         ]
 
     def ids(self, text: str) -> list[int]:
-        """Return the token ids of a text, special tokens in it as ordinary text."""
+        """Return the token ids of a text; special tokens in it are ordinary text."""
         ids: list[int] = self._engine.encode_ordinary(without_surrogates(text))
         return ids
 
     @property
     def vocabulary_sha256(self) -> str:
-        """SHA-256 of all tokens in id order, in the rank-file form (for o200k_base tiktoken's own hash)."""
+        """SHA-256 of all tokens in id order, in the form of a rank file (tiktoken's own hash for o200k_base)."""
         return vocabulary_sha256(self.name)
 
 
 def vocabulary_sha256(name: str) -> str:
-    """Return the hash of a bundled vocabulary's rank file: as stored, or computed where the wheel is another one."""
+    """Return the SHA-256 of a bundled vocabulary's rank file: stored, or computed if the wheel has another version."""
     if version("splintr-rs") == STORED_FOR:
         return STORED[name]
     return hashlib.sha256(rank_file(name)).hexdigest()
@@ -111,7 +111,7 @@ def rank_file(name: str) -> bytes:
     special = set(engine.special_tokens().values())
     lines = []
     for rank in range(engine.vocab_size):
-        # Some ids the vocabulary skips.
+        # A vocabulary may skip ids.
         with suppress(ValueError):
             if rank not in special:
                 lines.append(b"%s %d\n" % (b64encode(engine.decode_token_bytes(rank)), rank))

@@ -12,12 +12,12 @@ from ctxsim.errors import UnknownName
 
 
 class TransformersTokenizer:
-    """A local `tokenizer.json`, a folder with one, or a cached model id."""
+    """A transformers tokenizer from a local `tokenizer.json`, a folder with one, or a cached model id."""
 
     def __init__(self, path_or_id: str) -> None:
-        # What it says of PyTorch, which no tokenizer needs, is no message of ours.
+        # Suppress transformers' message about PyTorch, which no tokenizer needs.
         os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-        # transformers takes seconds to import: only who asks for it pays.
+        # Imported here because importing transformers takes seconds.
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
         self.name = f"hf:{path_or_id}"
