@@ -1,1 +1,1 @@
-"""Safety: what must not leave a recording, what a file may ask for, and processes that others' code runs in."""
+"""Safety: redaction of private data, trust in files, and processes that run users' code."""

@@ -1,4 +1,4 @@
-"""Python processes of our own: they import nothing from the current folder, and end with whoever started them."""
+"""ctxsim's own Python processes: they import nothing from the current folder, and end with their parent."""
 
 import os
 import signal
@@ -10,27 +10,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable that keeps the current folder off a Python's search path."""
+"""The environment variable that keeps the current folder off Python's search path."""
 
 _PARENT_ASKED_S = 0.5
 _DEATH_SIGNAL = 1
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module of ours in another process."""
+    """Return the command that runs a module of ctxsim in another process."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return this process's environment for another Python, with this one's search path and the variables given.
+    """Return this process's environment for another Python, with `more` and with this one's search path in PYTHONPATH.
 
-    The current folder is on it only where it stood in PYTHONPATH or holds ctxsim itself.
+    The current folder is on that path only if it already stood in PYTHONPATH or holds ctxsim itself.
     """
     return {**os.environ, "PYTHONPATH": os.pathsep.join(_search_path(os.environ)), **more}
 
 
 def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return of an environment what a program needs to run, and nothing that could be a secret."""
+    """Return the variables of an environment that a program needs to run, and none that could hold a secret."""
     return {name: variables[name] for name in ("PATH", "PYTHONPATH", "LANG", "HOME") if name in variables}
 
 
@@ -43,9 +43,9 @@ def _search_path(variables: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def safe_path() -> Iterator[str | None]:
-    """Start Python processes meanwhile that others' code makes, without the current folder on their path.
+    """Keep the current folder off the path of Python processes that other code starts within this context.
 
-    Give what they get by `said_of_path` when they have started: programs of the user's choose their path themselves.
+    It yields the variable's earlier value, which the processes restore by `said_of_path` for the user's own programs.
     """
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
@@ -56,7 +56,7 @@ def safe_path() -> Iterator[str | None]:
 
 
 def said_of_path(said: str | None) -> None:
-    """Set the variable of a safe path, for processes from now on, to what the user said of it."""
+    """Set PYTHONSAFEPATH, for processes started from now on, to the user's value; None removes it."""
     if said is None:
         os.environ.pop(SAFE_PATH, None)
     else:
@@ -64,9 +64,9 @@ def said_of_path(said: str | None) -> None:
 
 
 def end_with(parent: int, status: int = 1) -> None:
-    """End this process when its parent ends, however that ended: a killed parent tells nobody.
+    """End this process when its parent ends, even if the parent is killed and can't notify it.
 
-    Rule: PR_SET_PDEATHSIG of prctl(2); elsewhere than on Linux a thread asks who the parent is.
+    Rule: on Linux PR_SET_PDEATHSIG of prctl(2), and everywhere a thread that looks up the parent's id twice a second.
     """
     if sys.platform.startswith("linux"):
         import ctypes
@@ -84,9 +84,9 @@ def _ask(parent: int, status: int) -> None:
 
 
 def end_soon(grace_s: float) -> None:
-    """From now on SIGTERM and Ctrl-C end this process after that time, whatever it is doing and whoever ignores them.
+    """Make SIGTERM and Ctrl-C end this process after `grace_s` seconds, even if it is busy or a handler ignores them.
 
-    Call it in the main thread. Rule: signal.set_wakeup_fd, which is written to before any handler of Python runs.
+    Call it in the main thread. Rule: signal.set_wakeup_fd, which is written to before any Python handler runs.
     """
     heard, told = os.pipe()
     os.set_blocking(told, False)
@@ -103,13 +103,13 @@ def _end_at(heard: int, grace_s: float) -> None:
 
 
 def end_group(group: int) -> None:
-    """End a process group at once: what a program leaves running ends with it."""
+    """Kill a process group at once, with all processes that a program has left running in it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
 
 def ended(status: int) -> str:
-    """Return in words how a process ended, given its status as subprocess has it."""
+    """Return in words how a process ended, given its return code as `subprocess` defines it."""
     if status < 0:
         with suppress(ValueError):
             return f"was ended by {signal.Signals(-status).name}"

@@ -1,7 +1,7 @@
-"""What a project's or a scenario's file may say: data freely; what runs code or leaves the project once it is trusted.
+"""Trust in the files of projects, scenarios and runs, which a file needs if it runs code or leaves the project.
 
-A file comes with a clone, from anybody. Trust is bound to its content: whoever changes it asks again. As git's
-`safe.directory` and direnv's `allow` do.
+A file may come with a clone from anyone. Trust is bound to its content: a changed file must be trusted again. git's
+`safe.directory` and direnv's `allow` are models.
 """
 
 import hashlib
@@ -15,28 +15,28 @@ from ctxsim.plugins.files import config_folder, small_file
 from ctxsim.plugins.labels import by_words
 
 STORE = "trusted"
-"""The file in the user's configuration folder: a digest of content and a name on each line."""
+"""The file in the user's configuration folder. Each line holds the digest of a trusted file's content, and its path."""
 
 _everything = False
 
 
 def trust_everything(everything: bool) -> None:
-    """Ask nothing from now on, or ask again: for continuous integration of one's own."""
+    """Trust every file from now on, or (False) only recorded ones again. For the user's own continuous integration."""
     global _everything
     _everything = everything
 
 
 def store() -> Path:
-    """Return where the user keeps what he trusts."""
+    """Return the path of the user's list of trusted files."""
     return config_folder() / STORE
 
 
 def asking(
     labels: Iterable[str], paths: Iterable[str], folder: Path, project: Path, rules: Iterable[object] = ()
 ) -> list[str]:
-    """Return what of a file runs code, connects, looks for the user's folders, or leaves the project.
+    """Return the labels and paths of a file that run code, connect, look for the user's folders, or leave the project.
 
-    Everything is as it will be opened from a folder; `rules` are what is said of a provider.
+    Paths are relative to `folder`, from which they will be opened. `rules` are a provider's values.
     """
     from ctxsim.readers.paths import is_plain
 
@@ -46,7 +46,7 @@ def asking(
     return [
         *(label for label in labels if not by_words(label)),
         *(path for path in opened if path != "-" and (not is_plain(path) or _leaves(path, folder, project))),
-        # Of a chain or a grid: which file would be opened?
+        # In a chain or a grid it isn't clear which file would be opened.
         *(file for file in files if set(file) & set("+|") or ".." in file),
     ]
 
@@ -58,13 +58,13 @@ _OF_RULES = re.compile(r"hf:(.*)|(.*\.toml)(?::.*)?", re.DOTALL)
 
 
 def files_of(rules: Iterable[object]) -> list[str]:
-    """Return what of a provider's values is a file: a vendor's, one of models, or a tokenizer's."""
+    """Return the files that a provider's values name: of a vendor, of models, or of a tokenizer."""
     found = (_OF_RULES.fullmatch(value) for value in rules if isinstance(value, str))
     return [one[1] or one[2] or "" for one in found if one]
 
 
 def _leaves(path: str, folder: Path, project: Path) -> bool:
-    """Whether a path, or what a pattern matches, is outside of the project."""
+    """Whether a path, or any path that matches it as a pattern, is outside of the project."""
     top = project.resolve()
     inside = Path(folder, path).resolve().is_relative_to(top)
     found = glob(path, root_dir=folder, recursive=True) if inside else ()  # noqa: PTH207 - it may begin anywhere
@@ -72,7 +72,7 @@ def _leaves(path: str, folder: Path, project: Path) -> bool:
 
 
 def trusted(content: bytes) -> bool:
-    """Return whether the user trusts a file of this content."""
+    """Return whether the user trusts files with this content."""
     try:
         known = store().read_bytes().splitlines()
     except OSError:
@@ -81,7 +81,7 @@ def trusted(content: bytes) -> bool:
 
 
 def refuse(file: Path, content: bytes, asked: list[str]) -> None:
-    """Raise InputError where a file asks for what only a trusted one may have."""
+    """Raise InputError if `asked`, the values of a file that need trust, isn't empty and the file isn't trusted."""
     if asked and not trusted(content):
         more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
         raise InputError(
@@ -92,7 +92,7 @@ def refuse(file: Path, content: bytes, asked: list[str]) -> None:
 
 
 def trust(file: Path) -> str:
-    """Take a file as it is now for trusted, and return its digest. Raises InputError if it can't be read."""
+    """Record a file's present content as trusted, and return its digest. Raises InputError if it can't be read."""
     try:
         digest = _digest(small_file(file))
     except OSError as error:

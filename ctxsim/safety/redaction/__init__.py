@@ -1,4 +1,4 @@
-"""What recordings hold that is nobody else's business: likely keys, account names, e-mail addresses."""
+"""Redaction of private data in recordings: likely keys, account names, e-mail addresses."""
 
 from ctxsim.safety.redaction.keys import Secrets, likely_keys, marked
 from ctxsim.safety.redaction.transcripts import Redaction

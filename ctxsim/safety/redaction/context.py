@@ -1,7 +1,7 @@
-"""Secrets told by what stands before them: a name as `password`, a header, an address with a user, an option.
+"""Secrets recognized by the text before them: a name such as `password`, a header, an address with a user, an option.
 
-The value has to look like one: it is no word, no name, no path, no version and no stand-in of a manual. So passwords
-that are words stay; the recordings of `evidence.redacted` say how often something else goes.
+The value must look like a secret: no word, name, path, version or placeholder of a manual. Passwords that are words are
+therefore missed. `evidence.redacted` measures on recordings how often other text is redacted.
 """
 
 import re
@@ -23,7 +23,7 @@ _VALUE = rf"[ \t]{{0,3}}(?:[bru]?{_QUOTE}(?P<quoted>{_IN_QUOTES}{{6,300}}){_QUOT
 
 
 _SCHEMES = "abcdefghijklmnopqrstuvwxyz0123456789"
-"""How the name of one ends."""
+"""Characters with which the name of a URL scheme may end."""
 
 
 class _Rule(NamedTuple):
@@ -67,7 +67,7 @@ _RULES = (
 )  # fmt: skip
 
 _LONG = 400
-"""Characters of a find in which the same rule isn't tried again, so that time stays bounded."""
+"""A match of more characters isn't searched again by the same rule, which bounds the time."""
 
 _BY_FOUR: dict[int, list[_Rule]] = {}
 for _one in _RULES:
@@ -92,7 +92,7 @@ _TURN = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
 
 
 def _credible(value: str, least: int, kind: str, quoted: bool) -> bool:
-    """Whether a value looks like a secret, and like nothing that code and manuals have in its place."""
+    """Whether a value looks like a secret, and unlike what code and manuals have in its place."""
     if len(value) < least or _NONE.search(value) or len(set(value)) < min(6, least):
         return False
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
@@ -100,7 +100,7 @@ def _credible(value: str, least: int, kind: str, quoted: bool) -> bool:
         return False
     turns = len(_TURN.findall(value))
     if _NAME.fullmatch(value):
-        # `sha256`, `oauth2_step1`, `src/v2/api.rs`: names have few digits, and they stand together.
+        # Names such as `sha256`, `oauth2_step1` and `src/v2/api.rs` change between letters and digits only a few times.
         if kind in (PASSWORD, OPTION):
             return turns >= 1 and len(value) >= 8 and not re.search(r"[/.:]|_\w+_|-\w+-", value)
         return turns >= (3 if "/" not in value and "." not in value else 5)
@@ -113,12 +113,12 @@ _DEFAULTS = frozenset(
     ("pass", "password", "passwd", "pwd", "secret", "user", "test", "postgres", "root", "admin", "guest", "mysql",
      "example", "token", "key", "pw", "changeme", "x-oauth-basic")
 )  # fmt: skip
-"""Passwords of manuals and images."""
+"""Default passwords in manuals and container images, which aren't secrets."""
 
 
 def contextual(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the secrets of a text by what stands before them: kind, start, end."""
-    # A byte for each character; where the patterns can begin is told by their first four.
+    """Yield kind, start and end of each secret of a text that is recognized by the text before it."""
+    # One byte per character, so that offsets agree. A pattern is tried only where the first four bytes of a needle are.
     low = text.encode("ascii", "replace").lower()
     if len(low) < 4:
         return

@@ -1,4 +1,4 @@
-"""Secrets that stand in a text in another writing: as base64, with % for its signs, or broken over lines."""
+"""Secrets that a text holds in another form: as base64, percent-encoded, or broken over lines."""
 
 import binascii
 import re
@@ -8,10 +8,10 @@ from urllib.parse import unquote
 import numpy as np
 
 LEAST = 28
-"""Characters of base64: twenty-one of what it holds."""
+"""Shortest base64 that is decoded, in characters; it encodes 21 bytes."""
 
 PIECE, OVERLAP = 20_000, 4_000
-"""Longer base64 is looked into piece by piece; what crosses an edge stands whole in the next."""
+"""Longer base64 is decoded in overlapping pieces of so many characters: a secret cut by one is whole in the next."""
 
 _BASE64 = re.compile(
     rf"(?<![\w+/=-])[\w+/-]{{{LEAST},}}+(?:\r?\n[ \t]*+[\w+/-]{{40,}}+)*+(?:\r?\n[\w+/-]+)?={{0,2}}", re.ASCII
@@ -22,10 +22,10 @@ _BEFORE = re.compile(r"[\w.~+-]{0,200}\Z", re.ASCII)
 _BREAK = re.compile(r"[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n)[ \t]*[\"']?")
 
 SHORTEST = 12
-"""Characters of what %-escapes may hide."""
+"""Shortest percent-decoded text that is searched, in characters."""
 
 MOST_LOOKED = 100_000
-"""Encoded pieces of one text that are looked into: time stays bounded."""
+"""Most percent-encoded pieces of one text that are searched, which bounds the time."""
 
 _DIGIT = re.compile(r"\d", re.ASCII)
 _SIGNS = re.compile(r"[:=@/ ]")
@@ -35,15 +35,15 @@ Finder = Callable[[str], bool]
 
 
 def in_base64(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
-    """Yield where base64 stands in a text of which `holds` says that it holds a secret."""
+    """Yield start and end of each base64 block of a text that, decoded, holds a secret by `holds`."""
     after = 0
     for start in _runs(text):
-        # The lines of one block are looked into once, together.
+        # The lines of one block are decoded once, together.
         found = _BASE64.match(text, start) if start >= after else None
         if found is None:
             continue
         after = found.end()
-        # A path, a name and a number have no such mixture.
+        # Unlike paths, names and numbers, base64 mixes upper case, lower case and digits.
         if found[0].islower() or found[0].isupper() or not _DIGIT.search(found[0]):
             continue
         word = re.sub(r"\s", "", found[0]).rstrip("=").replace("-", "+").replace("_", "/")
@@ -54,7 +54,7 @@ def in_base64(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
 
 
 def _decoded(word: str) -> str:
-    """The text that base64 stands for; '' where it is none. A character may be torn at either end."""
+    """Return the text that base64 encodes; '' if it isn't printable text. A character may be cut at either end."""
     try:
         data = binascii.a2b_base64(word[: len(word) // 4 * 4 + (len(word) % 4 > 1) * 4] + "=" * (-len(word) % 4))
     except binascii.Error:
@@ -64,7 +64,7 @@ def _decoded(word: str) -> str:
 
 
 def _runs(text: str) -> list[int]:
-    """Where so many characters of base64 begin: a hundred times as fast as the pattern."""
+    """Return where runs of LEAST or more base64 characters begin; a hundred times as fast as the pattern."""
     if len(text) < LEAST:
         return []
     inside = np.frombuffer(b"\0%b\0" % text.encode("ascii", "replace").translate(_OF_BASE64), np.bool_)
@@ -75,7 +75,7 @@ def _runs(text: str) -> list[int]:
 
 
 def in_percent(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
-    """Yield where a text with %3A and its like stands that holds a secret."""
+    """Yield start and end of each percent-encoded piece of a text that, decoded, holds a secret by `holds`."""
     looked, at = 0, text.find("%")
     while at >= 0 and looked < MOST_LOOKED:
         found = _PERCENT.match(text, at)
@@ -94,7 +94,7 @@ def in_percent(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
 
 
 def unbroken(text: str, start: int, pattern: re.Pattern[str], window: int = 400) -> int | None:
-    """Return where a key ends that begins at `start` and goes on behind line breaks; None where none does."""
+    """Return the end of a key that begins at `start` and continues after line breaks; None if there is no such key."""
     piece = text[start : start + window]
     whole = pattern.match(_BREAK.sub("", piece))
     if whole is None or whole.end() == 0:

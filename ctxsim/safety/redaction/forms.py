@@ -1,7 +1,7 @@
-"""How keys begin, by who issues them. Facts, not rules: prefixes, characters and lengths.
+"""The forms of keys by issuer: prefixes, characters and lengths.
 
-Where no source is named they are those of gitleaks (gitleaks/gitleaks, config/gitleaks.toml, 009e025, MIT), by the
-names of its rules; lengths are a little below its own, since recordings cut what they show.
+A source without an address is the name of a rule of gitleaks (gitleaks/gitleaks, config/gitleaks.toml, 009e025, MIT).
+Lengths are a little below those of gitleaks, since recordings shorten what they show.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _HEX = "[A-Fa-f0-9]"
 
 
 class Form(NamedTuple):
-    """How an issuer's keys begin, and at least how many of which characters follow."""
+    """One form of an issuer's keys: a prefix, followed by at least `least` characters that match `character`."""
 
     issuer: str
     prefixes: tuple[str, ...]

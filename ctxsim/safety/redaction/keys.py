@@ -1,6 +1,6 @@
-"""Likely secrets in texts, marked where they were: by the form that issuers give keys, and by what stands before them.
+"""Likely secrets in texts, found by the form of issuers' keys or by the text before them, and replaced by a mark.
 
-Also where they are encoded, or broken over lines. `NOT_LOOKED_FOR` says which kinds are left.
+Encoded secrets and secrets broken over lines are found too. `transcripts.NOT_LOOKED_FOR` names the kinds that aren't.
 """
 
 import re
@@ -26,10 +26,10 @@ _PRIVATE_KEY = re.compile(
     r"(?:(?:(?!-----BEGIN ).)*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\,:]*)",
     re.DOTALL,
 )
-"""From its first line to its last; to where its characters end, if the text is cut. RFC 7468, section 10."""
+"""A key from its first line to its last or, if the text is cut, to the end of its characters. RFC 7468, section 10."""
 
 _CUT = r"(?=… \()"
-"""What stands where a text was cut for people to look at: a key that is cut there is one however short it is."""
+"""The position before the mark of a text shortened for display: a key that is cut there counts however short it is."""
 
 _OF_WORDS = bytes(re.fullmatch(_WORD, chr(byte), re.ASCII) is not None for byte in range(256))
 _LONGEST = max(len(prefix) for form in FORMS for prefix in form.prefixes)
@@ -43,21 +43,21 @@ _START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 
 @cache
 def _pattern(form: Form) -> re.Pattern[str]:
-    # At the beginning of a word, or after an escaped line feed: texts hold JSON. Elsewhere time would be quadratic.
+    # At the start of a word or after JSON's escape of white space. Matching elsewhere would take quadratic time.
     begin = rf"{_START}(?:{'|'.join(map(re.escape, form.prefixes))})"
     return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
 
 
 _BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
-"""What stands of a key in a line that isn't its last."""
+"""The part of a key in a line that isn't the key's last."""
 
 
 MOST_BROKEN = 10_000
-"""Places of a text at which a key of one form may be broken over lines: time stays bounded."""
+"""Most places of a text that are searched for broken keys of one form, which bounds the time."""
 
 
 class Found(NamedTuple):
-    """A likely key in a text: whose, from where to where."""
+    """A likely key in a text: its issuer or kind, its start and its end."""
 
     issuer: str
     start: int
@@ -65,8 +65,8 @@ class Found(NamedTuple):
 
 
 def _starts(text: str) -> list[int]:
-    """Where keys may begin: words, also behind an escape, with a prefix's first three."""
-    # A byte for each character.
+    """Return where keys may begin: words, also after an escape, with the first three characters of a prefix."""
+    # One byte per character, so that offsets agree.
     data = b" %b  " % text.encode("ascii", "replace")
     inside = np.frombuffer(data.translate(_OF_WORDS), np.bool_)
     starts = np.flatnonzero(inside[1:] > inside[:-1]) + 1
@@ -79,7 +79,7 @@ def _starts(text: str) -> list[int]:
 
 
 def likely_keys(text: str) -> list[Found]:
-    """Return the likely secrets of a text in order; those that overlap are one."""
+    """Return the likely secrets of a text in order; overlapping ones are merged."""
     found = _plain(text)
     found += (Found(ENCODED, *place) for place in in_base64(text, _holds))
     found += (Found(ENCODED, *place) for place in in_percent(text, _holds))
@@ -87,7 +87,7 @@ def likely_keys(text: str) -> list[Found]:
 
 
 def _plain(text: str) -> list[Found]:
-    """Those that stand in a text as they are."""
+    """Return the secrets that a text holds without encoding."""
     starts = _starts(text)
     begun = "\n".join([text[at : at + _LONGEST] for at in starts])
     possible = [form for form in FORMS if any(prefix in begun for prefix in form.prefixes)] if begun else []
@@ -112,7 +112,7 @@ def _plain(text: str) -> list[Found]:
 
 
 def _places(text: str, prefixes: Iterable[str]) -> Iterator[int]:
-    """Where these stand that are long enough to be no part of a word."""
+    """Yield where prefixes stand that have more than _SHORT characters; shorter ones are parts of many words."""
     for prefix in prefixes:
         at = text.find(prefix) if len(prefix) > _SHORT else -1
         while at >= 0:
@@ -128,7 +128,7 @@ def _holds(text: str) -> bool:
 
 
 def _apart(found: Iterable[Found]) -> list[Found]:
-    """Those that overlap as one, by the issuer's name where one of them has it."""
+    """Merge overlapping secrets into one, under an issuer's name if any of them has one."""
     apart: list[Found] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not apart or one.start >= apart[-1].end:
@@ -154,7 +154,7 @@ def _mark(issuer: str) -> str:
 
 
 def kind_of(issuer: str) -> str:
-    """Return what people call a secret of an issuer, or of a kind that none issues."""
+    """Return the name of a secret's kind: `GitHub key` for an issuer, the kind itself for secrets without an issuer."""
     return issuer if issuer in _NO_ISSUERS else f"{issuer} key"
 
 
@@ -162,14 +162,14 @@ _NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
 
 
 _BETWEEN = f"\0\n{_BEGIN}\0\n"
-"""What is in no key, and no line feed first: a private key that is cut ends where its text does."""
+"""Separator of joined texts, in no key. It doesn't begin with white space: a cut private key ends with its text."""
 
 
 class Secrets:
-    """The likely keys of a transcript's texts, and texts made of them without them."""
+    """The likely keys of a transcript's texts. It redacts them, and pieces of them, in texts made from these."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        # All at once: most have none. Nothing of a key crosses what stands between them.
+        # One search for all texts, since most hold no key. No key crosses the separator.
         together = _BETWEEN.join(texts)
         self._whose = {together[one.start : one.end]: one.issuer for one in likely_keys(together)}
 
@@ -178,12 +178,12 @@ class Secrets:
 
     @cached_property
     def issuers(self) -> Counter[str]:
-        """How many keys by issuer."""
+        """Number of keys by issuer."""
         return Counter(self._whose.values())
 
     @cached_property
     def _pieces(self) -> list[tuple[str, str]]:
-        """What tells a known key of which a policy left the beginning or the end, and what stands for it."""
+        """The beginnings and ends of known keys, of which a policy may leave only that, each with its mark."""
         return [
             (piece, _mark(issuer))
             for key, issuer in islice(self._whose.items(), MOST_KNOWN)
@@ -192,7 +192,7 @@ class Secrets:
         ]
 
     def marked(self, text: str) -> str:
-        """Return a text with a mark in place of each likely key, and of what is left of one of these."""
+        """Return a text with a mark in place of each likely key, and of each remaining piece of a known key."""
         text = marked(text)
         for piece, mark in self._pieces:
             kept, after = [], 0
@@ -208,7 +208,7 @@ class Secrets:
         return text
 
     def marked_atom(self, atom: str) -> str:
-        """Return an identifier marked if it holds one of these keys, or is a piece of one."""
+        """Return an identifier with likely keys marked, or only the mark if it is a piece of a known key."""
         if len(atom) >= PIECE:
             for key, issuer in islice(self._whose.items(), MOST_KNOWN):
                 if atom in key:
@@ -221,7 +221,7 @@ def _of_key(character: str) -> bool:
 
 
 def lines(key: str) -> list[str]:
-    """Return the lines of a private key's body, also where a text holds them as JSON does; another key is one line."""
+    """Return the lines of a private key's body, also with JSON's line ends; any other key is returned as one line."""
     if not key.startswith(_BEGIN):
         return [key]
     return [line for line in LINE_END.split(key) if len(line) >= PIECE and "-----" not in line]
@@ -230,7 +230,7 @@ def lines(key: str) -> list[str]:
 LINE_END = re.compile(r"\s+|\\+[nrt]")
 
 PIECE = 10
-"""Characters that tell a known key; a shorter identifier is part of too many."""
+"""Characters that identify a known key; a shorter identifier is part of too many."""
 
 MOST_KNOWN = 1_000
-"""Of more keys in a transcript the later ones are redacted where they are whole: time stays bounded."""
+"""Keys of a transcript whose pieces are looked for; later ones are redacted only if whole, which bounds the time."""

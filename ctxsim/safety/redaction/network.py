@@ -1,4 +1,4 @@
-"""Where somebody is reached, replaced by choice: IP addresses, phone numbers and host names."""
+"""Replacement of IP addresses, phone numbers and host names, if the user chooses it."""
 
 import ipaddress
 import re
@@ -15,9 +15,9 @@ _NOBODYS = re.compile(r"^threading\.|(?:^|\.)(?:localhost|example(?:\.\w+)?|test
 
 
 def with_network(text: str, stand_in: Callable[[str, str], str]) -> str:
-    """Return a text with IP addresses, phone numbers and host names replaced; those that are nobody's stay.
+    """Return a text with IP addresses, phone numbers and host names replaced, except reserved and public ones.
 
-    `stand_in` gets what is replaced and its kind.
+    `stand_in` gets the original and its kind, and returns the replacement.
     """
     text = _IP.sub(lambda found: stand_in(found[0], "IP address") if _somebodys(found[0]) else found[0], text)
     text = _PHONE.sub(lambda found: stand_in(found[0], "phone number"), text)

@@ -1,7 +1,7 @@
-"""Whose machine it was: account names in home folders, wherever else these stand as words, and e-mail addresses.
+"""Replacement of account names, in home folders and wherever else they stand as words, and of e-mail addresses.
 
-Folders: `/home/NAME` (Filesystem Hierarchy Standard 3.0, 3.8), `/Users/NAME`, `C:\\Users\\NAME`; as JSON and addresses
-escape them; and with hyphens for slashes, as agents call their folders: `-home-NAME-project`.
+Folders: `/home/NAME` (Filesystem Hierarchy Standard 3.0, 3.8), `/Users/NAME`, `C:\\Users\\NAME`; also as JSON and URLs
+escape them, and with hyphens for slashes, as agents name their folders: `-home-NAME-project`.
 """
 
 import re
@@ -15,12 +15,12 @@ _PART = rf"(?:[\w.'-]|{_ESCAPED})"
 _LONG_NAME = rf"{_PART}+(?: {_PART}+){{1,3}}(?=(?P=slash)\w)"
 _COLORED = "|".join(rf"(?<=[\[;]{digits}m)" for digits in ("", r"\d", r"\d\d", r"\d\d\d"))
 _AFTER_ESCAPE = rf"(?:(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{{4}})|{_COLORED})"
-"""Where a text begins anew behind a letter: after an escape of JSON, or after the color of a terminal, as `ESC[32m`."""
+"""Where a word begins although a letter precedes it: after a JSON escape, or a terminal's color such as `ESC[32m`."""
 
 _HOME = re.compile(
     "|".join(
         (
-            # Behind a letter or a dot it is a part of another path, as of a page: but for what holds whole disks.
+            # After a letter or a dot it is part of another path, such as a web page's; mounted disks are exceptions.
             rf"(?:(?<![\w.~%/\\-])|{_AFTER_ESCAPE}|(?<=file://)|(?<=/mnt/[a-z])|(?<=/host)|(?<=/var)|(?<=/export)"
             rf"|(?<=/Volumes/Data)|(?<=[\s\"'=]-[A-Za-z]))"
             rf"{_SLASH}(?:home|Users){_SLASH}(?P<unix>{_NAME})",
@@ -46,16 +46,16 @@ ACCOUNTS = frozenset(
      "postgres", "project", "public", "root", "runner", "sandbox", "shared", "test", "tests", "ubuntu", "user",
      "username", "users", "vagrant", "vscode", "work", "workspace")
 )  # fmt: skip
-"""Accounts that are nobody's: images, services and manuals have them. As words their names stay as they are."""
+"""Accounts of images, services and manuals, which belong to no person. Their names aren't replaced as words."""
 
 LEAST = 3
-"""Letters of a name that is looked for as a word: shorter ones are words of any text."""
+"""Shortest account name that is replaced as a word; shorter ones are words of any text."""
 
 
 def told_names(text: str) -> Iterator[str]:
-    """Yield the account names of home folders in a text that may stand elsewhere as a word.
+    """Yield the account names of home folders in a text that are to be replaced as words too.
 
-    That are those with something inside the folder, `/home/about` may be a page; and none of `ACCOUNTS`.
+    Only with something inside the folder (`/home/about` may be a page), LEAST or more letters, and not in `ACCOUNTS`.
     """
     for found in _HOME.finditer(text) if _ANY_HOME.search(text) else ():
         name = unescaped(found[found.lastgroup or 0])
@@ -72,7 +72,7 @@ def with_homes(text: str, stand_in: Callable[[str], str]) -> str:
 
 
 def with_mails(text: str, stand_in: Callable[[str], str]) -> str:
-    """Return a text with its e-mail addresses replaced, but for `git@`, which is everybody's."""
+    """Return a text with its e-mail addresses replaced, except those of `git@`, which identify no person."""
     if "@" not in text and "%40" not in text:
         return text
     return _MAIL.sub(lambda found: stand_in(found[0]), text)
@@ -84,7 +84,7 @@ def with_words(text: str, words: re.Pattern[str], stand_in: Callable[[str], str]
 
 
 def words_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what finds these names as whole words, also as JSON escapes them; None without names."""
+    """Return a pattern for these names as whole words, also as JSON escapes them; None without names."""
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     spelled = "|".join("".join(map(_spelled, name)) for name in longest_first)
     return re.compile(rf"(?:(?<![^\W_])|{_AFTER_ESCAPE})(?:{spelled})(?![^\W_])") if spelled else None
@@ -105,7 +105,7 @@ def unescaped(name: str) -> str:
 
 
 def _replaced(found: re.Match[str], group: str | int, stand_in: Callable[[str], str]) -> str:
-    """A match with a group of it replaced, each character in the way in which it was written."""
+    """Return a match with one group replaced; characters that JSON had escaped are escaped again."""
     begin, (start, end), whole = found.start(), found.span(group), found[0]
     units = zip(_UNIT.findall(found[group]), stand_in(unescaped(found[group])), strict=True)
     made = "".join(f"\\u{ord(new):04x}" if len(old) > 1 else new for old, new in units)

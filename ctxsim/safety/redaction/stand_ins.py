@@ -1,7 +1,7 @@
-"""What stands for something that nobody should see: as long, of the same kinds of characters, of about as many tokens.
+"""Stand-ins for private text: as long, of the same kinds of characters, and of about as many tokens.
 
-It is made from a number and the form of the original, never from the original itself: nobody can guess a name and see
-whether it gives the same.
+A stand-in is made from a counter and from the original's form and number of tokens, never from its characters, so that
+a guessed original can't be confirmed.
 """
 
 import random
@@ -13,22 +13,22 @@ from functools import cache
 from ctxsim.safety.redaction.keys import likely_keys
 
 CountMany = Callable[[list[str]], list[int]]
-"""Returns how many tokens each text has."""
+"""Returns the number of tokens of each text."""
 
 TRIES = 64
-"""Candidates among which the one with the nearest number of tokens is taken."""
+"""Number of candidates, of which the one with the nearest number of tokens is taken."""
 
 _CHANGED = frozenset(("Lu", "Ll", "Lo", "Lt", "Lm", "Nd"))
 _ASCII = ("aeiou", "bcdfghjklmnpqrstvwxyz", "AEIOU", "BCDFGHJKLMNPQRSTVWXYZ", "0123456789")
 _BLOCK = 64
-"""Characters of one such block are as long in UTF-8, and mostly of one script."""
+"""Code points per block. The characters of a block have the same length in UTF-8, and are mostly of one script."""
 
 _KEPT = re.compile(r"\\+.|%[0-9A-Fa-f]{2}|(?<=[^.]\.)[A-Za-z]+$")
-"""Escapes of JSON and of addresses; and the ending of an address, which is everybody's."""
+"""Parts that aren't changed: escapes of JSON and URLs, and the top-level domain of an address, which is public."""
 
 
 class StandIns:
-    """Stand-ins by original: the same for the same, in order of first appearance."""
+    """Makes stand-ins, one for each original. They depend on the order in which originals first appear."""
 
     def __init__(self, count_many: CountMany) -> None:
         self._count_many = count_many
@@ -36,11 +36,11 @@ class StandIns:
         self._taken: set[str] = set()
 
     def avoid(self, originals: Iterable[str]) -> None:
-        """Never make one of these."""
+        """Use none of these originals as a stand-in as long as other candidates are left."""
         self._taken.update(originals)
 
     def of(self, original: str) -> str:
-        """Return what stands for an original: as many characters, each of the same kind."""
+        """Return the stand-in for an original: as many characters, each of the same kind."""
         made = self._made.get(original)
         if made is None:
             made = self._made[original] = self._new(original)
@@ -50,7 +50,7 @@ class StandIns:
     def _new(self, original: str) -> str:
         tried = [one for one in dict.fromkeys(self._candidates(original)) if one != original]
         wanted, *counts = self._count_many([original, *tried])
-        # Of a name of one letter there are too few to give each its own.
+        # Taken candidates come last and aren't excluded: there are too few one-letter names for a new one each time.
         apart = [(one in self._taken, abs(count - wanted), one) for count, one in zip(counts, tried, strict=True)]
         nearest = sorted(apart, key=lambda made: made[:2])
         return next((one for _, _, one in nearest if not likely_keys(one)), original)
@@ -65,7 +65,7 @@ class StandIns:
 
 @cache
 def _alike(character: str) -> str:
-    """The characters that may stand for one; of what is no letter and no digit itself alone."""
+    """Return the characters that may replace one; only the character itself if it is no letter or digit."""
     category = unicodedata.category(character)
     if category not in _CHANGED:
         return character

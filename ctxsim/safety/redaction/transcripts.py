@@ -1,4 +1,4 @@
-"""Whole transcripts without likely keys, account names and e-mail addresses: every text as long as it was."""
+"""Redaction of whole transcripts: likely keys, account names and e-mail addresses. Every text keeps its length."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,17 +13,17 @@ from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 
 _OURS = ("kind", "format", "trigger")
-"""Fields with words of ours."""
+"""Fields that hold ctxsim's own words."""
 
 _MODEL = "model"
-"""The field with a word that prices go by: an account of that name doesn't change it, a home folder in it is one."""
+"""The field that prices depend on. Account names in it aren't replaced as words, only in home folders."""
 
 
 class Redaction:
-    """Redacts transcripts one after the other; what is the same in several gets the same stand-in.
+    """Redacts transcripts one after the other; an original that stands in several gets the same stand-in in all.
 
-    `found` says by kind what was replaced so far, as it was: never to be shown. With `everything` IP addresses, phone
-    numbers and host names are too.
+    `found`: the originals replaced so far, by kind, which must never be shown. With `everything`, IP addresses, phone
+    numbers and host names are replaced too.
     """
 
     def __init__(self, count_many: CountMany, everything: bool = False) -> None:
@@ -38,7 +38,7 @@ class Redaction:
         keys = {text[one.start : one.end] for text in texts for one in likely_keys(text)}
         names = {name for text in texts for name in told_names(text)}
         self._stand_ins.avoid(names)
-        # Longer ones first: of two that begin alike the piece may be of either, and more is replaced.
+        # Longer ones first. A piece that two lines share may be of either; it stands for the last, shorter one.
         whole = sorted((line for key in keys for line in lines(key)), key=lambda line: (-len(line), line))
         self._pieces = {piece: line for line in whole for piece in (line[:PIECE], line[-PIECE:])}
         self._words = words_of(names)
@@ -46,7 +46,7 @@ class Redaction:
         return msgspec.convert(self._value(values), Transcript)
 
     def _value(self, value: Any, field: str = "") -> Any:
-        """A value with every string in it redacted; names of fields stay."""
+        """Return a value with every string in it redacted, except names of fields."""
         if isinstance(value, dict):
             return {name: self._value(one, name) for name, one in value.items()}
         if isinstance(value, list | tuple):
@@ -77,7 +77,7 @@ class Redaction:
         return with_network(text, self._replaced) if self._everything else text
 
     def _without_piece(self, text: str, piece: str, line: str) -> str:
-        """A text without what stands in it of a key that was cut."""
+        """Return a text without the rest of a cut key: `piece`, and what around it equals `line` around the piece."""
         kept, after = [], 0
         while (at := text.find(piece, after)) >= 0:
             first = line.index(piece)
@@ -93,7 +93,7 @@ class Redaction:
     def _key(self, key: str) -> str:
         if lines(key) == [key]:
             return self._stand_ins.of(key)
-        # Line by line: a text holds a private key as it is, another one as JSON writes it, a third one a half of it.
+        # Line by line: other texts may hold the same private key with JSON's line ends, or only half of it.
         ends = [0, *(place for found in LINE_END.finditer(key) for place in found.span()), len(key)]
         pieces = [key[start:end] for start, end in pairwise(ends)]
         return "".join(self._stand_ins.of(one) if number % 2 == 0 else one for number, one in enumerate(pieces))
@@ -110,7 +110,7 @@ class Redaction:
 
     @property
     def said(self) -> str:
-        """What was replaced, by kind, and what wasn't looked for: a line to end with."""
+        """A closing line: the number of originals replaced, by kind, and the kinds that weren't looked for."""
         counts = ", ".join(f"{len(found):,} {kind}(s)" for kind, found in sorted(self.found.items()))
         more = "" if self._everything else ", IP addresses, phone numbers, host names (--redact all)"
         return f"redacted: {counts or 'nothing was found'}; not looked for: {NOT_LOOKED_FOR}{more}"
