@@ -1,4 +1,4 @@
-"""Synthesis: scenario files to transcripts, from a seed, the same to the byte everywhere."""
+"""Synthesis of transcripts from scenario files and a seed, with the same bytes on every machine."""
 
 from ctxsim.synthesis.scenario import Scenario, is_scenario, load_scenario, scenario_names, synthesize
 

@@ -23,7 +23,7 @@ Size = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    """Sizes: results are lognormal in characters; head and output are tokens, output on average.
+    """Result sizes have a lognormal distribution of characters. `head_tokens` is exact, `output_tokens` a mean.
 
     Without `tools` each response is only text.
     """
@@ -64,7 +64,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             text = output(rng, tool, chars)
             made.result(text)
             found = _FACT.findall(text)
-            # Mostly the next step uses what has just been found, sometimes something seen long ago for the first time.
+            # The next step mostly uses a fact of this result, and sometimes one of any earlier result.
             if facts and rng.random() < OLD_FACTS:
                 fact = facts.pop(rng.randrange(len(facts)))
             elif found and not last:
@@ -74,7 +74,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
 
 
 def _response(rng: random.Random, fact: str, tokens: int) -> tuple[str, str]:
-    """Reasoned text of varying length that names a fact from the last result, and a call's arguments that use it."""
+    """Return text of varying length that names a fact, and a tool call's arguments that use the fact."""
     # About 1.2 tokens a word and 25 for the call.
     words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
     arguments = json.dumps({"target": fact, "symbol": function(rng)})

@@ -1,5 +1,5 @@
-"""Pages of a job site, a search result with nested JSON and one posting as markup with embedded state; and mail, search
-hits in JSON, and HTML with inline CSS, tracking links and quoted replies.
+"""Tool results of the job search. Job site: search results as nested JSON, and a posting as HTML with embedded state.
+Mail: search hits as JSON, and messages as HTML with inline CSS, tracking links and quoted replies.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The documented case: an assistant that reads mail and job pages until seven calls need 53K input tokens.
+"""The documented case: an assistant reads mail and job pages until the seventh call needs 53K input tokens.
 
 The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of document 001; all text is our own.
 """

@@ -1,6 +1,6 @@
-"""Planted facts with a known later use: every kind of text, place in it and age, and rules that the user states once.
+"""Planted facts with a known later use, for each kind of text, depth and age; and rules that the user states once.
 
-Each fact is used by exactly one later call, so what a policy loses is known exactly, without any detector.
+Each fact is used by exactly one later call, a rule by several, so what a policy loses is known without any detector.
 """
 
 import json
@@ -53,7 +53,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
         value = f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}"
         place = made.result(_page(rng, kind, depth, value if depth else "", wanted.result_chars))
         if depth:
-            # The result goes out with the next call for the first time.
+            # The next call is the first that sends the result.
             made.needles.append(Needle(kind, value, place, depth, (number + 1 + age,)))
             due.setdefault(number + 1 + age, []).append(value)
     made.respond("Done. ")
@@ -67,7 +67,7 @@ def _rule(rng: random.Random) -> tuple[str, str]:
 
 
 def _page(rng: random.Random, kind: str, depth: str, value: str, chars: int) -> str:
-    """A result of one kind of text; its fact stands in the first tenth, the middle or the last tenth."""
+    """Return a result of one kind of text, with its fact in the first tenth, the middle or the last tenth."""
     lines: list[str] = []
     at = {"head": 0.05, "middle": 0.5, "tail": 0.95}.get(depth, 2.0) * chars
     length = 0

@@ -1,7 +1,7 @@
-"""Facts of several kinds, told early, in the middle and late, then round after round of other work.
+"""Facts of several kinds, planted early, in the middle and late, then round after round of other work.
 
-What is told is never said again until the end. It is looked for once when all is told, and once after each round: how
-long it survives one compaction after another is known exactly.
+No fact is repeated before the end. Facts are looked for once when all are planted, and once after each round, so that
+it is known exactly how long they survive one compaction after another.
 """
 
 import json
@@ -27,12 +27,12 @@ CANARIES = {
     "goal": "the aim is to retire {} by spring",
     "preference": "reports follow the pattern of {}",
 }
-"""Told by turns in the user's texts and in tool results."""
+"""Further kinds of facts, which stand alternately in the user's texts and in tool results."""
 
 Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join((*KINDS, *CANARIES))})$")]
 
 PARTS = ("early", "middle", "late")
-"""Thirds of the telling."""
+"""Thirds of the calls that plant facts."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 
@@ -40,7 +40,7 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     """`each` facts of each kind in each part, then `rounds` rounds of `calls_per_round` calls with their results.
 
-    Of each kind of canary `superseded` late ones replace early ones, `each` of them at most.
+    For each kind of canary, `superseded` late facts replace early ones, but at most `each` of them.
     """
 
     each: Count = 4
@@ -68,7 +68,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
         made.user(f"Now round {number + 1}. {sentence(rng)}")
         for _ in range(wanted.calls_per_round):
             made.step()
-    # The last call says all that was told, as if nothing had been forgotten.
+    # The last call repeats all facts, as if none had been forgotten.
     made.respond("What I was told: " + "; ".join(needle.text for needle in made.needles) + ".")
     head = Head("You keep to what you were told. " + " ".join(prose(rng, wanted.head_words)))
     return made.transcript(name, head)
@@ -82,7 +82,7 @@ class _Telling(Session):
         self._to_replace: defaultdict[str, list[tuple[Needle, str]]] = defaultdict(list)
 
     def tell(self, kind: str, part: str) -> None:
-        """One call by which a fact has been told: before it, in its response, or by its result."""
+        """Add a call that plants a fact: in a user text before it, in its response, or in its result."""
         code = f"{self._rng.choice(('tk', 'ord', 'ref'))}{digits(self._rng, 2)}{hexadecimal(self._rng, 6)}"
         match kind:
             case "value":
@@ -99,7 +99,7 @@ class _Telling(Session):
                 self._rule(kind, part, code)
 
     def _canary(self, kind: str, part: str, code: str) -> None:
-        """One in the user's words or in a result; what replaces an early one stands in the other of the two."""
+        """Plant a canary in a user text or in a result. One that replaces an earlier one stands in the other."""
         text = CANARIES[kind].format(code)
         by_user, line, replaces = sum(one.kind == kind for one in self.needles) % 2 == 0, f"Mind: {text}.", ""
         if part == "late" and self._to_replace[kind]:
@@ -116,7 +116,7 @@ class _Telling(Session):
             self._to_replace[kind].append((self.needles[-1], code))
 
     def _rule(self, kind: str, part: str, code: str) -> None:
-        """A rule of the user, in the midst of other words; a corrected one is told twice, the second holds."""
+        """Plant a rule amid other sentences of a user text. A correction states two limits, and the second holds."""
         text = {
             "constraint": f"charge every booking to cost centre {code}",
             "correction": f"the limit is {code} from now on",
@@ -131,7 +131,7 @@ class _Telling(Session):
         self.needles.append(Needle(kind, text, place, part, self._looked, replaces))
 
     def step(self, line: str = "", said: str = "") -> int:
-        """A call with its result, in which a line stands somewhere; returns the result's place."""
+        """Add a call and its result, which contains `line` at a random place, and return the result's place."""
         text = f"{sentence(self._rng)} {said}".strip()
         self.respond(text, "look", json.dumps({"page": self._rng.randrange(9)}), call_id=f"call_{len(self.calls) + 1}")
         return self.result(self._page(line))

@@ -1,5 +1,5 @@
-"""Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default; and the
-transcript as it grows, which generators tell exchange by exchange.
+"""Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default. And
+`Session`, with which generators build a transcript exchange by exchange.
 """
 
 import importlib
@@ -28,7 +28,7 @@ class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sighting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a defect was reported: whose, with the version if one is stated; an address or a file; and when."""
+    """A report of a defect: in which software, with the version if stated; its address or file; and its date."""
 
     who: str
     source: str
@@ -36,9 +36,9 @@ class Sighting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a sound policy does in a scenario, in words, and as a `symptom` of which there is at most so much.
+    """What a sound policy does in a scenario: in words, and as a `symptom` whose value is at most `at_most`.
 
-    `mend`: what one that doesn't could do. `seen`: who didn't, by their own users.
+    `mend`: what a policy that doesn't could do. `seen`: software whose users reported that it doesn't.
     """
 
     that: str
@@ -61,20 +61,20 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rules(self) -> tuple[object, ...]:
-        """What is said of a provider, files among it."""
+        """The provider's values and the tokenizer's name, some of which may name files."""
         return *self.provider.values(), self.synthesis.tokenizer
 
 
 GENERATORS = ("job-search", "coding-agent", "needles", "turns", "rounds")
-"""Each has a file here with a function `generate`; only that of the scenario is imported."""
+"""Names of generators. Each is a module here with a function `generate`; only the scenario's own is imported."""
 
 MOST_CALLS = 50_000
 MOST_CHARS = 50_000_000
-"""Of one made conversation: hundreds of times as long as any that agents recorded."""
+"""Limits of one synthetic conversation: hundreds of times as long as any that agents recorded."""
 
 
 def folder() -> Path:
-    """Where the scenario files are: inside an installed package, or beside it in a checkout."""
+    """Return the folder of the scenario files: inside an installed package, or beside it in a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "scenarios"
     return inside if inside.is_dir() else package.parent / "scenarios"
@@ -94,8 +94,8 @@ def is_scenario(name: str) -> bool:
 def load_scenario(name: str) -> Scenario:
     """Return a bundled scenario by name, or the one in a TOML file by path.
 
-    Raises UnknownName for a name, InputError naming the field for a file that doesn't fit, and for one that asks for
-    more than data and isn't trusted.
+    Raises UnknownName for an unknown name, and InputError for a file that is missing, has an invalid field (named), or
+    needs trust and isn't trusted.
     """
     path = Path(name) if name.endswith(".toml") else folder() / f"{name}.toml"
     if not path.is_file():
@@ -108,7 +108,7 @@ def load_scenario(name: str) -> Scenario:
     except (OSError, msgspec.ValidationError) as error:
         raise InputError(path, str(error)) from None
     if name.endswith(".toml"):
-        # A file of anybody's: its policies run where the command line names none.
+        # The file may be from anyone, and its policies run if the command line names none.
         from ctxsim.safety.trust import asking, refuse
 
         refuse(path, data, asking(made.policies, (), Path.cwd(), path.parent, made.rules))
@@ -132,7 +132,7 @@ def synthesize(scenario: Scenario) -> Transcript:
 
 
 class Session:
-    """A transcript as it grows: items in their places, messages numbered, calls and planted facts beside them."""
+    """Builds a transcript: items with places and message numbers, calls, and planted facts (needles)."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -146,12 +146,12 @@ class Session:
         return self.items[-1].message + 1 if self.items else 1
 
     def user(self, text: str) -> int:
-        """Add a text of the user, and return its place."""
+        """Add a user text, and return its place."""
         return self._add(Item("user", len(self.items), self.message, text))
 
     def respond(self, text: str, tool: str = "", *arguments: str, call_id: str = "", thoughts: str = "") -> None:
-        """Add a call with its response: reasoning and a text where there are any, and a tool call for each of
-        `arguments`, called by its place unless `call_id` says how.
+        """Add a call with its response: reasoning and text if given, and a tool call for each of `arguments`. The id of
+        a tool call is `call_id` or, if that is empty, made from its place.
         """
         start, message = len(self.items), self.message
         if thoughts:
@@ -173,7 +173,7 @@ class Session:
         return len(self.items) - 1
 
     def _add(self, item: Item) -> int:
-        """Add an item, and return its place. Raises CtxsimError where the scenario asks for too much."""
+        """Add an item, and return its place. Raises CtxsimError beyond MOST_CALLS or MOST_CHARS."""
         self._said_chars += len(item.text)
         if len(self.calls) >= MOST_CALLS or self._said_chars > MOST_CHARS:
             raise CtxsimError(
@@ -183,13 +183,13 @@ class Session:
         return len(self.items) - 1
 
     def transcript(self, name: str, head: Head) -> Transcript:
-        """Return all of it; of the facts those that a call uses."""
+        """Return the transcript, with the planted facts that some call uses."""
         needles = tuple(needle for needle in self.needles if needle.used)
         return Transcript(name, head, tuple(self.items), tuple(self.calls), format="synthetic", needles=needles)
 
 
 def schema(tool: str, description: str, fields: dict[str, str], required: Iterable[str]) -> str:
-    """Return what a head says of a tool, as compact JSON; `fields` are types by name."""
+    """Return a tool's schema for the head, as compact JSON; `fields` maps parameter names to types."""
     properties = {field: {"type": kind} for field, kind in fields.items()}
     wanted = {"type": "object", "properties": properties, "required": list(required)}
     return json.dumps({"name": tool, "description": description, "input_schema": wanted}, separators=(",", ":"))

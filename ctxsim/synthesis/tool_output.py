@@ -7,12 +7,12 @@ from ctxsim.synthesis.words import LAYERS, NOUNS, VERBS, digits, hexadecimal, se
 
 
 def path(rng: random.Random) -> str:
-    """A source path that is unlikely to come twice."""
+    """Return a source path that is unlikely to occur twice."""
     return f"src/{rng.choice(LAYERS)}/{rng.choice(NOUNS)}_{rng.choice(VERBS)}_{digits(rng, 3)}.py"
 
 
 def function(rng: random.Random) -> str:
-    """A function name that is unlikely to come twice."""
+    """Return a function name that is unlikely to occur twice."""
     return f"{rng.choice(VERBS)}_{rng.choice(NOUNS)}_{hexadecimal(rng, 4)}"
 
 
@@ -50,7 +50,7 @@ TOOLS: dict[str, Callable[[random.Random], str]] = {
 
 
 def output(rng: random.Random, tool: str, chars: int) -> str:
-    """Return what a tool printed: `chars` characters, cut where they end as a terminal would."""
+    """Return a tool's output of exactly `chars` characters, cut at the end as a terminal would."""
     pieces: list[str] = []
     size = 0
     while size < chars:

@@ -1,6 +1,6 @@
-"""A conversation spelled out turn by turn: how many calls, which results, how large, of what kind of text.
+"""A conversation specified turn by turn: the number of calls, and the number, sizes and kind of text of their results.
 
-Where other generators make something like a day's work, this one makes a case: exactly what a rule stumbles over.
+Other generators imitate a day's work. This one makes a test case: exactly what makes a rule fail.
 """
 
 import json
@@ -21,10 +21,10 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
 
 class Turn(msgspec.Struct, forbid_unknown_fields=True):
-    """A user's text and the calls that follow it; sizes are tokens, about.
+    """A user text and the calls that follow it; sizes are approximate tokens.
 
-    Every call asks for one tool per entry of `results`, and gets results of these sizes. `arguments`, `says` and
-    `thinks` are what a response holds besides. `image_tokens` is what an image in each result counts.
+    Each call makes one tool call per entry of `results`, and gets results of these sizes. `arguments`, `says` and
+    `thinks` are the sizes of its arguments, text and reasoning; `image_tokens` is that of an image in each result.
     """
 
     user: Tokens = 40
@@ -38,7 +38,7 @@ class Turn(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    """`repeat` plays the turns again and again; each user's text names a code word that its first answer repeats."""
+    """`repeat`: how often the turns are played. Each user text names a code word that its tool calls repeat."""
 
     turns: Annotated[tuple[Turn, ...], msgspec.Meta(min_length=1)]
     head_tokens: Tokens = 500
@@ -82,7 +82,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
 
 
 def _text(rng: random.Random, content: str, tokens: int, counter: Counter) -> str:
-    """A text of about so many tokens: pieces one by one, the last one cut. Joined they count one or two fewer each."""
+    """Return a text of about `tokens` tokens, made of pieces, the last one cut. Joining saves one or two per piece."""
     pieces: list[str] = []
     left = tokens
     while left > 0:

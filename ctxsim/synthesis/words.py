@@ -1,4 +1,4 @@
-"""Raw material: invented people, firms and sentences; and text of an exact number of tokens. Nobody in it exists."""
+"""Raw material: invented people, firms and sentences, none of them real; and text of an exact number of tokens."""
 
 import random
 import tomllib
@@ -15,12 +15,12 @@ FIRST, LAST, FIRMS, CITIES, SKILLS, TITLES, NOUNS, VERBS, LAYERS, _SUBJECTS, _VE
 
 
 def sentence(rng: random.Random) -> str:
-    """One plain sentence."""
+    """Return one plain sentence."""
     return f"{rng.choice(_SUBJECTS)} {rng.choice(_VERBS)} {rng.choice(_OBJECTS)}, {rng.choice(_TAILS)}."
 
 
 def prose(rng: random.Random, words: int) -> list[str]:
-    """At least so many words of plain sentences."""
+    """Return the words of plain sentences, at least `words` of them."""
     found: list[str] = []
     while len(found) < words:
         found += sentence(rng).split(" ")
@@ -28,23 +28,23 @@ def prose(rng: random.Random, words: int) -> list[str]:
 
 
 def person(rng: random.Random) -> tuple[str, str]:
-    """A name and the local part of an address."""
+    """Return a name and the local part of an e-mail address."""
     first, last = rng.choice(FIRST), rng.choice(LAST)
     return f"{first} {last}", f"{first}.{last}".lower()
 
 
 def host(firm: str) -> str:
-    """An address nobody has: reserved top-level domain."""
+    """Return a host name in the reserved top-level domain `.example`."""
     return f"{firm.lower().replace(' ', '')}.example"
 
 
 def digits(rng: random.Random, n: int) -> str:
-    """A number of n digits that doesn't start with 0."""
+    """Return a number of n digits that doesn't start with 0."""
     return str(rng.randrange(10 ** (n - 1), 10**n))
 
 
 def hexadecimal(rng: random.Random, n: int) -> str:
-    """n hexadecimal digits with at least one letter and one digit."""
+    """Return n hexadecimal digits with at least one letter and one digit."""
     while True:
         text = f"{rng.getrandbits(4 * n):0{n}x}"
         if not text.isdigit() and not text.isalpha():
@@ -52,12 +52,12 @@ def hexadecimal(rng: random.Random, n: int) -> str:
 
 
 def base64_blob(rng: random.Random, n_bytes: int) -> str:
-    """What an inline image looks like."""
+    """Return random bytes in base64, which look like an inline image."""
     return b64encode(rng.randbytes(n_bytes)).decode()
 
 
 def picked(rng: random.Random, options: tuple[str, ...], n: int) -> list[str]:
-    """n different options, in random order."""
+    """Return n different options, in random order."""
     left = list(options)
     return [left.pop(rng.randrange(len(left))) for _ in range(n)]
 
@@ -67,9 +67,9 @@ _ENDINGS = (" too", " now", " then", " again", " here", " there", " so")
 
 
 def fit(render: Callable[[str], str], words: list[str], target: int, count: Callable[[str], int]) -> str:
-    """Return `render(prose)` that counts exactly `target` tokens, with as many of the words as fit.
+    """Return a `render(prose)` of exactly `target` tokens, with as many of the words as fit.
 
-    Raises CtxsimError if the page alone is too long or the words are too few.
+    Raises CtxsimError if the page alone is too long, the words are too few, or no ending gives exactly `target`.
     """
     low, high = 0, len(words)
     if count(render("")) > target or count(render(" ".join(words))) < target:
@@ -93,6 +93,6 @@ def fit(render: Callable[[str], str], words: list[str], target: int, count: Call
 
 
 def _endings() -> list[str]:
-    """Nothing, then one to four words in turn."""
+    """Return '' and all runs of one to four neighbouring words of _ENDINGS, the shortest first."""
     runs = [_ENDINGS[start : start + n] for n in range(1, 5) for start in range(len(_ENDINGS) - n + 1)]
     return ["", *("".join(run) for run in runs)]
