@@ -12,7 +12,7 @@ __all__ = ["TABLES", "InputInfo", "Run", "RunInfo", "Tables", "frame", "read_run
 
 
 def __getattr__(name: str) -> Any:
-    """Load what reads a run where somebody reads one (PEP 562): who replays writes."""
+    """Import the reading of runs on first use (PEP 562), since a replay only writes runs."""
     if name not in ("Run", "read_run"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ctxsim.results import run

@@ -1,4 +1,4 @@
-"""Which bytes a finished run has: `run.json` holds the SHA-256 of every table, and of itself without that line."""
+"""Checksums of a finished run: `run.json` holds the SHA-256 of every table, and of itself with an empty `digest`."""
 
 import hashlib
 from pathlib import Path
@@ -12,9 +12,9 @@ from ctxsim.results.run_info import TABLES, RunInfo
 
 def sums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a run's tables, by its path in the folder. Raises OSError, and
-    InputError for what is no file, or leads out of the folder.
+    InputError for a path that is no regular file or leads out of the folder.
 
-    A table of one file has that table's name, whether or not a folder is around it, as while it is written.
+    The path of a table's only file is the table's, even if the file still lies in a folder, as while it is written.
     """
     found = {}
     for table in TABLES:
@@ -35,7 +35,7 @@ def sealed(info: RunInfo) -> bytes:
 
 
 def verify(folder: Path, text: bytes, info: RunInfo) -> None:
-    """Raise InputError where `run.json` or a file of the tables isn't what was written.
+    """Raise InputError if `run.json` or a file of the tables isn't what was written.
 
     Runs of versions that wrote no checksum pass: `RunInfo.files` is empty then.
     """

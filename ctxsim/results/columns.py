@@ -2,7 +2,7 @@
 
 Each column says what kind of number it is: `recorded` by the source, `counted` by a real tokenizer, `estimated` by the
 policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorded usage, or a `fact` of the replay.
-Beside it stands what the column means; `ctxsim list columns --format md` prints all of that.
+Its annotation also says what the column means; `ctxsim list columns --format md` prints both.
 """
 
 from typing import Annotated
@@ -11,7 +11,7 @@ import msgspec
 
 
 def column(kind: str, unit: str) -> msgspec.Meta:
-    """Return what a column says of itself: what kind of number it is, and its unit."""
+    """Return a column's metadata: its kind of number and its unit."""
     return msgspec.Meta(extra_json_schema={"kind": kind, "unit": unit})
 
 
@@ -43,13 +43,13 @@ Index = column("fact", "index into run.json providers")
 
 
 class OfTranscript(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What rows of every table begin with."""
+    """The first column of every table."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
 
 
 class OfPolicy(OfTranscript, frozen=True):
-    """What rows of tables by policy begin with."""
+    """The first columns of tables with rows by policy."""
 
     policy: Annotated[str, Fact, "the policy's full label"]
 
@@ -119,7 +119,7 @@ class CallRow(OfPolicy, frozen=True):
 class Event(OfPolicy, frozen=True):
     """One edit. `item` is the place in the recording, negative for an item that a policy made.
 
-    `sources` are the places that an inserted item stands for; `text` is what stands there now, its beginning.
+    `sources` are the places of the items that an inserted item replaces; `text` is the beginning of its new text.
     """
 
     call: Annotated[int, Number, "the call's number, from 1"]
@@ -147,7 +147,7 @@ class ItemRow(OfTranscript, frozen=True):
 
 
 class NeedRow(OfTranscript, frozen=True):
-    """One reference that a call needed. `item` is the place of its newest source, `depth` the atom's in it."""
+    """One reference that a call needed. `item` is the place of its newest source, `depth` its own place in that."""
 
     call: Annotated[int, Number, "the call's number, from 1"]
     detector: Annotated[str, Fact, "strict or loose"]
@@ -163,8 +163,8 @@ class NeedRow(OfTranscript, frozen=True):
 class LossRow(OfPolicy, frozen=True):
     """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
 
-    `form`: `truncated`, `dropped` or `summarised`, of the newest source. The others are the need's own, so that losses
-    can be added up by themselves.
+    `form` says whether the newest source was `truncated`, `dropped` or `summarised`. The columns after it repeat those
+    of the need, so that losses can be summed without the table of needs.
     """
 
     call: Annotated[int, Number, "the call's number, from 1"]
@@ -181,7 +181,7 @@ class LossRow(OfPolicy, frozen=True):
 class FrontierRow(OfTranscript, frozen=True):
     """The least tokens and dollars at one survival: no policy of the family can have less.
 
-    `scheduled_usd` is what a schedule with its edits at the best times would cost; of the family `results` only.
+    `scheduled_usd` is the cost of a schedule with edits at the best times; only rows of the family `results` have it.
     """
 
     family: Annotated[str, Fact, "results: policies that remove whole results; any: all policies"]
@@ -192,7 +192,7 @@ class FrontierRow(OfTranscript, frozen=True):
 
 
 class NeedleRow(OfPolicy, frozen=True):
-    """One planted fact at one later use under one policy. `compactions` lie between its first request and the use."""
+    """One planted fact at one later use under one policy. `compactions` counts those between first request and use."""
 
     needle: Annotated[int, Number, "the planted fact's number"]
     kind: Annotated[str, Fact, "key-value, json, log, prose, rule, or a kind that the scenario names"]

@@ -1,4 +1,4 @@
-"""The page that `ctxsim list columns --format md` prints, from what each column says of itself."""
+"""The page that `ctxsim list columns --format md` prints, made from the columns' metadata."""
 
 import types
 import typing
@@ -10,11 +10,11 @@ from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.run_info import TABLES
 
 IN_EVERY_TABLE = ("transcript", "policy")
-"""Columns that the introduction tells once."""
+"""Columns that the page's introduction explains once."""
 
 
 NAMED_UNITS = {"tokens": "tokens_", "USD": "_usd_", "references": "refs_", "seconds": "_s_"}
-"""What a column's name holds that states its unit."""
+"""By unit, the part of a column's name that states it."""
 
 
 def markdown() -> str:
@@ -48,7 +48,7 @@ def _table(name: str, row: type[msgspec.Struct], known: set[tuple[str, ...]]) ->
 
 
 def _number(column: str, kind: str, unit: str) -> str:
-    """` (counted)`, ` (modelled calls)`: a fact's kind, the unit of a count and one in the name go without saying."""
+    """Return kind and unit, as ` (modelled calls)`, without `fact`, `count`, and a unit that the name states."""
     shown = "" if unit == "count" or NAMED_UNITS.get(unit, " ") in f"{column}_" else unit
     said = " ".join(("" if kind == "fact" else kind, shown)).strip()
     return f" ({said})" if said else ""
@@ -62,7 +62,7 @@ def _cells(row: type[msgspec.Struct]) -> typing.Iterator[tuple[str, str, str, st
 
 
 def _type(annotation: typing.Any) -> str:
-    """`int`, or `int?` where it may be missing."""
+    """Return a type's name: `int`, or `int?` if a value may be missing."""
     if not isinstance(annotation, types.UnionType):
         return str(annotation.__name__)
     (known,) = (option for option in annotation.__args__ if option is not type(None))

@@ -1,4 +1,4 @@
-"""The columns of what recorded compactions kept and lost."""
+"""The columns of the tables on what recorded compactions kept and lost."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,8 +31,8 @@ WindowShare = column("recorded", "share of the window")
 class CompactionRow(OfTranscript, frozen=True):
     """One recorded compaction. None is "not known", not zero.
 
-    Needs are of the calls after it, `_soon` of the next ten, else up to the next compaction or the end. They count if
-    the request before the compaction held them, and what the calls got afterwards didn't.
+    Needs are those of the calls after it: of the next ten for `_soon`, else up to the next compaction or the end.
+    A need counts if the request before the compaction held it, and what the calls got afterwards didn't.
     """
 
     root: Annotated[str, Fact, "the session that it belongs to; its own name, or a parent's"]
@@ -88,9 +88,9 @@ class CompactionRow(OfTranscript, frozen=True):
 
 
 class BesideRow(OfTranscript, frozen=True):
-    """What one policy would have kept of the same request with as many tokens left, for the next ten calls.
+    """What one policy would have kept of the same request for the next ten calls, with as many tokens left.
 
-    Beside it the same at control calls, where the agent's next calls were not made from a summary.
+    Other rows say the same for control calls, where the agent's next calls were not made from a summary.
     """
 
     root: Annotated[str, Fact, "the session that it belongs to"]
@@ -112,7 +112,7 @@ class BesideRow(OfTranscript, frozen=True):
 
 
 class CompactionNeedRow(OfTranscript, frozen=True):
-    """One thing that a call after a recorded compaction used and only the history before it had."""
+    """One identifier or quotation that a call after a recorded compaction used and only the history before it had."""
 
     compaction: Annotated[int, Number, "the compaction's number"]
     call: Annotated[int, Number, "the first call after it that used it"]
@@ -140,9 +140,9 @@ COMPACTION_TABLES: dict[str, type[msgspec.Struct]] = {
 
 
 def read_compactions(folder: Path) -> list[CompactionRow]:
-    """Return the recorded compactions whose table lies in a folder; none where there is no such table.
+    """Return the recorded compactions in a folder's table; [] if the folder has no such table.
 
-    Raises InputError for a table that another version, or something else, wrote.
+    Raises InputError for a table that can't be read or has other columns, as one of another version.
     """
     import pyarrow
     import pyarrow.parquet

@@ -1,6 +1,6 @@
-"""Tables as text of CSV, made column by column: the cells are those that Python's own writer would make.
+"""Tables as CSV text, made column by column, with the cells that Python's `csv` would write.
 
-A table that belongs to no run is written as CSV, or as CSV and as Parquet.
+Functions here also write tables that belong to no run: as CSV, or as CSV and Parquet.
 """
 
 import re
@@ -14,13 +14,13 @@ from ctxsim.results.files import replacing
 from ctxsim.results.frames import arrow_batch, mapped, packed
 
 NAMED_BY_OTHERS = ("transcript", "root", "reason")
-"""Columns with words of recordings and policies."""
+"""Columns whose texts come from recordings and policies."""
 
 _QUOTED = re.compile(r'[",\r\n]')
 
 
 def harmless(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: with an apostrophe before what would begin one.
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe precedes a character that would begin one.
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection. Parquet files have the cell as it is.
     """
@@ -35,7 +35,7 @@ def csv_header(row: type[msgspec.Struct]) -> bytes:
 def csv_text(batch: Any) -> bytes | memoryview:
     """Return the lines of a record batch, without a header.
 
-    None is an empty cell, words of others are harmless, and only what must be is in quotes.
+    None is an empty cell, cells of NAMED_BY_OTHERS are made harmless, and only cells that need quotes have them.
     """
     if not batch.num_rows:
         return b""
@@ -75,7 +75,7 @@ def _as_python(numbers: Any, cells: Any) -> Any:
 
 
 def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> list[Path]:
-    """Write rows to `folder`, which is made, and return the paths. Raises OSError."""
+    """Write rows as CSV and Parquet into `folder`, which is made if missing, and return the paths. Raises OSError."""
     import pyarrow.parquet
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequen
 
 
 def write_csv(path: Path, rows: Sequence[msgspec.Struct]) -> Path:
-    """Write rows of one type, of which there is at least one, as CSV, and return the path. Raises OSError."""
+    """Write rows (at least one, all of one type) as CSV, and return the path. Raises OSError."""
     return _written(path, type(rows[0]), arrow_batch(type(rows[0]), rows))
 
 

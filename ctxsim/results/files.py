@@ -1,4 +1,4 @@
-"""A file is whole under its name, or not there: it is written under a temporary name beside its own and renamed."""
+"""Atomic writing: a file is written under a temporary name in its folder and then renamed, so it is never partial."""
 
 import glob
 import os
@@ -12,11 +12,11 @@ from ctxsim.errors import InputError
 from ctxsim.plugins.files import opened, small_file
 
 MOST_BYTES = 100_000_000
-"""Of `run.json`."""
+"""Largest `run.json` that is read."""
 
 
 def of_run(path: Path, folder: Path) -> Path:
-    """Return the path of a run's file. Raises InputError for what is no file, or a link out of the run's folder."""
+    """Return the path of a run's file. Raises InputError if it is no regular file or links out of the run's folder."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(path, "is a link that leads out of the run's folder")
     opened(path).close()
@@ -24,16 +24,16 @@ def of_run(path: Path, folder: Path) -> Path:
 
 
 def description(folder: Path) -> bytes:
-    """Return the text of a run's `run.json`. Raises InputError, and OSError as the system does."""
+    """Return the text of a run's `run.json`. Raises InputError, and the system's OSError."""
     return small_file(of_run(folder / "run.json", folder), MOST_BYTES)
 
 
 SUFFIX = ".tmp"
-"""What a temporary name ends in."""
+"""The ending of temporary names."""
 
 
 _OWN = f".{os.getpid():x}-{secrets.token_hex(3)}{SUFFIX}"
-"""Of this process alone, on whichever machine: two that write the same file never write into one another's."""
+"""Ending of this process's temporary names, unique over machines: processes that write one file use different names."""
 
 
 def temporary_of(path: Path) -> Path:
@@ -42,7 +42,7 @@ def temporary_of(path: Path) -> Path:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of this file that a process left which is no more: it was killed while it wrote."""
+    """Remove temporary files of `path` whose process no longer runs: it was killed while it wrote."""
     for found in path.parent.glob(f"{glob.escape(path.name)}.*{SUFFIX}"):
         parts = _LEFT.fullmatch(found.name.removeprefix(path.name))
         if parts and not _runs(int(parts[1], 16)):
@@ -58,13 +58,13 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's process
         return True
     return True
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk, where the file system can say so."""
+    """Wait until a file, or the names in a folder, are on the disk, if the file system can say so."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -78,7 +78,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give the temporary name to write to; afterwards the file gets its own name, in place of what was there.
+    """Yield a temporary path to write to; then rename that file to `path`, in place of what was there.
 
     If the block raises, the temporary file is removed and what was there stays.
     """
@@ -87,7 +87,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except BaseException as error:
-        # The first error is the one to tell of, whatever happens to the half file.
+        # An error of the removal must not hide the first one.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename == os.fspath(temporary):

@@ -1,7 +1,7 @@
-"""A run's folder while somebody writes into it: locked, and nothing in it removed that ctxsim didn't make.
+"""A run's folder while a process writes into it: it is locked, and only what ctxsim made is removed.
 
-What is unfinished lies in one folder inside, which holds a marker. Only that folder, and the tables of a finished run
-of ours, are ever removed or replaced; anything else under their names is a refusal.
+Unfinished work lies in one folder inside, which holds a marker. Only that folder, and the files of a finished run of
+ctxsim, are ever removed or replaced; anything else under their names raises InputError.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ MARKER = "ctxsim-unfinished-run.txt"
 LOCK = ".ctxsim.lock"
 
 HOLDER_LOOKS, HOLDER_WAIT_S = 25, 0.02
-"""How often, and after which wait, a lock file is read again that names nobody yet."""
+"""How often, and after which wait, a lock file that names no process yet is read again."""
 
 PICTURES = (
     "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-curves.png",
     "sweep-heatmap.png", "report.html",
 )  # fmt: skip
-"""What commands draw of a run into its folder, whatever stood there."""
+"""Files that commands draw into a run's folder, in place of what stood there."""
 
 _MARKED = "ctxsim keeps here what an unfinished run has done, and removes this folder when it is complete.\n"
 _TABLE_FILE = re.compile(r"part-\d{5,}\.parquet")
 
 
 class _Ours(msgspec.Struct):
-    """What any run.json of ours has."""
+    """The fields that any `run.json` of ctxsim has."""
 
     ctxsim: str
     schema: int
@@ -48,16 +48,16 @@ class _Ours(msgspec.Struct):
 
 
 class RunFolder:
-    """Holds a folder for one run at a time: enter it to lock it.
+    """Context manager that locks a folder for one run.
 
-    Raises InputError if another run holds it, or if what would be replaced in it isn't ctxsim's.
+    Entering raises InputError if another run has the lock, or if a file that would be replaced isn't ctxsim's.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.work = folder / WORK
         self._made: list[Path] = []
-        """Folders that weren't there before, the innermost first."""
+        """Folders that this run created, the innermost first."""
         self._stack = ExitStack()
 
     def __enter__(self) -> RunFolder:
@@ -88,11 +88,11 @@ class RunFolder:
             path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
 
     def _leave(self, lock: FileLock, path: Path) -> None:
-        # Removed while it is held: who opened it before sees that it is gone and opens another.
+        # Removed while it is locked: a process that has opened the file sees that it is gone, and opens another.
         with suppress(OSError):
             path.unlink()
         lock.release()
-        # Those with something in them stay.
+        # Folders that aren't empty stay.
         with suppress(OSError):
             for made in self._made:
                 made.rmdir()
@@ -116,7 +116,7 @@ class RunFolder:
 
     @property
     def marked(self) -> bool:
-        """Whether there is an unfinished run of ours in the folder."""
+        """Whether the folder holds an unfinished run of ctxsim."""
         try:
             return small_file(self.work / MARKER) == _MARKED.encode()
         except (OSError, InputError):
@@ -124,17 +124,17 @@ class RunFolder:
 
     @property
     def stopped(self) -> bool:
-        """Whether there is an unfinished run of ours that nobody is writing."""
+        """Whether the folder holds an unfinished run of ctxsim that no process is writing."""
         return self.marked and not (self.folder / LOCK).exists()
 
     def begin(self) -> None:
-        """Make the folder of unfinished work anew."""
+        """Make an empty folder of unfinished work, with its marker."""
         self.clear()
         self.work.mkdir()
         (self.work / MARKER).write_text(_MARKED)
 
     def clear(self) -> None:
-        """Remove the folder of unfinished work, if it is ours; its marker goes last: till then it stays ours."""
+        """Remove the folder of unfinished work if it is marked. The marker goes last, so that a rest stays marked."""
         if not self.marked:
             return
         for entry in self.work.iterdir():
@@ -160,7 +160,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """Who wrote into a lock file that he is at work: he does so as soon as he holds it, so he may be about to."""
+    """Return the process that a lock file names. The name is written after locking, so it may take a moment."""
     for _ in range(HOLDER_LOOKS):
         with suppress(OSError, UnicodeDecodeError):
             if found := path.read_text().strip()[:200]:

@@ -45,7 +45,7 @@ def arrow_batch(row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> An
 
 
 def arrow_batch_of(row: type[msgspec.Struct], groups: Sequence[Mapping[str, Sequence[Any]]]) -> Any:
-    """Return groups of columns, one below the other, as a record batch; a column that all share is packed once."""
+    """Return groups of columns, concatenated, as a record batch; a column object that all share is packed once."""
     import pyarrow
 
     columns = []
@@ -66,9 +66,9 @@ def _kinds(row: type[msgspec.Struct]) -> list[tuple[Any, str]]:
 def tables_of(
     rows: Mapping[str, Sequence[msgspec.Struct]], calls: Sequence[Mapping[str, Sequence[Any]]] | None = None
 ) -> Tables:
-    """Return one transcript's rows by table as its tables; one that isn't named is empty.
+    """Return one transcript's tables from its rows by table; a table without an entry is empty.
 
-    `calls`: its calls as columns, policy by policy, in the place of their rows.
+    `calls`: the transcript's calls as columns, one mapping per policy, instead of rows.
     """
     given = {} if calls is None else {"calls": arrow_batch_of(TABLES["calls"][0], calls)}
     others = [name for name in Tables.__struct_fields__ if name not in given]
@@ -120,13 +120,13 @@ def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> pandas.DataFram
 
 
 _CODES = {"string": "s", "int64": "q", "double": "d", "bool": "?"}
-"""How values of an Arrow type are packed."""
+"""How values of an Arrow type are packed: format characters of `struct`, with `s` for texts of any length."""
 
 
 def packed(values: Sequence[Any], kind: Any, code: str) -> Any:
-    """Return values as an Arrow array. None is missing, except among truths. Raises struct.error for another type.
+    """Return values as an Arrow array. None is null, but false among booleans. Raises struct.error for another type.
 
-    `pyarrow.array` imports pandas: a third of a second, and 60 MB, in each process that does nothing but replay.
+    `pyarrow.array` would import pandas, which takes a third of a second and 60 MB in each process that only replays.
     """
     import pyarrow
 
@@ -170,5 +170,5 @@ def _bits(truths: Sequence[bool]) -> bytes:
 def refused(summary: Any) -> Any:
     """Return how many calls of each row weren't ok: over a limit, with invalid pairs or thinking, or given up."""
     known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
-    # Runs of versions that knew no binding of thinking have no such column.
+    # Earlier versions wrote no such column: it is missing in their runs.
     return known + summary.invalid_thinking.fillna(0).astype(int)

@@ -1,4 +1,4 @@
-"""A finished run, read back: of each table no more than is asked for; what it doesn't have is missing."""
+"""A finished run, read back. Only the requested columns and rows are read; columns that it lacks are missing values."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that
 
 
 class Run:
-    """A finished run, read back: of each table no more than is asked for."""
+    """A finished run, read back. Only the requested columns and rows of its tables are read."""
 
     def __init__(self, folder: Path, info: RunInfo) -> None:
         self.folder = folder
         self.info = info
         self._last: tuple[str, Any] = ("", None)
-        """The policy that was asked for last, with its rows."""
+        """The label last given to `of`, with its summary rows."""
 
     def shown(self, label: str) -> str:
-        """Return a label as tables and pictures show it: without defaults where it is long, bounds marked."""
+        """Return a label as tables and pictures show it: a long one without defaults, a bound marked."""
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
     def table(self, name: str, *columns: str, **values: Sequence[str]) -> pandas.DataFrame:
-        """Return a table's rows with one of the given values, as `transcript=["a", "b"]`; of columns all, or these."""
+        """Return `columns` (default: all) of a table's rows that have one of `values`, as `transcript=["a", "b"]`."""
         import pyarrow.dataset
 
         if name not in self._written:
@@ -57,7 +57,7 @@ class Run:
         columns = columns or TABLES[name][0].__struct_fields__
         there = [column for column in columns if column not in self.lacking[name]]
         wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
-        # Read ahead it would hold half of the table.
+        # Reading ahead would hold half of the table in memory.
         with self._readable(name):
             scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(
                 columns=there, filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
@@ -67,7 +67,7 @@ class Run:
         return self._completed(found, columns)
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
-        """Yield a table piece by piece, in order."""
+        """Yield these columns of a table piece by piece, in order."""
         import pyarrow.parquet
 
         there = [column for column in columns if column not in self.lacking[name]]
@@ -93,7 +93,7 @@ class Run:
 
     @contextmanager
     def _readable(self, name: str) -> Iterator[None]:
-        """What a damaged table can raise is told in a line, with its file."""
+        """Turn any error that a damaged table can raise into an InputError with its path."""
         import pyarrow
 
         try:
@@ -103,7 +103,7 @@ class Run:
 
     @cached_property
     def lacking(self) -> dict[str, list[str]]:
-        """By table, columns that the version which wrote the run didn't have: they are missing everywhere."""
+        """By table, the columns that the version which wrote the run didn't have: they are missing in all rows."""
         import pyarrow.parquet
 
         found = {}
@@ -127,12 +127,12 @@ class Run:
         return found
 
     def _completed(self, frame: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
-        """A frame with these columns in this order; what an earlier version didn't write is missing, not zero."""
+        """Return a frame with these columns in this order; a column that it lacks is missing, not zero."""
         self._sound(frame)
         return frame if list(frame.columns) == list(columns) else frame.reindex(columns=list(columns))
 
     def _sound(self, frame: pandas.DataFrame) -> None:
-        """Raise InputError where values of the right type are none that a run has."""
+        """Raise InputError for values that have the right type but that no run holds, such as infinity."""
         # Column by column: a run may have millions of rows.
         floats = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
         wrong = [name for name in floats if (frame[name].abs() == float("inf")).any()]
@@ -154,12 +154,12 @@ class Run:
 
     @cached_property
     def _held(self) -> dict[Any, pandas.DataFrame] | None:
-        """The summary by policy, if that isn't too much to hold."""
+        """The summary by policy; None if it has more than HELD_ROWS rows."""
         return dict(iter(self.summary.groupby("policy", sort=False))) if self.rows("summary") <= HELD_ROWS else None
 
     @cached_property
     def _summaries(self) -> dict[str, int]:
-        """By policy, how many transcripts have a row under it."""
+        """By policy, the number of transcripts that have a row."""
         found: Counter[str] = Counter()
         for batch in self.batches("summary", ["policy"]):
             found.update(batch.policy.value_counts().to_dict())
@@ -167,33 +167,33 @@ class Run:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The policies that have rows of every transcript: what is pooled over all can be told of these alone."""
+        """The policies that have rows of every transcript. Only these have figures that are pooled over all."""
         return [label for label, rows in self._summaries.items() if rows == self.transcripts]
 
     @cached_property
     def nothing(self) -> str | None:
-        """The label of doing nothing, which other policies are beside; None if it didn't run."""
+        """The label of keep-all, with which other policies are compared; None if it isn't among `labels`."""
         return next(filter(is_nothing, self.labels), None)
 
     @cached_property
     def partial(self) -> dict[str, int]:
-        """By policy, the transcripts that have rows, where it failed on others: no figure is told of it."""
+        """By policy that failed on some transcripts, the number of the others. No figure is shown for it."""
         return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
 
     @cached_property
     def ended_early(self) -> dict[str, int]:
-        """By real agent, how many calls it made, where it ended before the conversation did."""
+        """By real agent that ended before the conversation did, the number of calls it made."""
         made = {label: int(self.of(label).calls.sum()) for label in self.labels if label.startswith(OBSERVED)}
         return {label: calls for label, calls in made.items() if calls < self.calls}
 
     @cached_property
     def calls(self) -> int:
-        """How many calls the transcripts have."""
+        """The number of calls of all transcripts."""
         return int(self.of(self.labels[0]).calls.sum())
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What its figures leave out, a line each."""
+        """What the run's figures leave out, one line each."""
         stopped = (
             f"Stopped: figures are of the {len(self.info.inputs):,} sources that were done; bench --resume goes on."
         )
@@ -215,7 +215,7 @@ class Run:
 
     @property
     def sampled(self) -> str:
-        """What a sampled run's figures are, in a line; '' for a run of all transcripts."""
+        """A line that says what a sampled run's figures are; '' for a run of all transcripts."""
         sample = self.info.sample
         if not sample:
             return ""
@@ -225,7 +225,7 @@ class Run:
         )
 
     def label(self, policy: str) -> str:
-        """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
+        """Return a policy with rows of every transcript. Raises CtxsimError if it failed on some, else UnknownName."""
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
             raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")
@@ -239,12 +239,12 @@ class Run:
         return policy
 
     def knows(self, column: str) -> bool:
-        """Return whether the summary of any policy knows a column."""
+        """Return whether a column of the summary has a value in any row."""
         return any(batch[column].notna().any() for batch in self.batches("summary", [column]))
 
     @cached_property
     def transcripts(self) -> int:
-        """How many transcripts have rows."""
+        """The number of transcripts that have rows."""
         return max(self._summaries.values(), default=0)
 
     @cached_property
@@ -257,7 +257,7 @@ class Run:
         return self.summary
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the tables, a line each. Raises InputError for one that can't be read."""
+        """Return contradictions between the tables, one line each. Raises InputError for a table that can't be read."""
         found = []
         for name in self._written:
             for _ in self.batches(name, [TABLES[name][0].__struct_fields__[0]]):
@@ -284,7 +284,7 @@ class _Source(msgspec.Struct):
 
 
 class _Provider(msgspec.Struct):
-    """What is told of a provider. No rules are opened: a run may name anybody's file."""
+    """The fields of a provider that are checked. No rules are opened: a run may name files of anyone."""
 
     window: _Tokens = 0
     cache: str = ""
@@ -296,10 +296,10 @@ class _Provider(msgspec.Struct):
 
 
 UNCHECKED = "Written without checksums: whether a file of it has changed since can't be told."
-"""What is said of a run of an earlier version."""
+"""The caveat of a run by an earlier version."""
 
 HELD_ROWS = 1_000_000
-"""Of a summary up to so many rows all policies are held in memory, of a longer one no two."""
+"""A summary of at most so many rows is held in memory for all policies, a longer one for one policy at a time."""
 
 
 NO_RUN = "is no finished run: {} is missing; name a folder that bench or sweep wrote"

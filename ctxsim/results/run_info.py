@@ -1,4 +1,4 @@
-"""A run's folder: what is in it, and what its description says.
+"""The contents of a run's folder, and the fields of its description.
 
 `run.json` says what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes. It holds no
 time, host, path of this machine or job count, so that equal inputs give equal bytes. Every one of TABLES is a Parquet
@@ -25,35 +25,35 @@ from ctxsim.results.columns import (
 )
 
 AS_SET = "as-set"
-"""What the label of the recorded agent's own policy begins with."""
+"""The name with which the label of the recorded agent's own policy begins."""
 
 
 def is_as_set(label: str) -> bool:
-    """Return whether a label is the recorded agent's own policy, with whatever settings."""
+    """Return whether a label is the recorded agent's own policy, with any settings."""
     return label.partition(":")[0] == AS_SET
 
 
 def baseline_in(labels: Iterable[str]) -> str | None:
-    """Return the label of the agent as it is set: of several the one with the fewest settings; None of none."""
+    """Return the label of the agent as it is set: the one with the fewest settings if there are several, else None."""
     return min(filter(is_as_set, labels), key=lambda label: (label != AS_SET) + label.count(";"), default=None)
 
 
 NOTHING = "keep-all"
-"""The policy that never edits: what others are beside."""
+"""The policy that never edits, with which others are compared."""
 
 
 def is_nothing(label: str) -> bool:
-    """Return whether a label is that of doing nothing, under whichever estimator."""
+    """Return whether a label is that of keep-all, with any estimator."""
     return label.partition(":")[0] == NOTHING
 
 
 OBSERVED = "observed:"
-"""What the label of a real agent begins with."""
+"""The prefix of real agents' labels."""
 
 SCHEMA_VERSION = 4
 
 __version__ = "0.1.0"
-"""The ctxsim that writes a run."""
+"""The version of ctxsim that writes a run."""
 
 
 TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
@@ -64,13 +64,13 @@ TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
 """Each table's row, and whether it is written as CSV too."""
 
 WHERE_ASKED = ("draws",)
-"""Tables that are written only where they have rows."""
+"""Tables that are written only if they have rows."""
 
 
 class Tables(msgspec.Struct, frozen=True):
-    """What one transcript gives under all policies, by table, but for the summary: Arrow record batches.
+    """The rows of one transcript under all policies: an Arrow record batch for each table except the summary.
 
-    Their types are not named here: whoever only reads a run's description need not wait for Arrow.
+    The types are Any so that reading a run's description doesn't import Arrow.
     """
 
     calls: Any
@@ -93,18 +93,18 @@ class InputInfo(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     error: str | None = None
     failed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What could not be replayed, a line each: a policy on a transcript, or all of one. There are no rows of it."""
+    """What could not be replayed and has no rows, one line each: a transcript under one policy, or under all."""
     keys: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
-    """How many likely keys its transcripts hold, by who issued them; not looked for in a run without text."""
+    """The number of likely keys in its transcripts, by issuer; not looked for in a run without text."""
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The same, also where nothing failed."""
+        """`failed`, or () if nothing failed."""
         return self.failed or ()
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """A transcript of a sample, and the probability with which it came into it."""
+    """A transcript of a sample, and the probability with which it was drawn."""
 
     transcript: str
     probability: float
@@ -113,8 +113,8 @@ class Drawn(msgspec.Struct, frozen=True):
 class Sample(msgspec.Struct, frozen=True):
     """How the transcripts of a run were drawn from a larger folder.
 
-    `asked` are how many; `by` is the size that probabilities are proportional to. `transcripts`, `priced`, `calls`,
-    `tokens` and `usd` are the whole folder's: transcripts with calls, those with known prices, all calls, and
+    `asked` is the number to draw; `by` is the size that probabilities are proportional to. `transcripts`, `priced`,
+    `calls`, `tokens` and `usd` are the whole folder's: transcripts with calls, those with known prices, all calls, and
     keep-all's tokens and dollars, which are known and not estimated.
     """
 
@@ -131,10 +131,10 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Recorder(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who recorded a transcript: the agent, its version and its model, '' where the log doesn't say.
+    """The agent that recorded a transcript, its version and its model; '' if the log doesn't say.
 
-    `fires_at` are the tokens from which on the agent, as it is set, compacts; None where it doesn't before a refusal.
-    `compacted_at` is the recorded input at which it compacted by itself, `peak` the largest recorded one.
+    `fires_at` is the number of tokens from which the agent, as it is set, compacts; None if only a refusal makes it.
+    `compacted_at` is the recorded input at which it compacted by itself, `peak` the largest recorded input.
     """
 
     transcript: str
@@ -147,7 +147,7 @@ class Recorder(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """What a run was made from."""
+    """The content of `run.json`: what a run was made from."""
 
     name: str
     title: str
@@ -155,36 +155,36 @@ class RunInfo(msgspec.Struct, frozen=True):
     tokenizers: dict[str, str]
     policies: tuple[str, ...]
     shown: dict[str, str]
-    """Long labels in a shorter form that opens the same."""
+    """Long labels, each with a shorter form that opens the same policy."""
     bounds: tuple[str, ...]
     limits: dict[str, dict[str, float]]
-    """By policy, the tokens that its parameters mean requests to stay under, by name."""
+    """By policy and name, the tokens under which its parameters are meant to keep requests."""
     providers: tuple[dict[str, Any], ...]
     inputs: tuple[InputInfo, ...]
     detectors: tuple[str, ...]
     complete: bool = True
-    """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
+    """False if the run was stopped: it holds what was finished by then, and `--resume` goes on."""
     scenario: dict[str, Any] | None = None
     secrets_kept: bool | msgspec.UnsetType = msgspec.UNSET
-    """True where likely keys were left in the tables."""
+    """True if likely keys were left in the tables."""
     sample: Sample | msgspec.UnsetType = msgspec.UNSET
-    """Where not all transcripts ran, but a sample."""
+    """How the transcripts were drawn, if only a sample of them ran."""
     recorders: tuple[Recorder, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of transcripts that agents recorded which we know."""
+    """One for each transcript that an agent known to ctxsim recorded."""
     refetch: float | msgspec.UnsetType = msgspec.UNSET
-    """The rate of fetching again that amounts are given at, where one was asked for; they are at 0 otherwise."""
+    """The rate of refetches to which amounts apply, if one was requested; they apply to rate 0 otherwise."""
     question: str = ""
-    """The digest of what was asked: policies, options, names of sources, version."""
+    """The digest of the run's request: policies, options, names of sources, version."""
     setting: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
-    """How it was made, for `check run --again`: what was asked for, and paths as they were given."""
+    """How the run was made, for `check run --again`: its options, and its paths as they were given."""
     others_code: str | msgspec.UnsetType = msgspec.UNSET
-    """The SHA-256 of the files of policies and estimators, where some are of nobody's package."""
+    """The SHA-256 of the files of policies and estimators from outside ctxsim, if there are any."""
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
     files: dict[str, str] = {}
     """The SHA-256 of each file of the tables; empty in runs of versions that wrote none."""
     digest: str = ""
-    """The SHA-256 of `run.json` itself, with nothing between the quotes of this field. It stays the last one."""
+    """The SHA-256 of `run.json` itself, with this field empty. It must stay the last field."""
 
 
 def columns(row: type[msgspec.Struct]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A run's tables, written as rows come among its unfinished work: every file whole under its name, or not there."""
+"""Writes a run's tables, as rows come, into its folder of unfinished work. No file is partial under its own name."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ctxsim.results.frames import arrow_batch, arrow_schema, joined
 from ctxsim.results.run_info import TABLES, WHERE_ASKED, RunInfo, Tables, columns
 
 ROW_GROUP = 10_000
-"""Rows that wait in memory until they are written to Parquet."""
+"""Rows that are collected in memory before they are written to Parquet."""
 
 PART_ROWS = 1_000_000
-"""Rows of one Parquet file, about: whole row groups."""
+"""Approximate number of rows of one Parquet file, which consists of whole row groups."""
 
 
 class _Table:
-    """One table: rows that wait until they are many, since Parquet wants many at once, and its files, among unfinished
-    work until `rename`: of Parquet one, or a folder of them, and where asked for a growing CSV.
+    """One table. It collects rows, as Parquet needs many at once, and writes files that lie among the unfinished work
+    until `rename`: one Parquet file or a folder of them and, with `csv_too`, a growing CSV.
     """
 
     def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct], csv_too: bool) -> None:
@@ -74,7 +74,7 @@ class _Table:
     def abandon(self) -> None:
         with suppress(OSError):
             self._writer.close()
-        # On a full disk that fails; the writer would try again, loudly, when it is collected.
+        # On a full disk closing fails. The writer must not try again, and print an error, when it is garbage-collected.
         self._writer.is_open = False
         remove(self._folder)
         if self._csv:
@@ -110,7 +110,7 @@ class RunWriter:
         self._info = out.work / "run.json"
         self._tables: dict[str, _Table] = {}
         self._summary: list[SummaryRow] = []
-        """A few of each transcript: they wait as rows."""
+        """Rows that aren't written yet; each transcript has only a few."""
 
     def __enter__(self) -> RunWriter:
         return self
@@ -122,13 +122,13 @@ class RunWriter:
             self._info.unlink(missing_ok=True)
 
     def _open(self) -> None:
-        """Make the files when the first row comes: a bench that fails before that leaves nothing behind."""
+        """Make the files when the first row comes, so that a bench that fails before leaves nothing behind."""
         if not self._tables:
             for name, (row, csv_too) in TABLES.items():
                 self._tables[name] = _Table(self._out, name, row, csv_too)
 
     def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
-        """Append one transcript under all policies."""
+        """Append the rows of one transcript under all policies."""
         self._open()
         for name in Tables.__struct_fields__:
             self._tables[name].write(getattr(tables, name))
@@ -142,10 +142,10 @@ class RunWriter:
         self._tables["summary"].write_group()
 
     def finish(self, info: RunInfo) -> None:
-        """Complete the run: first everything is on the disk itself, then names change, `run.json` last.
+        """Complete the run: flush all files to the disk, then rename them, `run.json` last.
 
-        A full disk leaves the run that was there before; killed among the names, it leaves no run.json, and so no run:
-        never tables of two runs.
+        If the disk is full, the run that was there before stays. If the process is killed while it renames files, there
+        is no `run.json`, and so no run: tables of two runs never mix.
         """
         self._open()
         self._write_summary()
