@@ -1,1 +1,1 @@
-"""Transcripts x policies to a run's folder."""
+"""Runs: replays of transcripts under policies, written to a run's folder."""

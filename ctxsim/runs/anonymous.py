@@ -1,6 +1,6 @@
-"""Results without likely keys, or without words: neither what transcripts say, nor what they and files are called.
+"""Results without likely keys, or without text: no content of transcripts, and no names of transcripts and files.
 
-Tasks leave out the words and hash the names, so that no part on disk holds one; the run then numbers what it meets.
+Tasks remove the text and hash the names, so that no part on disk holds any; the run then replaces hashes by numbers.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from ctxsim.simulator.provider.models import model_ids
 _replace = msgspec.structs.replace
 
 _BREAKS = ("", *CAUSES)
-"""What the provider says of a cache that didn't hold; anything else is a policy's word."""
+"""The provider's causes of a cache break; any other value is a policy's reason."""
 
 
 def without_text(rows: Rows, model: str) -> Rows:
-    """Return a task's rows without words: items, edits and atoms keep their numbers, tools their order.
+    """Return a task's rows without text: items, edits and atoms keep their numbers, tools their order.
 
-    `model` is what the recording calls its model: kept only where the list of models has it, be it without its date.
+    `model` is the recording's name of its model, which is kept only if the list of models has it, with or without date.
     """
     tables = rows.tables
     tools = {"": ""}
@@ -56,7 +56,7 @@ def _nothing(text: str) -> str:
 
 
 def _unsaid(calls: Any) -> Any:
-    """Calls without what policies say: why they stopped, and of what they edited."""
+    """Return calls without policies' texts: why they stopped, and the reasons of edits that broke the cache."""
     import pyarrow.compute
 
     columns = dict(zip(calls.schema.names, calls.columns, strict=True))
@@ -73,7 +73,7 @@ def _called(rows: Rows, name: str, parent: str | None) -> Rows:
 
 
 def info_without_text(info: InputInfo) -> InputInfo:
-    """Return what is said of a source without what it says: how many notes and failures, not which."""
+    """Return a source's description with its name hashed, and only the number of its notes and failures."""
     many = len(info.notes)
     return _replace(
         info,
@@ -93,7 +93,7 @@ class Numbers:
         self._sources = 0
 
     def info(self, info: InputInfo) -> InputInfo:
-        """Return what is said of a source, under its number."""
+        """Return a source's description under its number."""
         self._sources += 1
         return _replace(info, name=f"source {self._sources}")
 
@@ -127,7 +127,7 @@ def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
 
 
 def info_without_secrets(info: InputInfo) -> InputInfo:
-    """Return what is said of a source with likely keys redacted: notes and errors may quote it."""
+    """Return a source's description with likely keys redacted, since notes and errors may quote the source."""
     return _replace(
         info,
         notes=tuple(map(marked, info.notes)),

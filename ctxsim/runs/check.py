@@ -1,7 +1,7 @@
-"""A policy held to its contract in processes of its own: whatever it does there, the one who asked goes on.
+"""Checks a policy's contract in processes of its own, so that the caller goes on whatever the policy does there.
 
-Two processes hash texts differently: what a policy decides by the order of a set differs between them. What it may not
-do to a process is watched there: starting others, ending it, not coming back.
+Two processes hash texts differently, so decisions that depend on the order of a set differ between them. A policy must
+not start other processes, end its own, or fail to return.
 """
 
 import hashlib
@@ -27,23 +27,23 @@ from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 
 WHOLE_S = 600.0
-"""How long all of it may take; a single call into a policy has a limit of its own."""
+"""Seconds that a whole check may take; a single call of a policy has a limit of its own."""
 
 _STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen")
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What one process found: violations, what isn't one but should be known, and a hash of all that was done."""
+    """The result of one process: violations, findings that are none, and a hash of everything that the policy did."""
 
     violations: list[str]
     findings: list[str]
     done: str
     append_only: str = ""
-    """Whether what is sent is only ever added to."""
+    """A line on whether requests only grow at their end; '' if unknown."""
 
 
 def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -> Checked:
-    """Return how a policy breaks the contract on some scenarios, without any on all of them.
+    """Return how a policy breaks the contract on these scenarios, or on all that come with ctxsim if none are given.
 
     Raises CtxsimError for a label or a scenario that can't be opened.
     """
@@ -57,7 +57,7 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
         first, second = (
             _answer(label, process, answer, until) for process, answer in zip(running, answers, strict=True)
         )
-    # The second only tells what the first can't see.
+    # The second process only replays. Its own violations matter only if the first has none.
     broken = first.violations or second.violations
     if not broken and first.done != second.done:
         broken.append(f"{label}: another PYTHONHASHSEED gave another result; does it go by the order of a set?")
@@ -65,7 +65,7 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
 
 
 def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A process that checks. What it prints is the policy's; what it found is in a file of its hash seed's name."""
+    """Start a process that checks. Its result goes to `answer`, named after its hash seed; its output is dropped."""
     return subprocess.Popen(
         python("ctxsim.runs.check", label, os.fspath(answer), *scenarios), env=environment(PYTHONHASHSEED=answer.stem),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -86,12 +86,12 @@ def _answer(label: str, running: subprocess.Popen[bytes], answer: Path, until: f
 
 
 def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
-    """Check in this process, which is for nothing else; or not `thoroughly`, only replay."""
+    """Check in this process, which has no other purpose. Without `thoroughly`, only replay and hash."""
     spec = open_policy(label)
     cases = [(synthesize(scenario), scenario) for scenario in map(load_scenario, scenarios)]
-    # Another program is what `pipe:` is.
+    # A `pipe:` policy is another program.
     if not any(issubclass(cls, Pipe) for cls, _, _ in spec.links):
-        # What another process did, nobody could hold to anything.
+        # The contract can't be checked on what another process does.
         refuse(_STARTS, "starts another process")
     broken: list[str] = []
     digest = hashlib.sha256()
@@ -104,20 +104,20 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
             found = list(violations(spec, [transcript], tight)) if thoroughly else []
             broken += found
             if found:
-                # Each scenario would take as long again.
+                # The policy exceeded its time limit, and would again in each scenario.
                 if any(VARIABLE in line for line in found):
                     return Checked(broken, [], "")
                 continue
             held = 0
             for sent in replay(transcript, spec, tight, tight.counter()):
-                # What it did and what came of it. What a view kept follows from that, and needn't be measured.
+                # Edits and their results. What a view kept follows from these and needn't be hashed.
                 counted = (sent.status, sent.attempts, sent.tokens_sent, sent.tokens_estimated)
                 digest.update(repr((counted, sent.edits, sent.said)).encode())
                 calls += 1
                 split += sent.status == "invalid_pairs"
                 edited += sent.changed_from < held
                 held = len(sent.view)
-    # What is called almost as a moment is called, nobody calls.
+    # A method whose name is only close to a moment's is never called.
     findings = [
         f"{cls.__name__}.{name} is no moment, and never called; {meant}"
         for cls, _, _ in spec.links
@@ -130,7 +130,7 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
 
 
 def _append_only(server_side: bool, edited: int, calls: int) -> str:
-    """Whether what was sent is only ever added to: today's models bind thinking to it."""
+    """Return a line on whether requests only grow at their end: today's models bind thinking to what precedes it."""
     if server_side:
         return "append-only: yes, the provider itself edits"
     if not calls:
@@ -150,11 +150,11 @@ def main() -> None:
         found = _here(label, scenarios or scenario_names(), Path(answer).stem == "1")
     except CtxsimError as error:
         found = Checked([str(error)], [], "")
-    # A policy is anybody's: whatever it left behind, what went wrong is a line.
+    # A user's policy may raise anything; the error becomes a line.
     except Exception as error:  # noqa: BLE001
         found = Checked([f"{label}: {told(error)}"], [], "")
     Path(answer).write_bytes(msgspec.json.encode(found))
-    # Threads that a policy has started don't keep it alive.
+    # Threads that the policy has started must not keep this process alive.
     os._exit(0)
 
 

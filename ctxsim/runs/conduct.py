@@ -1,4 +1,4 @@
-"""Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
+"""Replays transcripts under policies and writes a run's folder, with the same bytes for any number of processes."""
 
 import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,8 +37,8 @@ LONG_LABEL = 44
 
 
 class Watch(NamedTuple):
-    """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
-    its present transcript are done; asked whether to give up the source under way and stop.
+    """Callbacks of a run. `finished`: a finished source, and the number of all. `within`: a source under way, and how
+    many policy-calls of its present transcript are done, of how many. `stopped`: whether to give it up and stop.
     """
 
     finished: Callable[[InputInfo, int], object] = lambda info, total: None
@@ -59,17 +59,16 @@ def conduct(
     replace: bool = True,
     given: Sequence[Source] = (),
 ) -> RunInfo:
-    """Run a scenario or the transcripts under some paths, or `given`, write the run's folder, and return what was run.
+    """Run a scenario, the transcripts under `paths`, or `given`; write the run's folder, and return its description.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
     same as without. `jobs` None: as many processes as are worth it. `cluster` is the address of a dask scheduler. When
-    `watch.stopped` says so, the source under way is given up, and what is finished becomes a run that says it isn't
-    complete. Files that can't be read are in the inputs with their `error`, policies that fail on a transcript with a
-    line in `failed`.
-    Raises UnknownName or LabelError for a policy that can't be made, Stopped where nothing is finished yet,
-    ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being
-    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where
-    nothing can be written.
+    `watch.stopped` returns True, the source under way is given up, and the finished ones become an incomplete run.
+    Files that can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in
+    `failed`.
+    Raises UnknownName or LabelError for a policy that can't be made, Stopped if nothing is finished yet, ContractError
+    if no policy could run, InputError for a missing path, a transcript in two paths, a folder that another process is
+    writing or that holds foreign files, and without `replace` one with another run, CtxsimError if writing fails.
     """
     forget_policies()
     specs = specs_of(setting)
@@ -80,7 +79,7 @@ def conduct(
     beside, numbers = _Beside(), Numbers()
     replayed, names = 0, set[str]()
     with ExitStack() as stack:
-        # First: they start while this process looks into what is to be done.
+        # First, so that processes start while this one prepares the tasks.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
         work = _work(setting, scenario, sources)
         sampling = setting.sample is not msgspec.UNSET and scenario is None
@@ -102,12 +101,12 @@ def conduct(
         stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [content for content in work.contents for _ in each]
-        # Sizes are tasks of their own, behind the others in number and before them in time.
+        # Sizes are taken by tasks of their own, which are numbered after the others but done before them.
         parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
         sample, known = _drawn(workers, tasks, parts, setting, watch.stopped) if sampling else (None, ())
         chosen = dict(enumerate(tasks))
         if sample:
-            # Only sources of which something is drawn have a task.
+            # Only sources with drawn transcripts have a task.
             chosen = {n: _told(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its}
         writer = stack.enter_context(RunWriter(folder))
         drawn: list[Drawn] = []
@@ -159,7 +158,7 @@ def conduct(
 
 
 def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
-    """What a run says of how it was made; without text no name or path of a recording."""
+    """Return the setting and paths for `run.json`; without text, no name or path of a recording."""
     if not setting.text:
         setting, paths = msgspec.structs.replace(setting, name="recorded", title="Recorded transcripts"), ()
     kept: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET))
@@ -167,7 +166,7 @@ def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a run's description says of its policies, `more` labels after them, and providers, by field."""
+    """Return the fields of a run's description on policies and providers; `more` are labels to add to the policies'."""
     providers = list(providers)
     tokenizers = dict.fromkeys(provider.tokenizer for provider in providers)
     return {
@@ -185,7 +184,7 @@ def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence
 def _drawn(
     workers: Workers, tasks: Sequence[Task], parts: Parts, setting: Setting, stopped: Callable[[], bool]
 ) -> tuple[Plan | None, tuple[Done, ...]]:
-    """Take all sizes, and draw; None where all transcripts run. Raises Stopped."""
+    """Take the sizes of all sources and draw a sample; its plan is None if all transcripts run. Raises Stopped."""
     assert setting.sample is not msgspec.UNSET
     sizing: dict[int, Task] = {len(tasks) + at: (source_sizes, asked) for at, (_, asked) in enumerate(tasks)}
     found = []
@@ -199,7 +198,7 @@ def _drawn(
 def _in_order(
     workers: Workers, tasks: Mapping[int, Task], parts: Parts, each: int, known: Sequence[Done], sources: int
 ) -> Iterator[tuple[int, Iterator[Rows | Done]]]:
-    """Yield each source's number and rows, as its shares are finished; of one that has no task what is known of it."""
+    """Yield each source's number and rows when its shares are finished; without a task, its Done in `known`."""
     finished = workers.finished(tasks, parts)
     for at in range(sources):
         shares_of_it = range(at * each, (at + 1) * each)
@@ -212,7 +211,7 @@ def _in_order(
 
 
 def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:
-    """What is said of a source, with what failed while it was sized. Raises InputError if it changed since."""
+    """Return a source's description with the failures of its sizing added. Raises InputError if it changed since."""
     if info.sha256 != before.sha256:
         raise InputError(info.name, "changed while the sample was drawn; run bench again")
     failed = tuple(sorted({*info.failures, *before.failures}))
@@ -220,9 +219,9 @@ def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:
 
 
 class _Work(NamedTuple):
-    """What a bench is to do: by source its name, its task, and a hash of what it holds now.
+    """The work of a bench: by source, its name, its task, and a callback that returns a hash of its present content.
 
-    `again`: each source can be read more than once.
+    `again`: whether each source can be read more than once.
     """
 
     names: list[str]
@@ -230,11 +229,11 @@ class _Work(NamedTuple):
     contents: list[Callable[[], str]]
     again: bool = True
     accepted: Accepted = {}  # noqa: RUF012 - never changed
-    """What all sources show of windows."""
+    """The largest accepted requests that all sources show, by project and model."""
 
 
 def _told(task: Task, **known: Any) -> Task:
-    """A task with what only whoever does it needs to know."""
+    """Return a task with fields of its setting that only its worker needs."""
     function, (what, setting) = task
     return function, (what, msgspec.structs.replace(setting, **known))
 
@@ -244,7 +243,7 @@ def _work(setting: Setting, scenario: Scenario | None, found: list[Source]) -> _
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         task = (scenario_rows, (scenario, setting))
         return _Work([scenario.name], [task], [lambda: transcript_sha256(synthesize(scenario))])
-    # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
+    # Reads rule files, and raises once, not for each source, if a model or vendor is unknown.
     resolve(setting.overrides, None, None, setting.models)
     return _Work(
         [source.name for source in found],
@@ -257,7 +256,7 @@ def _work(setting: Setting, scenario: Scenario | None, found: list[Source]) -> _
 
 @contextmanager
 def _writing_told(out: Path) -> Iterator[None]:
-    """Say where writing failed, and what to do."""
+    """Turn an OSError of writing into a CtxsimError that says where, and what to do."""
     try:
         yield
     except OSError as error:
@@ -268,15 +267,15 @@ def _writing_told(out: Path) -> Iterator[None]:
 
 
 class _Beside:
-    """What can be said of a transcript only beside the others of its run, in their order."""
+    """The columns of a transcript's summary that depend on the other transcripts of its run, in their order."""
 
     def __init__(self) -> None:
         self._providers: dict[bytes, tuple[int, Provider]] = {}
-        """With their numbers: most recordings have one of their own."""
+        """Providers and their numbers, by JSON: most recordings have a provider of their own."""
         self._roots: dict[str, str] = {}
-        """Of sub-agents only: everybody else is his own root."""
+        """Roots of sub-agents only: any other transcript is its own root."""
         self._foreign: tuple[str, bytes] = ("", b"")
-        """The root and the words of the last transcript that belongs to another session than the newest."""
+        """Root and hashed words of the last transcript that belongs to another session than the newest one."""
         self._newest: tuple[str, bytes] = ("", b"")
 
     @property
@@ -285,7 +284,7 @@ class _Beside:
         return [provider for _, provider in self._providers.values()]
 
     def summary(self, rows: Rows) -> list[SummaryRow]:
-        """Return a transcript's summary rows: what replay says, with provider, root session and chance rate."""
+        """Return a transcript's summary rows: the columns of replay, with provider, root session and chance rate."""
         root = rows.transcript
         if rows.parent:
             root = self._roots[rows.transcript] = self._roots.get(rows.parent, rows.parent)
@@ -301,7 +300,7 @@ class _Beside:
         ]
 
     def _chance(self, needs: Any) -> float | None:
-        """Share of a transcript's strict needs that results of a foreign transcript hold too."""
+        """Return the share of a transcript's strict needs that results of a foreign transcript hold too."""
         if not needs.num_rows or not self._foreign[0]:
             return None
         import pyarrow.compute

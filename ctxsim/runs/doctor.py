@@ -1,4 +1,4 @@
-"""Known defects of compaction, each a small scenario with one line of expectation: which of them does a policy have?"""
+"""Known defects of compaction, each a small scenario with an expectation, and the diagnosis of a policy by them."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Defect(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """As `--scenario defects/NAME` takes it."""
+        """The NAME of `--scenario defects/NAME`."""
         return self.scenario.name
 
 
@@ -55,7 +55,7 @@ def load_defect(name: str) -> Defect:
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A defect's scenario made ready: its conversation, and what keep-all sends of that."""
+    """A defect's scenario, prepared: its conversation, and keep-all's requests."""
 
     defect: Defect
     one: AsSent
@@ -70,7 +70,7 @@ def prepare_case(defect: Defect) -> Case:
 
 
 def examine(spec: Spec, case: Case) -> Diagnosis:
-    """Replay a defect's scenario through a policy, and look at its symptom."""
+    """Replay a defect's scenario through a policy, and return the diagnosis by its symptom."""
     try:
         sent = list(sent_of(case.one, spec))
     except ContractError as error:
@@ -80,9 +80,9 @@ def examine(spec: Spec, case: Case) -> Diagnosis:
 
 
 def shortest(spec: Spec, case: Case) -> tuple[Transcript, list[Sent]] | None:
-    """Return the fewest first calls of a case in which a policy shows the defect, and what it sent of them.
+    """Return the fewest first calls of a case in which a policy shows the defect, and the policy's requests.
 
-    None where it doesn't show it. Raises ContractError.
+    None if the policy doesn't show the defect. Raises ContractError.
     """
     whole = case.one.transcript
     for last in range(1, len(whole.calls) + 1):

@@ -1,4 +1,4 @@
-"""Known defects in real agents: a defect's scenario, lived by an agent, judged by what it sent."""
+"""Known defects in real agents: an agent plays a defect's scenario and is judged by the requests it sent."""
 
 from typing import Any, cast
 
@@ -24,12 +24,12 @@ UNPLAYED = {
 
 
 class _Lived:
-    """A call as an agent made it: how often it tried, whether it was refused, and what it asked beside it."""
+    """A `Sent` with the agent's own attempts, status, summary calls and cost in place of the replay's."""
 
     def __init__(self, sent: Sent, seen: Observation) -> None:
         self._sent = sent
         asked = [one for one in seen.helpers.get(sent.call, ()) if one.status == 200 and not one.retry]
-        # Titles and checks are no part of compaction.
+        # Requests for titles and checks are no part of compaction.
         summaries = [one for one in asked if one.kind == "summary"]
         self.summary_calls = len(summaries)
         self.cost_usd = None if sent.cost_usd is None else sent.cost_usd + sum(one.cost_usd or 0.0 for one in summaries)
@@ -42,11 +42,11 @@ class _Lived:
 
 
 def examine_driven(defect: Defect, seen: Observation, script: Script, provider: Provider) -> Diagnosis | None:
-    """Return what an agent showed of a defect; None where it ended early, so that it may only not have shown it yet."""
+    """Return an agent's diagnosis; None if the agent ended early without the defect, and could have shown it later."""
     counter = provider.counter()
     sent = [_Lived(one, seen) for one in replay(seen.transcript, seen.spec(), provider, counter)]
     whole = list(replay(seen.transcript, open_policy("keep-all"), provider, counter))
-    # What an agent writes around a prompt may go: the user's own words are looked for.
+    # An agent may drop the text that it writes around a prompt, so only the user's own words are looked for.
     said = script.transcript.items
     items = tuple(said[item.place] if item.kind == "user" else item for item in seen.transcript.items)
     judged = msgspec.structs.replace(seen.transcript, items=items)

@@ -17,8 +17,8 @@ _RANGE = re.compile(r"(?P<low>-?[\d.]+)\.\.(?P<high>-?[\d.]+)@(?P<steps>\d+)")
 def expand(label: str) -> list[str]:
     """Return the labels of a grid, each parameter's values in order, the last one changing fastest.
 
-    `low..high@n` are n evenly spaced values, whole if both ends are; `a|b|c` are these; `+` chains stay chains. Each
-    label is opened, so that it is in its full form. Raises LabelError for a range that is none, or for too many.
+    `low..high@n` is n evenly spaced values, whole if both ends are; `a|b|c` is these values; `+` chains stay chains.
+    Labels are opened, so that they have their full form. Raises LabelError for an invalid range or too many settings.
     """
     plain = labels.unquoted(label) if "pipe:" in label else label
     cuts = [0, *(cut for found in re.finditer("[:,+]", plain) for cut in found.span()), len(label)]
@@ -30,7 +30,7 @@ def expand(label: str) -> list[str]:
 
 
 def _values(label: str, part: str, plain: str) -> list[str]:
-    """The choices of one part of a label; `plain` is the same without what stands between a command's quotes."""
+    """Return the choices of one part of a label; `plain` is the part with the quoted text of a command blanked."""
     key, equals, value = part.partition("=")
     shown = plain[len(key) + 1 :]
     if not equals or (".." not in shown and "|" not in shown):

@@ -1,6 +1,6 @@
-"""What made a number: the code of ctxsim itself, and the files that a setting's labels name; what a run was asked.
+"""Hashes that identify a run: of ctxsim's code, of the files that a setting's labels name, and of the run's request.
 
-No run is overwritten in silence: a folder that holds another one, or the documented reference, is refused.
+No run is overwritten silently: a folder that holds another run, or the documented reference, is refused.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ctxsim.runs.task import Setting, specs_of
 
 @cache
 def own_code() -> str:
-    """Return the version and a hash of every file of the package: equal where, and only where, the code is the same."""
+    """Return the version and a hash of the package's code and data files: equal if and only if these are the same."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".json", ".csv")):
@@ -29,7 +29,7 @@ def own_code() -> str:
 
 
 def refuse_other_code(code: str) -> None:
-    """Raise CtxsimError in a worker whose code isn't that of the process that asks it."""
+    """Raise CtxsimError in a worker whose code isn't that of the process that sends it tasks."""
     if own_code() != code:
         raise CtxsimError(
             f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
@@ -51,7 +51,7 @@ def _file_of(cls: type[object]) -> str | None:
 
 
 REFERENCE = "REFERENCE"
-"""The file that marks a run which others are compared with."""
+"""The file that marks a documented run with which others are compared."""
 
 REPLACE = "give another --out, or --force to replace it (in Python: out, overwrite=True)"
 
@@ -68,9 +68,9 @@ def is_reference(folder: Path) -> bool:
 
 
 def refuse_another(folder: Path, question: str) -> None:
-    """Return if a run may be written here: nothing is there, or a run of the same question.
+    """Return if a run may be written here: the folder has no `run.json`, or one of the same question.
 
-    Raises InputError for the documented reference, for another run, and for what is no run.
+    Raises InputError for the documented reference, for another run, and for a `run.json` that is no run's.
     """
     if is_reference(folder):
         raise InputError(folder, f"is a documented reference; {REPLACE}")
@@ -86,8 +86,8 @@ def refuse_another(folder: Path, question: str) -> None:
 
 
 def question(setting: Setting, sources: Iterable[str]) -> str:
-    """Return the digest of what a run is asked: version, policies, options and the names of its sources."""
-    # However a label was typed.
+    """Return the digest of a run's request: version, policies, options and the names of its sources."""
+    # Full labels, so that the digest doesn't depend on how they were typed.
     opened = msgspec.structs.replace(setting, policies=tuple(spec.label for spec in specs_of(setting)))
     digest = hashlib.sha256(msgspec.json.encode((__version__, opened)))
     for name in sources:

@@ -41,10 +41,10 @@ def write_observed(
     policies: tuple[str, ...],
     observations: Sequence[tuple[Observation, Sequence[Entry]]],
 ) -> RunInfo:
-    """Write a run of one conversation under these policies and as real agents lived it; return what was run.
+    """Write a run of one conversation, under these policies and as real agents played it; return its description.
 
-    `requests.csv` in its folder has every request of every agent, those that aren't the conversation too. Raises
-    UnknownName or LabelError for a policy.
+    `requests.csv` in its folder has every request of every agent, also those outside the conversation. Raises
+    UnknownName or LabelError for a policy that can't be made.
     """
     specs = list(open_policies(policies))
     failed: list[str] = []
@@ -88,12 +88,12 @@ def write_observed(
 def _measured(
     observation: Observation, played: Transcript, provider: Provider, needs: Any
 ) -> tuple[Tables, dict[str, Any]]:
-    """Return the tables of what an agent did, and its summary's columns, given what the played conversation needed.
+    """Return an agent's tables and the columns of its summary, given the needs of the played conversation.
 
-    That is what the agent needed: its own calls only read files.
+    Those needs count as the agent's, whose own calls only read files.
     """
     spec = observation.spec()
-    # What the agent's calls needed, found in the conversation as it was recorded.
+    # The needs of the agent's calls, found in the played conversation.
     calls = played.calls[: len(observation.transcript.calls)]
     references = prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
     basis = Basis(observation.transcript, provider, provider.counter(), references)
@@ -101,14 +101,14 @@ def _measured(
     seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
     measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
     rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
-    # The summaries that it got and the calls that it made are what was observed: none can be put in or between.
+    # No what-if: other summaries or inserted calls would no longer be what was observed.
     return tables_of(rows, [measured.calls]), summarize(basis, measured, WhatIf(False, False))
 
 
 def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:
-    """Return a call's row with the summaries that the agent really asked for, and its other requests' dollars.
+    """Return a call's row with the summaries that the agent really requested, and the dollars of its side requests.
 
-    What the endpoint refused though a request of these items pairs, as results sent twice, is refused here too.
+    A call that the endpoint refused is refused here too, even if its items pair, as with results sent twice.
     """
     if row.call in seen.refused and row.status == "ok":
         row = msgspec.structs.replace(row, status="invalid_pairs", reason=seen.refused[row.call])

@@ -1,8 +1,8 @@
-"""Policies from files and plug-ins, replayed in a process of their own: one that dies or hangs there costs its own row.
+"""Policies from files and plug-ins, replayed in a process of their own: one that dies or hangs costs only its own row.
 
-One process serves all rows of the same code, one after the other. It gets a transcript and a label and gives the rows
-that `runs.task` makes of them, or what is sent, call by call. Time and memory are limited from here; what it prints
-goes to standard error.
+One process (the child) serves all rows of the same code, one after the other. It gets a transcript and a label, and
+returns the transcript's rows, or what is sent, call by call. Its time is limited here, its memory by itself; what it
+prints goes to standard error.
 """
 
 import atexit
@@ -33,7 +33,7 @@ from ctxsim.simulator.replay import Sent
 from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE, limit_s
 
 BETWEEN_S = 600.0
-"""How long a process may take between two calls into its policy, for what is counted and measured there."""
+"""Seconds that a child may take between two calls of its policy, to count and measure."""
 
 LENGTH_BYTES = 8
 SEEN_BYTES = 24
@@ -43,7 +43,7 @@ _ENDS_S = 1.0
 
 
 class Seen(NamedTuple):
-    """What a process shows while it works: calls into the policy so far, the moment that it is in, calls replayed."""
+    """A child's progress: entries into and exits from the policy, the moment's index (0: none), calls replayed."""
 
     entered: int = 0
     moment: int = 0
@@ -51,28 +51,28 @@ class Seen(NamedTuple):
 
 
 class Shown:
-    """Memory in which a process shows what it is at to the one that asked it."""
+    """Shared memory in which a child shows its progress to its parent."""
 
     def __init__(self, file: int) -> None:
         self._numbers = memoryview(mmap.mmap(file, SEEN_BYTES)).cast("Q")
 
     @property
     def now(self) -> Seen:
-        """What is shown now."""
+        """The present progress."""
         return Seen(*self._numbers)
 
     def within(self, moment: str) -> None:
-        """The policy is called at a moment; '' when it has come back."""
+        """Record that the policy is called at a moment, or with '' that it has returned."""
         self._numbers[1] = MOMENTS.index(moment)
         self._numbers[0] += 1
 
     def replayed(self, calls: int) -> None:
-        """So many calls are replayed."""
+        """Record the number of calls replayed."""
         self._numbers[2] = calls
 
 
 class Asked(NamedTuple):
-    """What is wanted of the transcript under a policy: its rows, or what is sent."""
+    """A request to a child: the transcript's rows under a policy or, with `calls`, what is sent."""
 
     label: str
     calls: bool = False
@@ -80,14 +80,14 @@ class Asked(NamedTuple):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came of one row: lines of what failed, and what was asked for, packed; None where the policy can't run."""
+    """A child's answer: a line per failure, and the packed rows or requests; None if the policy can't run."""
 
     failed: tuple[str, ...]
     rows: bytes | None
 
 
 def others(spec: Spec) -> frozenset[str]:
-    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
+    """Return the modules of a policy that are from files and plug-in packages, and its `messages:` names."""
     if os.name != "posix":
         return frozenset()
     modules = {cls.__module__ for cls in spec.outside}
@@ -100,9 +100,9 @@ def rows_apart(
     one: AsSent, spec: Spec, failed: list[str], tell: Callable[[int], object] = lambda done: None,
     what_if: WhatIf = WHAT_IF,
 ) -> Rows | None:  # fmt: skip
-    """Return a transcript's rows under a policy of others, made in a process of its own.
+    """Return a transcript's rows under a policy from outside ctxsim, made in a process of its own.
 
-    None, and a line in `failed`, where the policy raises. Raises ContractError where the process ends or hangs.
+    None, and a line in `failed`, if the policy raises. Raises ContractError if the process ends or hangs.
     """
     answer = _answer(one, spec, Asked(spec.typed, what_if=what_if), tell)
     failed += answer.failed
@@ -115,9 +115,9 @@ def rows_apart(
 
 
 def sent_apart(one: AsSent, spec: Spec) -> Iterator[Sent]:
-    """Yield what is sent of a transcript under a policy of others, replayed in a process of its own.
+    """Yield what is sent of a transcript under a policy from outside ctxsim, replayed in a process of its own.
 
-    Raises ContractError: where the policy raises, after the calls before; at once where the process ends or hangs.
+    Raises ContractError: after the earlier calls if the policy raises, at once if the process ends or hangs.
     """
     answer = _answer(one, spec, Asked(spec.typed, calls=True), lambda done: None)
     if answer.rows is None:
@@ -152,7 +152,7 @@ def _answer(one: AsSent, spec: Spec, asked: Asked, tell: Callable[[int], object]
 
 
 class Child:
-    """A running process, and what it was started with."""
+    """A running process, and the files with which it was started."""
 
     def __init__(self, code: Shipped) -> None:
         self.files = files_loaded()
@@ -175,11 +175,11 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     def ask(self, one: AsSent, asked: Asked, tell: Callable[[int], object]) -> Answer:
-        """Return its answer. Raises ContractError where it ends or is silent for too long; end it then."""
+        """Return the child's answer. Raises ContractError if it ends or is silent too long; the caller ends it then."""
         if one is not self._asked:
             self._waiting += pickle.dumps(msgspec.structs.replace(one, counter=None))
             self._asked = one
@@ -206,7 +206,7 @@ class Child:
                     if not block:
                         raise self._silent(label)
                 elif not self.alive:
-                    # A copy of it may still hold the pipe.
+                    # A forked copy of the child may still hold the pipe.
                     raise self._silent(label)
                 if (now := self._shown.now) != seen:
                     seen, since = now, time.monotonic()
@@ -222,7 +222,7 @@ class Child:
             raise ContractError(f"{label}: its process did nothing for {BETWEEN_S:g} s")
 
     def _silent(self, label: str) -> ContractError:
-        # Its files are closed before it has ended.
+        # The pipe closes a little before the child has ended.
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDS_S)
         end_group(self._process.pid)
@@ -231,7 +231,7 @@ class Child:
         return ContractError(f"{label}: its process {ended(self._process.wait())}{within}, without an answer")
 
     def end(self) -> None:
-        """End it and all that it started."""
+        """Kill the child and all processes that it started."""
         end_group(self._process.pid)
         self._process.wait()
         self._requests.close()
@@ -251,8 +251,8 @@ _running: dict[tuple[int, frozenset[str]], Child] = {}
 
 
 def end_apart() -> None:
-    """End the processes that serve this thread."""
-    # Other threads start and end theirs meanwhile.
+    """Kill the processes that serve this thread."""
+    # Other threads may change `_running` meanwhile.
     for key in [key for key in list(_running) if key[0] == threading.get_ident()]:
         _running.pop(key).end()
 

@@ -1,4 +1,4 @@
-"""The process in which a policy of others is replayed: `python -m ctxsim.runs.own_process_main ANSWERS SEEN PARENT`."""
+"""The process that replays a user's policy: `python -m ctxsim.runs.own_process_main ANSWERS SEEN PARENT`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ctxsim.simulator.replay.guard import heard_by
 
 VARIABLE = "CTXSIM_POLICY_MB"
 DEFAULT_MB = 4_096
-"""What such a process may hold in memory."""
+"""Memory that such a process may hold, unless CTXSIM_POLICY_MB sets another limit."""
 
 
 def main() -> None:
-    """Answer requests until there are no more: code first, then transcripts and labels."""
+    """Answer requests until standard input ends: code first, then transcripts and labels."""
     answers, shown, parent = map(int, sys.argv[1:])
     end_with(parent)
     limit_memory()
@@ -39,7 +39,7 @@ def main() -> None:
     seen = Shown(shown)
     os.close(shown)
     requests = os.fdopen(os.dup(0), "rb")
-    # Nobody but this loop reads requests.
+    # The policy must not read requests.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     own = os.getpid()
     code = pickle.load(requests)
@@ -61,14 +61,14 @@ def main() -> None:
         try:
             _write(answers, answer)
         except OSError:
-            # The policy has closed the way back.
+            # The policy has closed the pipe of answers.
             os._exit(1)
-    # Threads that a policy has started don't keep it alive.
+    # Threads that a policy has started must not keep this process alive.
     os._exit(0)
 
 
 class _About(NamedTuple):
-    """What the next labels are asked of."""
+    """The transcript that the next labels apply to."""
 
     one: AsSent
     basis: Basis
@@ -97,7 +97,7 @@ def _answered(about: _About, asked: Asked, seen: Shown, watch: Watch) -> bytes:
 
 
 def _calls(one: AsSent, spec: Spec, failed: list[str]) -> bytes:
-    """What is sent, pickled; up to where the policy raises."""
+    """Return what is sent, pickled, up to the call at which the policy raises."""
     sent = []
     with told_in(failed, one.transcript.name, spec.label):
         for call in replay(one.transcript, spec, one.provider, one.provider.counter()):
@@ -112,7 +112,7 @@ def _write(file: int, answer: bytes) -> None:
 
 
 def limit_memory() -> None:
-    """Let this process hold so much and no more, where the system can say so."""
+    """Limit the memory of this process, on systems that can, and turn off core dumps."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,8 +1,8 @@
-"""Finished tasks on disk: what was done is kept, whatever happens to the process, and a run can go on from there.
+"""Finished tasks on disk: they are kept whatever happens to the process, and a run can be resumed from them.
 
-Each task's rows are one file that ends in its own checksum, written under a temporary name and renamed; the run's
-tables are made from them in order. Tables lie in them as Arrow has them in memory. A part that isn't whole, or whose
-source has changed, is as if it weren't there.
+Each task's rows are one file (a part) that ends in its own checksum, written under a temporary name and renamed. The
+run's tables are made from the parts in order. Parts hold tables in Arrow's memory format. A part that is damaged, or
+whose source has changed, is removed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = 1 << 20
 
 
 class MadeWith(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What parts were made with, hashed: they may be used again only where each of these is the same."""
+    """Hashes of what parts were made with, and the number of shares. Parts are used again only if all are equal."""
 
     code: str
     setting: str
@@ -40,7 +40,7 @@ class MadeWith(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shares: int = 1
 
     def differs(self, other: MadeWith) -> list[str]:
-        """Return in words what isn't the same."""
+        """Return in words what differs."""
         said = {
             "code": "ctxsim itself", "setting": "policies or options", "policies": "policy or estimator files",
             "sources": "the list of sources", "shares": "the number of --jobs that do one source",
@@ -60,14 +60,14 @@ class Parts(AbstractContextManager["Parts"]):
     """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now."""
 
     def __init__(self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool):
-        """Begin or go on. Raises InputError if what is there was made with something else."""
+        """Begin or, with `resume`, go on. Raises InputError if existing parts were made with something else."""
         self.folder = out.work
         self._out = out
         self._whole: set[int] = set()
         stored = self.folder / MADE_WITH
         known = None
         if resume and out.marked:
-            # Of what can't be read nothing is known.
+            # A file that can't be read counts as absent.
             with suppress(OSError, ValueError, RecursionError):
                 known = msgspec.json.decode(stored.read_bytes(), type=MadeWith)
         if known is None:
@@ -87,11 +87,11 @@ class Parts(AbstractContextManager["Parts"]):
             if info is not None and info.info.sha256 + info.beside == contents[number]():
                 self._whole.add(number)
             else:
-                # Damaged, of a source that has changed, or none of ours.
+                # A part that is damaged or of a changed source, or a file that is no part.
                 remove(file)
 
     def path(self, number: int) -> Path:
-        """Where a task's rows are, or will be."""
+        """Return the path of a task's part, whether or not it exists yet."""
         return self.folder / f"{number:08}"
 
     def done(self, number: int) -> bool:
@@ -99,7 +99,7 @@ class Parts(AbstractContextManager["Parts"]):
         return number in self._whole
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """After a failure finished tasks stay for `--resume`; a run that finished none leaves nothing behind."""
+        """Keep finished tasks for `--resume` after a failure; without any, remove the folder of unfinished work."""
         if error is None or not self.folder.is_dir() or any(file.name.isdecimal() for file in self.folder.iterdir()):
             return
         self._out.clear()
@@ -112,19 +112,19 @@ def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
 
 
 def packed(one: Rows | Done | Sizes) -> bytes:
-    """Return the bytes of what a task hands on, with tables as Arrow has them in memory."""
+    """Return a result of a task as bytes, with tables in Arrow's memory format."""
     return msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
 
 
 def unpacked(data: bytes) -> Rows | Done:
-    """Return what `packed` made bytes of. Raises msgspec.DecodeError for other bytes."""
+    """Return the object whose bytes `packed` returned. Raises msgspec.DecodeError for other bytes."""
     one = _DECODER.decode(data)
     if not isinstance(one, Rows):
         return one
     import pyarrow
 
     named = msgspec.structs.asdict(one.tables).items()
-    # Each table keeps the bytes that it was read from, and those of no other.
+    # Each table keeps alive only the bytes that it was read from.
     read = (pyarrow.ipc.read_record_batch(batch, arrow_schema(TABLES[name][0])) for name, batch in named)
     return msgspec.structs.replace(one, tables=Tables(*read))
 
@@ -144,18 +144,18 @@ def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
 
 
 def read_part(path: Path) -> Iterator[Rows | Done]:
-    """Return a finished task's rows, one transcript at a time."""
+    """Yield a finished task's rows, one transcript at a time, and then its Done."""
     with path.open("rb") as file:
         for data in _pieces(file, path.stat().st_size):
             yield unpacked(data)
 
 
 def read_sizes(path: Path) -> tuple[Sizes, Done]:
-    """Return what a finished task says of its source's sizes, and of the source."""
+    """Return a source's sizes and its Done from the part of a finished task."""
     with path.open("rb") as file:
         found = [msgspec.msgpack.decode(data, type=Sizes | Done) for data in _pieces(file, path.stat().st_size)]
     sizes = [one for one in found if isinstance(one, Sizes)]
-    # One whose worker died has no size.
+    # A source whose worker died has no sizes.
     return sizes[0] if sizes else Sizes((), 0), next(one for one in found if isinstance(one, Done))
 
 
@@ -165,7 +165,7 @@ def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def _info(path: Path) -> Done | None:
-    """What a part says of its source, if the part is whole."""
+    """Return a part's Done; None if the part is damaged."""
     try:
         size = path.stat().st_size
         digest = hashlib.sha256()

@@ -21,8 +21,8 @@ DEFAULT_POLICIES = (
 
 
 def of_agents(formats: Iterable[str], given: Sequence[Given] = ()) -> list[str]:
-    """Return the labels that a bench adds for recordings of agents: each one as it is set, `given`, and a few values
-    of the setting that matters most. None for formats of no agent that we know.
+    """Return the labels that a bench adds for recordings of agents: as-set with the settings `given`, and with a few
+    values of the setting that matters most for each agent. Empty if no format is one of a known agent.
     """
     agents = list(dict.fromkeys(filter(None, map(agent_of, formats))))
     tried = [one for agent in agents for one in usual(agent)]
@@ -30,12 +30,12 @@ def of_agents(formats: Iterable[str], given: Sequence[Given] = ()) -> list[str]:
 
 
 def as_given(label: str, given: Sequence[Given]) -> str:
-    """Return a label with what a user has set, where it is `as-set` and says nothing of settings itself."""
+    """Return the bare label `as-set` with the user's settings; other labels are unchanged."""
     return label_of(given) if label == AsSet.name else label
 
 
 PRESETS = tuple(family for family in get_args(Family) if family)
-"""The names that a bench takes for many labels at once."""
+"""The names that stand for many labels in a bench."""
 
 
 def is_preset(label: str) -> bool:
@@ -44,15 +44,15 @@ def is_preset(label: str) -> bool:
 
 
 def expanded(policies: Iterable[str]) -> tuple[str, ...]:
-    """Return labels in which the name of a preset, as in `agents,frameworks`, stands for its policies."""
+    """Return labels with the names of presets, as in `agents,frameworks`, replaced by their policies."""
     found = (preset_policies(label) if is_preset(label) else (label,) for label in policies)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def preset_policies(names: str) -> tuple[str, ...]:
-    """Return the labels of presets, `agents,frameworks`: the bounds, then each family by name.
+    """Return the labels of presets, `agents,frameworks`: the bounds, then each family's policies by name.
 
-    A policy that needs parameters runs as in a bench of recordings. Raises UnknownName for a preset that isn't one.
+    A policy that needs parameters has those of DEFAULT_POLICIES. Raises UnknownName for an unknown preset.
     """
     chosen = [labels_of for name in names.split(",") for labels_of in _family(name.strip())]
     bounds = [label for label in DEFAULT_POLICIES if open_policy(label).bound]
@@ -64,6 +64,6 @@ def _family(name: str) -> Iterable[str]:
         raise unknown("preset", name, PRESETS)
     for policy, cls in sorted(registered_policies().items()):
         if cls.family == name and not cls.bound:
-            # One that must be told something runs as in a bench; the bare name says what it needs when it is opened.
+            # A policy with required parameters has its labels in DEFAULT_POLICIES; a bare name raises what it needs.
             usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
             yield from usual if usual and labels.required(cls) else [policy]

@@ -1,4 +1,4 @@
-"""A finished run made once more from what its `run.json` says, and held against it, byte for byte."""
+"""Makes a finished run again from its `run.json`, and compares the tables, byte for byte."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +23,15 @@ from ctxsim.safety.trust import asking, refuse
 from ctxsim.synthesis import Scenario, synthesize
 
 SHOWN = 3
-"""Inputs that are told by name."""
+"""How many inputs a line names."""
 
 
 def made_again(run: Run, moved: Sequence[str] = ()) -> Iterator[str]:
-    """Replay a run's inputs as it did, in this process, and yield how its tables differ from what comes: a line each.
+    """Replay a run's inputs with its setting, in this process, and yield how the tables differ, one line each.
 
-    `moved` are the paths of its recordings, where they aren't where they were: they are known by what they hold. What
-    is another or missing yields lines too, and then nothing is replayed. Raises InputError for a run that doesn't say
-    how it was made, was stopped, or names what runs code and isn't trusted; and what `conduct` raises.
+    `moved`: the paths of its recordings if they have moved; they are identified by content. Inputs or code that are
+    missing or differ yield lines too, and then nothing is replayed. Raises InputError for a run that doesn't say how it
+    was made, was stopped, or needs trust and isn't trusted; and whatever `conduct` raises.
     """
     info = run.info
     if not info.files or info.setting is msgspec.UNSET or not info.complete:
@@ -60,7 +60,7 @@ def _said(run: Run, data: dict[str, Any], kind: type[T]) -> T:
 
 
 def _trusted(run: Run, setting: Asked, scenario: Scenario | None, paths: Sequence[str]) -> None:
-    """A run's folder is anybody's: what of it runs code, connects or leaves the current folder is asked for."""
+    """Raise InputError if an untrusted run would run code, connect or leave the current folder: it may be anyone's."""
     file = run.folder / "run.json"
     labels = [*setting.policies, *([setting.estimator] if setting.estimator else [])]
     here = Path.cwd()
@@ -72,7 +72,7 @@ def _trusted(run: Run, setting: Asked, scenario: Scenario | None, paths: Sequenc
 def _changed(
     info: RunInfo, setting: Setting, scenario: Scenario | None, moved: Sequence[str], found: list[Source]
 ) -> Iterator[str]:
-    """What a run was made with that isn't here, or is another; its recordings go to `found`."""
+    """Yield what a run was made with that is missing or differs here, and add its recordings to `found`."""
     if info.ctxsim != __version__:
         yield f"was made by ctxsim {info.ctxsim}, this is {__version__}: install that one"
         return
@@ -101,13 +101,13 @@ def _changed(
 
 
 Hashed = list[tuple[str, str, Source]]
-"""Recordings with their names in a run, and the hashes of what they hold."""
+"""Recordings: name in the run, hash of the content, source."""
 
 
 def _as_in_run(inputs: Sequence[InputInfo], here: Hashed, named: bool) -> Hashed:
-    """Return recordings that have moved in the order of the run, with what they are called there.
+    """Return recordings that have moved, in the run's order and with their names there.
 
-    They are called so from now on if it is `named`: without text their own names are no part of a run.
+    With `named`, the sources get these names too. A run without text holds no names of recordings.
     """
     known: dict[str, list[str]] = {}
     for one in inputs:
@@ -120,7 +120,7 @@ def _as_in_run(inputs: Sequence[InputInfo], here: Hashed, named: bool) -> Hashed
 
 
 def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Iterator[str]:
-    """Which recordings are missing, hold something else, or are new; `here` are their hashes by name."""
+    """Yield which recordings are missing, changed or new; `here` are the hashes of those here, by name."""
     told = {
         "missing": [one.name for one in inputs if one.name not in here],
         "changed": [one.name for one in inputs if here.get(one.name, one.sha256) != one.sha256],
@@ -133,7 +133,7 @@ def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Ite
 
 
 def _differences(run: Run, now: Run) -> Iterator[str]:
-    """Where tables hold other bytes than now, by table the first column that differs, and its first row."""
+    """Yield, for each table whose bytes differ, the first column that differs, and its first row."""
     fresh = sums(now.folder)
     for name in TABLES:
         mine = {file for file in {*run.info.files, *fresh} if file.partition(".")[0] == name}

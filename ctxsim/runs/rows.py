@@ -1,7 +1,6 @@
-"""What a task of a bench hands on: the rows of each of its transcripts, then what its source was.
+"""The results of a task of a bench: the rows of each of its transcripts, then a Done for its source.
 
-Where there are fewer sources than processes, each process does a share of the policies, and the rows are put together
-again, in order.
+If there are fewer sources than processes, each process does a share of the policies, and the rows are merged in order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,8 +15,8 @@ from ctxsim.simulator.provider import Provider
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):
-    """What one transcript gives under all policies. `summaries` are all columns of its summary rows that don't depend
-    on the other transcripts of the run; `words` the references' hashes, to compare transcripts by.
+    """The rows of one transcript under all policies. `summaries` are its summary rows, without the columns that depend
+    on the other transcripts of the run; `words` are hashes of its results' words, to compare transcripts by.
     """
 
     transcript: str
@@ -27,14 +26,14 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     tables: Tables
     summaries: list[dict[str, Any]]
     recorder: Recorder | None = None
-    """Who recorded it, if that is an agent that we know."""
+    """The agent that recorded the transcript, if ctxsim knows it."""
     number: int = 0
-    """Which of its source's transcripts with calls it is, from 0."""
+    """The transcript's index among those of its source that have calls, from 0."""
 
 
 class Sizes(msgspec.Struct, frozen=True, tag=True):
-    """Of a source's transcripts that have calls, in order: the tokens that keep-all sends, and the dollars that it pays
-    where prices are known. `calls` are those of all.
+    """For a source's transcripts that have calls, in order: the tokens that keep-all sends, and its dollars (None if
+    prices aren't known). `calls` is the number of calls of all.
     """
 
     sizes: tuple[tuple[int, float | None], ...]
@@ -42,7 +41,7 @@ class Sizes(msgspec.Struct, frozen=True, tag=True):
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
-    """A source is finished: what it was, and a hash of the names beside it, by which readers find sessions' parents."""
+    """The end of a source's results: its description, and a hash of the names by which readers find parents."""
 
     info: InputInfo
     beside: str = ""
@@ -51,35 +50,35 @@ class Done(msgspec.Struct, frozen=True, tag=True):
 One = TypeVar("One")
 
 LEAST_POLICIES = 4
-"""Of a share: what all policies have in common is done again for each."""
+"""Fewest policies of a share, since each share repeats the work that all policies have in common."""
 
 OF_ALL = ("needs", "items", "frontier")
 """Tables that don't depend on policies."""
 
 
 class Share(NamedTuple):
-    """Part `number`, from 0, of so many."""
+    """Part `number`, from 0, of `of` parts."""
 
     number: int
     of: int
 
     def among(self, all_of_them: Sequence[One]) -> Sequence[One]:
-        """Return this share of some things: neighbours, as many as the other shares have, or one less."""
+        """Return this share of a sequence: neighbouring elements. Sizes of shares differ by at most one."""
         count = len(all_of_them)
         return all_of_them[count * self.number // self.of : count * (self.number + 1) // self.of]
 
 
 def shares(jobs: int, sources: int, policies: int) -> list[Share]:
-    """Return the shares of each source: one where there are as many sources as processes."""
+    """Return the shares of each source: only one if there are as many sources as processes."""
     wanted = -(-jobs // max(1, sources))
     count = max(1, min(wanted, policies // LEAST_POLICIES))
     return [Share(number, count) for number in range(count)]
 
 
 def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
-    """Yield what one process would have given, from all shares of one source.
+    """Yield the results that a single process would have given, from all shares of one source.
 
-    A share whose process was killed has no rows: then none are taken, and its error stands.
+    A share whose process was killed has no rows; then no rows of any share are taken, and its error is kept.
     """
     if len(parts) == 1:
         yield from parts[0]
@@ -95,7 +94,7 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
 
 
 def rows_together(ones: Sequence[Rows]) -> Rows:
-    """Return the rows of one transcript under some policies and under others as those under all of them."""
+    """Return the rows of one transcript under all policies, from its rows under some of them each."""
     summaries = list(chain.from_iterable(one.summaries for one in ones))
     told = next((one.recorder for one in ones if one.recorder and one.recorder.fires_at), ones[0].recorder)
     tables = tables_together([one.tables for one in ones])
@@ -103,7 +102,7 @@ def rows_together(ones: Sequence[Rows]) -> Rows:
 
 
 def tables_together(ones: Sequence[Tables]) -> Tables:
-    """Return the tables of one transcript under some policies and under others as those under all of them."""
+    """Return the tables of one transcript under all policies, from its tables under some of them each."""
     tables = {
         name: getattr(ones[0], name) if name in OF_ALL else joined([getattr(one, name) for one in ones])
         for name in Tables.__struct_fields__

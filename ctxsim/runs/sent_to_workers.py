@@ -1,8 +1,8 @@
-"""What a process on another machine gets of a task, and what it gives back: bytes, and no object of ours.
+"""Tasks for processes on other machines: what is sent and what is returned are bytes, not objects of ctxsim.
 
-A source is its files and their names; a setting is labels and numbers; the user's own code is source text. The worker
-puts the files where they would be, under a temporary folder, and empty ones where their neighbours are: readers look
-for parents beside a session. What it hands back are the bytes of a part.
+A source is sent as its files and their names, a setting as labels and numbers, the user's own code as source text. The
+worker writes the files to their paths under a temporary folder, and empty files for their neighbours, since readers
+look for parents beside a session. It returns the bytes of a part.
 """
 
 import os
@@ -32,15 +32,15 @@ from ctxsim.synthesis import Scenario
 KINDS: dict[str, Callable[..., Iterator[Rows | Done | Sizes]]] = {
     "source": source_rows, "sizes": source_sizes, "scenario": scenario_rows,
 }  # fmt: skip
-"""What may be asked of a worker, by the names under which it is asked."""
+"""The functions that a worker may run, by their names in a Job."""
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """A source. Paths are those of the machine that it is from, as bytes, as names need not be text.
+    """A source. Paths are those of the machine that it is from; they are bytes, since names need not be text.
 
-    `files` are what lies at its path, by path; `data` what it is where no file holds it alone: a member of an archive,
-    an object of git, standard input. `hidden` is what of its path no label shows, `shown` what labels have in its
-    place. `beside` is the hash of the names beside it.
+    `files` are the contents of the files at its path, by path. `data` is its content if no file holds it alone: a
+    member of an archive, an object of git, standard input. `hidden` is the start of its path that labels don't show,
+    `shown` what labels show instead. `beside` is the hash of the names beside it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Carried(msgspec.Struct, frozen=True):
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all tasks of a bench have in common. `names` are the files beside its sources."""
+    """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them."""
 
     code: str
     setting: Setting
@@ -75,13 +75,13 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def shared(tasks: Sequence[Any]) -> bytes:
-    """Return what all tasks have in common."""
+    """Return, encoded, what all tasks have in common."""
     setting: Setting = msgspec.structs.replace(tasks[0][1][1], drawn=msgspec.UNSET)
     paths = {
         source.path.absolute() for _, (source, _) in tasks if isinstance(source, Source) and source.path is not None
     }
     names = {os.fsencode(path) for path in paths if path.is_file()}
-    # Readers may look for others in their folders and in the ones above.
+    # Readers may look for other files in a source's folder and in the one above.
     for folder in {folder for path in paths for folder in (path.parent, path.parent.parent)}:
         with suppress(OSError), os.scandir(folder) as entries:
             names.update(
@@ -91,7 +91,7 @@ def shared(tasks: Sequence[Any]) -> bytes:
 
 
 def job(task: Any) -> bytes:
-    """Return what a worker needs to know of one task beside what is shared."""
+    """Return, encoded, what a worker needs of one task besides what is shared."""
     function, (what, setting) = task
     kind = next(name for name, one in KINDS.items() if one is function)
     asked = Job(kind, carried(what), drawn=setting.drawn) if isinstance(what, Source) else Job(kind, scenario=what)
@@ -99,7 +99,7 @@ def job(task: Any) -> bytes:
 
 
 def carried(source: Source) -> Carried:
-    """Return a source as bytes; one that can't be read with the reason, as it would be told here."""
+    """Return a source with its content or, if it can't be read, with the error that reading it raises here."""
     path = source.path.absolute() if source.path is not None else None
     hidden, shown = (source.root, source.shown) if isinstance(source, Placed) else ("", "")
     if path is not None and source.path != path and not hidden:
@@ -132,7 +132,7 @@ def _content(source: Source) -> tuple[dict[bytes, bytes], bytes | None]:
 
 
 def part(asked: bytes, common: bytes) -> bytes:
-    """Return the bytes of a task's part: what a worker does. Raises CtxsimError if its code is another."""
+    """Do a task in a worker, and return the bytes of its part. Raises CtxsimError if the worker's code differs."""
     place = _place(common)
     one = msgspec.msgpack.decode(asked, type=Job)
     try:
@@ -142,12 +142,12 @@ def part(asked: bytes, common: bytes) -> bytes:
             setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
             return b"".join(part_pieces(KINDS[one.kind](source, setting)))
     finally:
-        # A worker outlives the bench, and nothing that belongs to it may.
+        # A worker outlives the bench; the processes of the bench's policies must not.
         end_apart()
 
 
 class _Place:
-    """Where a worker puts what it is sent of one bench."""
+    """The folder in which a worker puts the files of one bench, and the bench's setting."""
 
     def __init__(self, common: Shared) -> None:
         self.setting = common.setting
@@ -162,7 +162,7 @@ class _Place:
 
     @contextmanager
     def put(self, one: Carried) -> Iterator[Source]:
-        """Give the source, its files in their places; afterwards they are as empty as their neighbours."""
+        """Yield the source with its files in their places; then empty its own file and remove the others."""
         root = self._copies.name + one.hidden
         refused = None
         if one.refused is not None:
@@ -192,14 +192,14 @@ class _Place:
 _LOCK = threading.Lock()
 
 _last: tuple[bytes, _Place] | None = None
-"""What this process was told last; its files go with it."""
+"""The Shared that this process got last, encoded, and its folder, which is removed with it."""
 
 
 def _place(common: bytes) -> _Place:
     global _last
     with _LOCK:
         if _last is None or _last[0] != common:
-            # The one thing that any version understands.
+            # Other fields may not decode if the versions differ.
             refuse_other_code(msgspec.msgpack.decode(common)["code"])
             _last = common, _Place(msgspec.msgpack.decode(common, type=Shared))
         return _last[1]

@@ -1,12 +1,12 @@
-"""How large transcripts are before any policy runs: what keep-all sends and pays, from which a sample is drawn.
+"""Sizes of transcripts before any policy runs: keep-all's tokens and dollars. A sample is drawn by them.
 
-It is one replay that edits nothing and looks for no references: a fraction of a bench, and then keep-all's totals of
-the whole folder are known, not estimated.
+Sizes take one replay that edits nothing and looks for no references: a fraction of a bench's time. keep-all's totals of
+the whole folder are then known, not estimated.
 
 The sample has probability proportional to size, without replacement: systematic, in randomised order (Hartley and Rao,
 Sampling with unequal probabilities and without replacement, Annals of Mathematical Statistics 33, 1962, 350-374).
-Units so large that their probability would reach 1 are taken with certainty first, again and again. Whatever the
-order, a unit is taken with exactly its probability: the random start lies in a stretch of that length.
+Units so large that their probability would reach 1 are taken with certainty first, repeatedly. In any order, a unit is
+taken with exactly its probability: that of the random start to lie in an interval of that length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def source_sizes(source: Source, setting: Setting, tell: Tell = nobody) -> Itera
 
 
 def keep_all(one: AsSent) -> tuple[int, float | None]:
-    """Return the tokens and the dollars of a transcript under keep-all; None where its prices aren't known."""
+    """Return the tokens and the dollars of a transcript under keep-all; dollars are None if prices aren't known."""
     tokens, usd = 0, 0.0
     priced = True
     for request in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter or one.provider.counter()):
@@ -52,8 +52,8 @@ def keep_all(one: AsSent) -> tuple[int, float | None]:
 
 
 class Plan(NamedTuple):
-    """What is drawn: by source the numbers of its transcripts, from 0, with their probabilities; and the rest of what
-    a run says of its sample.
+    """A drawn sample: by source, the indices of the drawn transcripts, from 0, with their probabilities; and the
+    sample's description in `run.json`, without the drawn transcripts.
     """
 
     by_source: tuple[dict[int, float], ...]
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
 
 
 def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
-    """Return what is drawn of all sources' transcripts; None where so many are wanted that all of them run."""
+    """Return a sample of `wanted` of all sources' transcripts; None if so many are wanted that all of them run."""
     every = [(number, at, size) for number, one in enumerate(sizes) for at, size in enumerate(one.sizes)]
     if wanted >= len(every):
         return None
@@ -69,7 +69,7 @@ def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
     tokens = sum(size[0] for _, _, size in every)
     priced = sum(size[0] for _, _, size in every if size[1] is not None)
     dollars = 2 * len(usd) >= len(every) and sum(usd) > 0 and priced > 0
-    # Where prices aren't known tokens cost what they do on average.
+    # Transcripts without known prices get the average price per token.
     rate = sum(usd) / priced if dollars else 1.0
     known = [usd if dollars and usd is not None else tokens * rate for _, _, (tokens, usd) in every]
     probabilities = inclusion(known, wanted)
@@ -87,7 +87,7 @@ def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
 def inclusion(sizes: Sequence[float], wanted: int) -> npt.NDArray[np.float64]:
     """Return each unit's probability of being among `wanted` units, proportional to its size, at most 1.
 
-    A unit without a size counts as the smallest that has one: what can't be drawn would be forgotten.
+    A unit of size 0 counts as the smallest positive one, since it could never be drawn otherwise.
     """
     known = np.asarray(sizes, dtype=float)
     positive = known[known > 0]
@@ -105,7 +105,7 @@ def inclusion(sizes: Sequence[float], wanted: int) -> npt.NDArray[np.float64]:
 
 
 def draw(probabilities: npt.NDArray[np.float64], seed: int) -> list[int]:
-    """Return the numbers of the units that are drawn, in order; as many as the probabilities' sum."""
+    """Return the indices of the drawn units, in order. Their number is the sum of the probabilities."""
     dice = np.random.default_rng(seed)
     certain = probabilities >= 1
     order = dice.permutation(np.flatnonzero(~certain))

@@ -1,6 +1,6 @@
-"""What can be seen going wrong in one replay: each symptom is a number of what was sent, at best zero.
+"""Symptoms of defects in one replay: each is a number computed from what was sent, at best zero.
 
-Written over `Sent` values alone, so that it holds for any policy: built in, adapter, or another program.
+They use only `Sent` values, so that they apply to any policy: built in, adapter, or another program.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,24 +11,24 @@ from ctxsim.transcript import Item, Transcript
 
 Found = Sequence[Sent]
 Symptom = Callable[[Transcript, Found, Found], float]
-"""Of a transcript, what a policy sent of it, and what keep-all did."""
+"""A function of a transcript, what a policy sent of it, and what keep-all sent."""
 
 
 def calls_without_the_task(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Calls whose request holds the first user text neither itself nor word for word in another item."""
+    """Count calls whose request holds the first user text neither as its item nor word for word in another item."""
     first = next((item for item in transcript.items if item.kind == "user"), None)
     return 0 if first is None else sum(not _holds(one, first) for one in sent)
 
 
 def user_texts_lost(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """User texts that the last request no longer holds, neither themselves nor word for word in another item."""
+    """Count user texts that the last request holds neither as their item nor word for word in another item."""
     last = sent[-1]
     known = transcript.items[: last.recorded.start]
     return sum(not _holds(last, item) for item in known if item.kind == "user")
 
 
 def results_cut_unread(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Tool results that were cut or gone in the first request that could have shown them."""
+    """Count tool results that were cut or absent in the first request that could have shown them."""
     cut, shown = 0, 0
     for one in sent:
         new = [item for item in transcript.items[shown : one.recorded.start] if item.kind == "tool_result"]
@@ -67,5 +67,5 @@ SYMPTOMS: dict[str, Symptom] = {
 
 
 def _holds(sent: Sent, item: Item) -> bool:
-    """Whether a request says what an item says."""
+    """Whether a request holds an item unchanged, or its text within another item."""
     return sent.view.find(item.place) == item or any(item.text in other.text for other in sent.view)

@@ -41,11 +41,11 @@ class Wanted(NamedTuple):
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a run says of how it was made: which policies, decided by which estimator, against which provider.
+    """How a run is made, as `run.json` states it: which policies, with which estimator, against which provider.
 
-    `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
-    of a transcript gets into the results; with it likely keys are redacted unless `keep_secrets`. `head` and `across`
-    say how large recordings are, and whether they are replayed as if they had never been compacted.
+    `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no text
+    of a transcript gets into the results; with it likely keys are redacted unless `keep_secrets`. `head` stands for
+    heads that logs don't hold. With `across`, recordings are replayed as if they had never been compacted.
     """
 
     name: str
@@ -58,36 +58,36 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     head: HeadMode = "fitted"
     across: bool = False
     keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET
-    """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
+    """Unset by default, so that the digest of a run's request stays the same as in earlier versions."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
     paths: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of recordings; in what a run says of itself alone."""
+    """Paths of recordings; set only in `run.json`."""
     brackets: bool | msgspec.UnsetType = msgspec.UNSET
-    """False where nobody asks what summaries of other qualities would keep, and what others need to keep as much."""
+    """False to skip what worse and better summaries would keep, and the least input that keeps as much."""
     refetch: float | msgspec.UnsetType = msgspec.UNSET
-    """The rate at which what was lost is fetched again, where one is asked for; at 0 nothing is fetched."""
+    """The rate at which lost references are fetched again, if one is requested; at 0 nothing is fetched."""
     draws: int | msgspec.UnsetType = msgspec.UNSET
     """How many seeded draws are made at that rate."""
 
 
 class Setting(Asked, frozen=True):
-    """How one bench runs: what is asked, and what is handed to workers alone and never read from a file."""
+    """How one bench runs: the fields of Asked, and fields that only workers get and that no file states."""
 
     share: Share | msgspec.UnsetType = msgspec.UNSET
-    """Of the policies, where several processes do one source."""
+    """The share of the policies to run, if several processes do one source."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of one source's transcripts with calls, those that run."""
+    """Indices of the transcripts to run, among those of one source that have calls."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
     """The user's own code."""
     accepted: Accepted | msgspec.UnsetType = msgspec.UNSET
-    """What all sessions show of windows."""
+    """The largest accepted requests that all sources show, by project and model."""
 
 
 def specs_of(setting: Setting) -> Sequence[Spec]:
     """Return the setting's policies, opened; equal labels once; keep-all first if it isn't among them.
 
-    What policies save and lose is told beside it. Raises UnknownName or LabelError.
+    Other policies are compared with keep-all. Raises UnknownName or LabelError.
     """
     if setting.shipped is not msgspec.UNSET:
         unpack(setting.shipped)
@@ -98,21 +98,21 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
 
 
 def what_if_of(setting: Setting) -> WhatIf:
-    """Return which replays are made beside those of the policies."""
+    """Return which what-if replays are made besides those of the policies."""
     fetched = setting.refetch is msgspec.UNSET or setting.refetch > 0
     return WhatIf(setting.brackets is not False, fetched, setting.refetch or 0.0, setting.draws or 0)
 
 
 Tell = Callable[[str, int, int], object]
-"""Told of a source now and then how many policy-calls of its present transcript are done, and of how many."""
+"""Progress callback: the source's name, how many policy-calls of its present transcript are done, and of how many."""
 
 
 def nobody(name: str, done: int, known: int) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 Made = Callable[[AsSent, list[str]], Rows | None]
-"""Makes the rows of one transcript, if there are any; a policy that fails gives a line to the list."""
+"""Returns the rows of one transcript, if any, and adds a line to the list for each policy that fails."""
 
 
 def _of_each(
@@ -121,8 +121,8 @@ def _of_each(
 ) -> Iterator[Rows | Done]:  # fmt: skip
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
 
-    What goes wrong with one source, transcript or policy is a line, and the others go on. `notes` on the whole source
-    may come while its transcripts do.
+    An error in one source, transcript or policy becomes a line, and the others go on. `notes` on the whole source may
+    be added while its transcripts are read.
     """
     transcripts_read, calls_read = 0, 0
     number = -1
@@ -157,14 +157,14 @@ def _of_each(
                 rows = msgspec.structs.replace(rows, tables=tables_without_secrets(rows.tables, secrets))
             yield rows
     error = errors[0] if errors else None
-    # In an order that doesn't depend on who did which policies.
+    # In an order that doesn't depend on which process did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET
     info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
     yield done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
 
 
 def _replayed(setting: Setting, name: str, tell: Tell) -> Made:
-    """What replays a transcript of a source under the setting's policies, or its share of them."""
+    """Return a Made that replays a transcript under the setting's policies, or under its share of them."""
     specs = specs_of(setting)
     baseline = baseline_in(spec.label for spec in specs)
     if setting.share is not msgspec.UNSET:
@@ -173,14 +173,14 @@ def _replayed(setting: Setting, name: str, tell: Tell) -> Made:
 
 
 def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
-    """Return what is handed on of a source when its transcripts are through."""
+    """Return the Done of a source, with its description redacted as the setting says."""
     if not setting.text:
         return Done(info_without_text(info), beside)
     return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
 
 
 def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
-    """Yield the rows of a scenario."""
+    """Yield the rows of a scenario, and then its Done."""
     transcript = synthesize(scenario)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
     made = _replayed(setting, setting.name, tell)
@@ -193,20 +193,20 @@ def transcript_sha256(transcript: Transcript) -> str:
 
 
 def source_rows(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
-    """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
+    """Yield the rows of one source, segment by segment, and then its Done, which has the error of an unreadable one."""
     return of_source(source, setting, _replayed(setting, source.name, tell))
 
 
 def of_source(source: Source, setting: Setting, made: Made) -> Iterator[Rows | Done]:
-    """Yield what is made of a source's transcripts that have calls, in their order, and then what the source is."""
-    # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
+    """Yield what `made` returns for a source's transcripts that have calls, in their order, and then its Done."""
+    # Before reading: if the source changes meanwhile, the hash isn't that of the new content, and its task is redone.
     sha256, beside = source_sha256(source), names_beside(source)
     left_out: list[str] = []
     return _of_each(_sent(source, setting, left_out), setting, source.name, sha256, made, beside, left_out)
 
 
 def _sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsSent]:
-    """Yield a source's transcripts as they were sent; a file that is none gives a line to `left_out`."""
+    """Yield a source's transcripts as they were sent; an unnamed file that is none adds a line to `left_out`."""
     if setting.shipped is not msgspec.UNSET:
         unpack(setting.shipped)
     try:
@@ -221,20 +221,20 @@ def _sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsS
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:
-    """What stands for a source whose worker died over it."""
+    """Return the Done, with an error, of a source whose worker died."""
     error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
     return done(InputInfo(what.name, "", 0, 0, (), error), setting)
 
 
 def source_content(source: Source) -> str:
-    """Return a hash of all that a source's rows are made of: what it holds, and what lies beside it."""
+    """Return a hash of all that a source's rows depend on: its content, and the names of the files beside it."""
     return source_sha256(source) + names_beside(source)
 
 
 def names_beside(source: Source) -> str:
-    """Return a hash of the names of transcripts in a file's folder and in the one above; '' for what is no file.
+    """Return a hash of the names of transcripts in a file's folder and in the one above; '' if the source is no file.
 
-    Readers go by them: a sub-agent's file tells its parent's id, and the parent is the file that is called after it.
+    Readers use these names: a sub-agent's file states its parent's id, and the parent is the file with that name.
     """
     if isinstance(source, Placed) and source.beside is not None:
         return source.beside
@@ -253,7 +253,7 @@ def _names_in(folder: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _names_at(folder: Path, changed_ns: int) -> str:
-    """A hash of them, made once per folder and change of it: with each file, time would be quadratic."""
+    """Return a hash of the names, cached by folder and change: doing it for each file would take quadratic time."""
     names = sorted(ascii(path.name) for path in folder.iterdir() if path.suffix in SUFFIXES)
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
@@ -272,7 +272,7 @@ def _take(stream: BinaryIO, take: Callable[[bytes], object]) -> None:
 
 
 def source_sha256(source: Source) -> str:
-    """Return the hash of what a source holds, decompressed; '' where it can't be read."""
+    """Return the hash of a source's content, decompressed; '' if it can't be read."""
     digest = hashlib.sha256()
     try:
         if source.path is not None and source.path.is_dir():

@@ -1,4 +1,4 @@
-"""One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
+"""One transcript's rows under all policies: ctxsim's own run in this process, users' in processes of their own."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ from ctxsim.transcript import Transcript
 
 @contextmanager
 def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
-    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
+    """Turn an exception into a line and go on: recordings and policies are users' and may raise anything."""
     try:
         yield
     except InputError as error:
@@ -40,12 +40,12 @@ def rows_of(
     baseline: str | None = None,
 ) -> Rows:  # fmt: skip
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `what_if` is
-    that of `summarize`. `baseline` is the row as set where other policies run elsewhere.
+    that of `summarize`. `baseline` is the label of the agent as set, if other processes run other policies.
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
     if not all(spec.own for spec in specs):
-        # What starts processes is loaded where there is something to run in them.
+        # Imported only if some policy may need a process of its own.
         from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
@@ -64,7 +64,7 @@ def rows_of(
                     found += [here.rows(), rows]
                     here = _Rows(one, basis, needs, what_if)
                 continue
-            # A summary replays again: what it does isn't counted.
+            # Progress counts only this replay, not those that the summary makes.
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
                 measured = measure(basis, spec)
             here.add(spec, measured)
@@ -74,7 +74,7 @@ def rows_of(
 
 
 def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
-    """Return what is sent of one transcript under a policy, call by call; of others' from a process of their own.
+    """Return what is sent of one transcript under a policy, call by call; a user's policy runs in its own process.
 
     Raises ContractError where the policy breaks its contract, or its process ends or hangs.
     """
@@ -89,14 +89,14 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
 def rows_alone(
     one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec, what_if: WhatIf = WHAT_IF
 ) -> Rows:  # fmt: skip
-    """Return one transcript's rows under one policy, given what it needs; without rows that all policies share."""
+    """Return one transcript's rows under one policy, given its needs; without the rows that all policies share."""
     made = _Rows(one, basis, needs, what_if)
     made.add(spec, measure(basis, spec))
     return made.rows()
 
 
 class _Rows:
-    """One transcript's rows under some policies, neighbours of one another, while they are made."""
+    """Collects one transcript's rows under some policies that follow one another."""
 
     def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], what_if: WhatIf = WHAT_IF) -> None:
         self._one, self._basis, self._needs, self._what_if = one, basis, needs, what_if
@@ -106,7 +106,7 @@ class _Rows:
         self._summaries: list[dict[str, Any]] = []
 
     def add_shared(self) -> None:
-        """The rows that don't depend on policies."""
+        """Add the rows that don't depend on policies."""
         basis = self._basis
         self._gathered["needs"] += self._needs
         self._gathered["items"] += item_rows(basis.transcript, basis.references, basis.counter)
@@ -114,7 +114,7 @@ class _Rows:
             self._gathered["frontier"] += frontier_rows(basis)
 
     def add(self, spec: Spec, measured: Measured) -> None:
-        """Those of one policy."""
+        """Add the rows of one policy."""
         summary = summarize(self._basis, measured, self._what_if) | self._one.size.unseen()
         for table, rows in rows_under(spec.label, measured, self._needs).items():
             self._gathered[table] += rows
@@ -126,12 +126,12 @@ class _Rows:
         self._summaries.append(summary)
 
     def is_as_set(self, measured: Measured) -> None:
-        """The recorded agent compacts where this policy does."""
+        """Set the tokens at which the recorded agent compacts to this policy's threshold."""
         if self._recorder is not None and measured.threshold:
             self._recorder = msgspec.structs.replace(self._recorder, fires_at=round(measured.threshold))
 
     def rows(self) -> Rows:
-        """All that was added."""
+        """Return all rows that were added."""
         one, words = self._one, self._basis.references.words
         tables = tables_of(self._gathered, self._calls)
         return Rows(
@@ -140,13 +140,13 @@ class _Rows:
 
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
-    """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
+    """Return one transcript's rows under one policy, by table, except its calls; `needs` are the calls' needs."""
     lost = loss_rows(policy, measured.losses.lost, needs)
     return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
 def _recorder(transcript: Transcript) -> Recorder | None:
-    """Who recorded a transcript; None for a scenario, and for an agent that we don't know."""
+    """Return a transcript's Recorder; None for a scenario, and for an agent that ctxsim doesn't know."""
     if transcript.format in ("", "synthetic"):
         return None
     from ctxsim.policies import agent_of

@@ -1,8 +1,8 @@
-"""The user's own code, for workers: files as labels name them, installed plug-ins, and classes that neither holds.
+"""The user's own code, for workers: files that labels name, installed plug-ins, and classes that neither holds.
 
-A worker may stand on another machine, in another folder, or without the user's packages. What it gets is source text:
-of files, and, on another machine, of the packages that bring plug-ins. Only a class that was made in the process that
-started it, as in a notebook, goes by value (cloudpickle).
+A worker may run on another machine, in another folder, or without the user's packages. It gets source text: of files
+and, on another machine, of the packages that bring plug-ins. Only a class that was made in the process that started
+the worker, as in a notebook, is sent by value (cloudpickle).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ctxsim.readers.source.placed import Copies
 
 
 class Shipped(msgspec.Struct, frozen=True):
-    """Files by path, classes of policies and estimators by value, and installed plug-ins where they are sent along."""
+    """Files by path, classes of policies and estimators by value, and installed plug-ins if they are sent along."""
 
     files: dict[str, bytes] = {}
     classes: bytes = b""
@@ -39,7 +39,7 @@ def shipped(specs: Iterable[Spec], elsewhere: bool = False) -> Shipped:
     """Return the code that these policies and their estimators need and that isn't ctxsim's; for another machine, all
     installed plug-ins too.
     """
-    # What stands in a file, or is made of a function, is opened by its label again.
+    # Classes from files or made of functions aren't registered: the worker opens them by their labels.
     known = {*registered_policies().values(), *registered_estimators().values()}
     own = {cls for spec in specs for cls in spec.outside} & known
     if own:
@@ -50,7 +50,7 @@ def shipped(specs: Iterable[Spec], elsewhere: bool = False) -> Shipped:
 
 
 def _by_value(classes: list[type]) -> bytes:
-    """Classes with their code: a worker need not have the module that they are from."""
+    """Pickle classes with their code, so that a worker needn't have their module."""
     modules = {sys.modules[cls.__module__] for cls in classes if cls.__module__ in sys.modules}
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
@@ -63,9 +63,9 @@ def _by_value(classes: list[type]) -> bytes:
 
 
 def unpack(code: Shipped) -> None:
-    """Make shipped code known in this process: what came last counts, as a worker may outlive a bench."""
+    """Register shipped code in this process, in place of earlier code, since a worker may outlive a bench."""
     global _unpacked
-    # Another thread of a worker opens no label before all of it is known.
+    # Other threads of a worker must not open labels before all of it is registered.
     with _LOCK:
         if code == _unpacked:
             return
@@ -85,12 +85,12 @@ _LOCK = threading.Lock()
 
 
 _unpacked = Shipped()
-"""What this process got last."""
+"""The code that this process got last."""
 
 
 def code_given() -> Shipped | None:
-    """Return what this process got last, for another that it starts: that one has the same search path, and with it the
-    packages. None where it got nothing.
+    """Return the code that this process got last, for another that it starts; None if it got none. Files of packages
+    are left out: they are on the search path, which both processes share.
     """
     if _unpacked == Shipped():
         return None
@@ -101,7 +101,7 @@ def code_given() -> Shipped | None:
 GROUPS = ("ctxsim.policies", "ctxsim.estimators", "ctxsim.readers", OUTSIDE)
 
 MOST_BYTES = 100_000_000
-"""Of all files of plug-ins together: what is larger is no source text."""
+"""Most bytes of all files of plug-ins together; more is no source text."""
 
 
 class Packages(msgspec.Struct, frozen=True):
@@ -141,7 +141,7 @@ def packages_installed() -> Packages:
 
 
 def give_packages(packages: Packages) -> None:
-    """Take these plug-ins for the installed ones, and no others: what came last counts."""
+    """Use these plug-ins in place of the installed ones and of any given before."""
     global _given, _copies
     if packages == _given:
         return

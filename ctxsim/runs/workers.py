@@ -1,7 +1,7 @@
-"""Where tasks are done: in this process, in processes of this machine, or on a cluster; each writes a part.
+"""Runs tasks in this process, in processes of this machine, or on a cluster; each task writes a part.
 
-A worker that dies takes no more than its task with it, workers end with their parent, and every worker runs the same
-code: numbers under one version come from one version.
+A worker that dies loses only its task, workers end with their parent, and every worker must run the same code, so that
+all numbers of a run come from one version.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from ctxsim.safety.processes import end_with, safe_path, said_of_path
 Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 
 CLUSTER_S = 30.0
-"""How long a cluster may take to answer, and to have a worker."""
+"""Seconds that a cluster may take to answer, and to have a worker."""
 
 AHEAD = 16
-"""How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
+"""Tasks queued per process: parts are taken in order, and processes mustn't idle while one task takes long."""
 
 BYTES_EACH, MOST = 4_000_000, 8
-"""Bytes of recordings that are worth a process, which takes half a second to start; and processes, unless told."""
+"""Bytes of recordings that are worth a process, which takes half a second to start; and most processes by default."""
 
 PACKED = {".gz": 6, ".zst": 6, ".zip": 6, ".eval": 6}
-"""About how much larger what is in a file of this ending is."""
+"""Approximate factor from the size of a packed file to that of its content, by suffix."""
 
 _STOPPED_ASKED_S = 0.2
 
 Found = TypeVar("Found")
 
 _to_parent: Connection | None = None
-"""Where a process of this machine tells how far it is."""
+"""The pipe to which a worker process of this machine writes its progress."""
 
 _NAME_CHARS = 200
 
 
 def fitting(sources: Iterable[Source]) -> int:
-    """Return how many processes are worth their start for these sources: as many as the machine has cores, or fewer."""
+    """Return how many processes are worth starting for these sources: at most one per core, and at most MOST."""
     size = 0
     for path in {source.path for source in sources if source.path is not None}:
         with suppress(OSError):
@@ -70,7 +70,7 @@ def fitting(sources: Iterable[Source]) -> int:
 
 
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
-    """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
+    """Run one task and write its part. Raises CtxsimError if this process's code isn't `code`."""
     refuse_other_code(code)
     function, arguments = task
     write_part(path, function(*arguments, tell or _tell_parent))
@@ -78,15 +78,15 @@ def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
 
 def _tell_parent(name: str, done: int, known: int) -> None:
     if _to_parent is not None:
-        # A few bytes at once need no lock, which a killed process would hold forever. A parent may be gone.
+        # A short write needs no lock, which a killed process would hold forever. The parent may be gone.
         with suppress(OSError):
             os.write(_to_parent.fileno(), msgspec.json.encode((name[-_NAME_CHARS:], done, known)) + b"\n")
 
 
 class Workers(AbstractContextManager["Workers"]):
-    """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
+    """Runs up to `jobs` tasks at once. `cluster` is a dask scheduler's address. Leaving the context ends the processes.
 
-    `tell` hears of the tasks under way, except from a cluster; when `stopped` says so, they are given up.
+    `tell` gets the progress of tasks under way, except from a cluster. If `stopped` returns True, they are given up.
     """
 
     def __init__(self, jobs: int, cluster: str | None, tell: Tell, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -104,7 +104,7 @@ class Workers(AbstractContextManager["Workers"]):
             heard, self._words = _SPAWN.Pipe(duplex=False)
             threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
             self._executor = _pool(jobs, self._words)
-            # Processes start with their first task, and take half a second: this one has something to do until then.
+            # Processes start with their first task, and take half a second, in which this process prepares the tasks.
             self._executor.submit(own_code)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -118,12 +118,12 @@ class Workers(AbstractContextManager["Workers"]):
         self._stack.close()
 
     def _give_up(self) -> None:
-        """End what is under way; what is finished is on disk."""
+        """Kill processes with tasks under way; finished tasks are on disk."""
         if isinstance(self._executor, ProcessPoolExecutor):
             _kill(self._executor)
 
     def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
-        """Yield what is found until somebody wants to stop."""
+        """Yield from `found` until `stopped` returns True; then give up the tasks under way."""
         try:
             yield from found
         except Stopped:
@@ -140,7 +140,7 @@ class Workers(AbstractContextManager["Workers"]):
     def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
         under_way: dict[int, Future[Any]] = {}
-        # Kept by the cluster, which makes it again where a worker is lost.
+        # Submitted, so that the cluster keeps it and makes it again if a worker is lost.
         common = (
             None
             if self._client is None or not tasks
@@ -170,7 +170,7 @@ class Workers(AbstractContextManager["Workers"]):
         try:
             return self._executor.submit(do, task, parts.path(number), own_code())
         except BrokenProcessPool as error:
-            # Told when the task's turn comes, with those that were under way.
+            # Raised when the task's turn comes, with those that were under way.
             failed: Future[None] = Future()
             failed.set_exception(error)
             return failed
@@ -181,7 +181,7 @@ class Workers(AbstractContextManager["Workers"]):
             return
         try:
             data = self._result(future)
-        # Whatever a cluster raises, of whichever version, is no mistake in a transcript.
+        # A cluster may raise anything, depending on its version; that is no error of a transcript.
         except Exception as error:
             known = isinstance(error, CtxsimError | OSError)
             if known and type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
@@ -192,7 +192,7 @@ class Workers(AbstractContextManager["Workers"]):
             temporary.write_bytes(data)
 
     def _result(self, future: Future[Any]) -> Any:
-        """Raises Stopped where somebody wants to stop before it is there, CtxsimError where nobody is left to do it."""
+        """Return a task's result. Raises Stopped if `stopped` returns True before, CtxsimError if no worker is left."""
         asked_s = time.monotonic()
         while True:
             try:
@@ -207,7 +207,7 @@ class Workers(AbstractContextManager["Workers"]):
                     asked_s = time.monotonic()
 
     def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
-        """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
+        """Do each task in a process of its own, as it is unknown over which a worker died; give up those that die."""
         for number in sorted(numbers):
             if parts.path(number).is_file():
                 continue
@@ -224,13 +224,13 @@ class Workers(AbstractContextManager["Workers"]):
 
 class _Process(SpawnProcess):
     def start(self) -> None:
-        """Start without the current folder on the path: what lies there is anybody's."""
+        """Start without the current folder on the path, whose files may be from anyone."""
         with safe_path():
             super().start()
 
 
 class _Spawn(SpawnContext):
-    """Not a fork: one of a process with the tokenizer's threads can hang."""
+    """Spawns processes: a fork of a process with the tokenizer's threads can hang."""
 
     Process = _Process
 
@@ -239,7 +239,7 @@ _SPAWN = _Spawn()
 
 
 def _listen(heard: Connection, tell: Tell) -> None:
-    """Hand on what processes tell, up to an empty line."""
+    """Pass the progress of processes to `tell`, up to an empty line."""
     with open(heard.fileno(), "rb", closefd=False) as lines:
         for line in iter(lines.readline, b"\n"):
             tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
@@ -247,14 +247,14 @@ def _listen(heard: Connection, tell: Tell) -> None:
 
 
 def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
-    """Processes that leave Ctrl-C to the one that started them, and end when it does."""
+    """Return a pool of processes that ignore Ctrl-C, and end with the process that started them."""
     with safe_path() as said:
-        # Its locks start a process that tracks them.
+        # The pool's locks start a process that tracks them.
         return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words, said))
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:
-    """End its processes, which it would wait for."""
+    """Kill a pool's processes, for which its shutdown would wait."""
     for process in list((pool._processes or {}).values()):
         process.kill()
 
@@ -264,20 +264,20 @@ def _begin(parent: int, words: Connection | None, said: str | None) -> None:
     _to_parent = words
     said_of_path(said)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
+    # As in the command itself: few objects are in reference cycles, and none need be collected at the end.
     gc.set_threshold(10_000, 10, 10)
     atexit.register(gc.freeze)
     end_with(parent)
 
 
 def forget_policies() -> None:
-    """Open labels anew: a worker outlives a bench, and what a policy's file says may be something else by then."""
+    """Forget opened labels and end their processes: a process outlives a bench, and policy files may have changed."""
     open_policies.cache_clear()
     end_apart()
 
 
 def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
-    """A dask scheduler's client, and how many workers it has. Raises CtxsimError if there is none."""
+    """Return a dask scheduler's client and number of workers. Raises CtxsimError if there is no scheduler or worker."""
     try:
         from distributed import Client
     except ImportError:
@@ -286,7 +286,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         _wait_for_a_worker(client)
     except TypeError as error:
-        # What dask raises where no certificate is configured.
+        # dask raises TypeError if no certificate is configured.
         raise CtxsimError(f"no way to {address}: {error}; for tls:// see SECURITY.md") from None
     except (OSError, ValueError, ImportError) as error:
         raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
