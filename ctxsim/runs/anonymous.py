@@ -25,7 +25,7 @@ _BREAKS = ("", *CAUSES)
 
 
 def without_text(rows: Rows, model: str) -> Rows:
-    """Return a task's rows without text: items, edits and atoms keep their numbers, tools their order.
+    """Return a task's rows without text: items, edits and atoms keep their numbers, tools are numbered in order.
 
     `model` is the recording's name of its model, which is kept only if the list of models has it, with or without date.
     """

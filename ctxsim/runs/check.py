@@ -33,7 +33,7 @@ _STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The result of one process: violations, findings that are none, and a hash of everything that the policy did."""
+    """One process's result: violations, findings that aren't violations, and a hash of all that the policy did."""
 
     violations: list[str]
     findings: list[str]

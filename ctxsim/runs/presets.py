@@ -17,7 +17,7 @@ DEFAULT_POLICIES = (
     "max-result-chars:chars=20000", "max-messages:n=41", "head-tail", "fifo:budget=40000", "summary",
     "head-tail+summary", "mask:keep=10", "retry",
 )  # fmt: skip
-"""What a bench of recorded transcripts runs unless told otherwise."""
+"""The policies that a bench of recorded transcripts runs by default."""
 
 
 def of_agents(formats: Iterable[str], given: Sequence[Given] = ()) -> list[str]:
@@ -52,7 +52,7 @@ def expanded(policies: Iterable[str]) -> tuple[str, ...]:
 def preset_policies(names: str) -> tuple[str, ...]:
     """Return the labels of presets, `agents,frameworks`: the bounds, then each family's policies by name.
 
-    A policy that needs parameters has those of DEFAULT_POLICIES. Raises UnknownName for an unknown preset.
+    A policy with required parameters gets its labels in DEFAULT_POLICIES. Raises UnknownName for an unknown preset.
     """
     chosen = [labels_of for name in names.split(",") for labels_of in _family(name.strip())]
     bounds = [label for label in DEFAULT_POLICIES if open_policy(label).bound]
@@ -64,6 +64,6 @@ def _family(name: str) -> Iterable[str]:
         raise unknown("preset", name, PRESETS)
     for policy, cls in sorted(registered_policies().items()):
         if cls.family == name and not cls.bound:
-            # A policy with required parameters has its labels in DEFAULT_POLICIES; a bare name raises what it needs.
+            # A policy with required parameters gets its labels in DEFAULT_POLICIES; without any, its bare name raises.
             usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
             yield from usual if usual and labels.required(cls) else [policy]

@@ -59,7 +59,7 @@ SYMPTOMS: dict[str, Symptom] = {
     "edits-share": lambda _, sent, whole: (
         sum(any(moment != "on_tool_result" for moment, _ in one.edits) for one in sent) / len(sent)
     ),
-    # Summaries asked for, per call.
+    # Summaries requested, per call.
     "summaries-share": lambda _, sent, whole: sum(one.summary_calls for one in sent) / len(sent),
     # Share of keep-all's last request that was taken away.
     "tokens-lost-early": lambda _, sent, whole: 1 - sent[-1].tokens_sent / whole[-1].tokens_sent,
