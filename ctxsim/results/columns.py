@@ -43,13 +43,13 @@ Index = column("fact", "index into run.json providers")
 
 
 class OfTranscript(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """The first column of every table."""
+    """Base of the rows of every table, with the first column."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
 
 
 class OfPolicy(OfTranscript, frozen=True):
-    """The first columns of tables with rows by policy."""
+    """Base of the rows of tables by policy, with the first columns."""
 
     policy: Annotated[str, Fact, "the policy's full label"]
 

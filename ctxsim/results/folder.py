@@ -134,7 +134,7 @@ class RunFolder:
         (self.work / MARKER).write_text(_MARKED)
 
     def clear(self) -> None:
-        """Remove the folder of unfinished work if it is marked. The marker goes last, so that a rest stays marked."""
+        """Remove the folder of unfinished work if it is marked. The marker goes last, so what is left is marked."""
         if not self.marked:
             return
         for entry in self.work.iterdir():

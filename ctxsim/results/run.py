@@ -177,7 +177,7 @@ class Run:
 
     @cached_property
     def partial(self) -> dict[str, int]:
-        """By policy that failed on some transcripts, the number of the others. No figure is shown for it."""
+        """By policy that failed on some transcripts, the number of those with rows. No figure is shown for it."""
         return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
 
     @cached_property
@@ -225,7 +225,7 @@ class Run:
         )
 
     def label(self, policy: str) -> str:
-        """Return a policy with rows of every transcript. Raises CtxsimError if it failed on some, else UnknownName."""
+        """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
             raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")

@@ -34,7 +34,7 @@ def is_as_set(label: str) -> bool:
 
 
 def baseline_in(labels: Iterable[str]) -> str | None:
-    """Return the label of the agent as it is set: the one with the fewest settings if there are several, else None."""
+    """Return the label of the agent as it is set, of several the one with the fewest settings; None without any."""
     return min(filter(is_as_set, labels), key=lambda label: (label != AS_SET) + label.count(";"), default=None)
 
 

@@ -1,7 +1,7 @@
-"""Trust in the files of projects, scenarios and runs, which a file needs if it runs code or leaves the project.
+"""Trust in the files of projects, scenarios and runs: a file needs it to run code or to leave the project.
 
-A file may come with a clone from anyone. Trust is bound to its content: a changed file must be trusted again. git's
-`safe.directory` and direnv's `allow` are models.
+A file may come with a clone from anyone. Trust is bound to its content: a changed file must be trusted again. Compare
+git's `safe.directory` and direnv's `allow`.
 """
 
 import hashlib
