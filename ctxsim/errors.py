@@ -3,7 +3,7 @@
 CtxsimError
 ├── InputError     a transcript, scenario or data file that cannot be used
 │   ├── NotATranscript  one of no known format
-│   └── ReaderFailed    one that a reader stumbles over: a mistake of ours
+│   └── ReaderFailed    one on which a reader fails: a defect of the reader
 ├── UnknownName    a policy, estimator, tokenizer or scenario that does not exist
 ├── LabelError     a label that cannot be parsed
 └── ContractError  a policy that breaks the contract that makes its numbers comparable
@@ -16,23 +16,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LONGEST = 1_900
-"""Characters of a message: a line that a person reads, whatever a file put into it."""
+"""Most characters of a message: it stays readable whatever text of a file it quotes."""
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
-    """Return a text as one line of at most `longest` characters, and how many more it had."""
+    """Return a text as one line. Characters past `longest` are replaced by their number."""
     text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest:,} characters more)"
 
 
 def agreed(text: str) -> str:
-    """Return a text in which each `(s)` agrees with the number before it: `2 policy(s)` are 2 policies."""
+    """Return a text in which each `(s)` agrees with the number before it: `2 policy(s)` becomes `2 policies`."""
     text = re.sub(r"\b((?!1 )\d[\d,]*)( [^()\d]*[^aeiou()\d])y\(s\)", r"\1\2ies", text)
     return re.sub(r"\b(\d[\d,]*)( [^()\d]*)\(s\)", lambda one: one[1] + one[2] + "s" * (one[1] != "1"), text)
 
 
 def many(number: int, what: str) -> str:
-    """Return a number of things, as `many(2, "session(s)")`."""
+    """Return a number with its noun: `many(2, "session(s)")` is `2 sessions`."""
     return agreed(f"{number:,} {what}")
 
 
@@ -44,11 +44,11 @@ class CtxsimError(Exception):
 
 
 class Stopped(BaseException):
-    """Somebody wants this process to end its work: not an Exception, which others' code may catch."""
+    """Raised by a signal that ends this process's work. Not an Exception, because users' code may catch those."""
 
 
 def told(error: BaseException) -> str:
-    """Return an exception that isn't ours as a line: its type, what it says, and the place that raised it."""
+    """Return one line for an exception of any type: the type, the message, and the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return one_line(f"{type(error).__name__}: {error}{place}")
@@ -63,16 +63,16 @@ class InputError(CtxsimError):
         self.what = what
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        # Two arguments make one message: pickling between processes needs both back.
+        # Unpickling in another process needs both arguments, not the one message made of them.
         return type(self), (self.where, self.what)
 
 
 class NotATranscript(InputError):
-    """A file of no known format. Beside transcripts in a folder that is normal; named by the user it is a mistake."""
+    """A file of no known format: normal for a file in a folder of transcripts, a mistake if the user named the file."""
 
 
 class ReaderFailed(InputError):
-    """A reader stumbled over a file. No file may do that: it is refused like any bad one, and should be reported."""
+    """A reader raised an unexpected error. The file is refused like any bad one; the defect should be reported."""
 
 
 class LabelError(CtxsimError):
@@ -80,15 +80,15 @@ class LabelError(CtxsimError):
 
 
 class ContractError(CtxsimError):
-    """A policy did something after which its numbers mean nothing."""
+    """A policy broke the contract, so its numbers mean nothing."""
 
 
 class UnknownName(CtxsimError):
-    """A name that nothing answers to."""
+    """No policy, estimator, tokenizer or the like has this name."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
-    """Return the error for an unknown `name`, with the closest known ones or else all of them."""
+    """Return the error for an unknown `name`. It lists close names, else all (up to 40), else where to see them."""
     names = sorted(known)
     kinds = {"policy": "policies"}.get(kind, f"{kind}s")
     listed = f"known: {', '.join(names)}" if len(names) <= 40 else f"see: ctxsim list {kinds}"
@@ -96,7 +96,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a question after the names, up to three, that are close to one, or begin close to it; empty if none is."""
+    """Return a question with up to three known names that are close to `name`, or begin so; '' if none does."""
     names = list(known)
     close = difflib.get_close_matches(name, names)
     begins = {one[: len(name) + 1]: one for one in names if one not in close}
@@ -107,8 +107,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def how_to_install(extra: str) -> str:
     """Return the command that installs what an extra of ctxsim needs, from where this ctxsim came from.
 
-    Where nothing says that, it names the extra's packages. It never asks an index for ctxsim by name, which anybody
-    could register there. Rule: direct_url.json of PEP 610.
+    If the origin is unknown, it names the extra's packages. It never requests `ctxsim` from an index, where anybody
+    could register that name. Rule: direct_url.json of PEP 610.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution

@@ -1,4 +1,4 @@
-"""A recorded conversation as a pure value: head, items and calls; and what items measure."""
+"""A recorded conversation as a pure value: head, items and calls; and a memo of items' sizes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NO_RESULT = "[no result recorded]"
 """Stands for the result of a tool call that the recording leaves unanswered."""
 
 CLEARED = "[Old tool result content cleared]"
-"""Stands for a result that the agent has cleared. Claude Code's words, and OpenCode's."""
+"""Text in place of a result that the agent has cleared, as Claude Code and OpenCode write it."""
 
 NO_HISTORY = "the history before the recorded compaction is missing: starts with its summary"
-"""A note: the recording begins behind a compaction, of which nothing but the summary is known."""
+"""Note of a recording that begins after a compaction: of the history before, only the summary is known."""
 
 UNLOGGED = "unlogged"
-"""Kind of media that stand for tokens which were sent and are in no log: known by their number only."""
+"""Media kind for tokens that were sent but aren't in the log. Only their number is known."""
 
 UNSHOWN = "unshown"
-"""Kind of media that stand for thinking of which a log shows a part: as many tokens of text, as we count."""
+"""Media kind for thinking that the log doesn't show. `tokens` is in tokens of our tokenizer, like text."""
 
 
 class Media(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -78,9 +78,9 @@ class Item(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What goes with every request. `recorded` is false where the source does not store it.
+    """System prompt and tool schemas, sent with every request. `recorded` is False if the source doesn't store them.
 
-    `hidden` are the provider's tokens of what isn't in the texts: fitted to recorded usage, or a prior.
+    `hidden` is the number of the provider's tokens that aren't in the texts: fitted to recorded usage, or a prior.
     """
 
     system: str = ""
@@ -98,8 +98,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read.
 
     `cache_write_long_tokens` are those of `cache_write_tokens` that were written for the longer of a vendor's two cache
-    lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars. `output_begun_tokens` is what a
-    log states of a response that it shows unfinished: so many were written by then, and the whole isn't known.
+    lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars. `output_begun_tokens` is the
+    output so far of a response that the log shows unfinished; the total output isn't known.
     """
 
     input_tokens: int
@@ -113,18 +113,18 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def total_tokens(self) -> int:
-        """The prompt's and the response's."""
+        """Tokens of prompt and response together; an unknown output counts as 0."""
         return self.input_tokens + (self.output_tokens or 0)
 
     def reported(self, factor: float) -> Usage:
-        """Return the same as an endpoint reports it that is off by a factor."""
+        """Return the counts times `factor`, rounded down, without `cost_usd`; this usage itself if the factor is 1."""
         if factor == 1:
             return self
         given = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "cost_usd")
         return Usage(**{name: int(count * factor) for name, count in given if count is not None})
 
     def costing(self, usd: float | None) -> Usage:
-        """Return the same with what the log says the call cost."""
+        """Return this usage with the dollars that the log states for the call."""
         return msgspec.structs.replace(self, cost_usd=usd)
 
 
@@ -139,12 +139,12 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     comparable: bool = True
     """False where the recorded request was not the history of its segment, e.g. after a clearing of old results."""
     head: Head | None = None
-    """What went with this request, where that differs from the transcript's head: a waste of any prompt cache."""
+    """This request's head if it differs from the transcript's. Another head makes any prompt cache miss."""
     window: int | None = None
     """The model's window in tokens, only where the log states it for this call."""
     held: int | None = None
-    """The most tokens of a request that the provider's cache could read, whoever sent it, where recorded reads
-    contradict the vendor's rules: fewer, 0 for nothing, or some although they should have expired. None: by the rules.
+    """The most tokens that the provider's cache could read at this call, under any policy, if recorded reads contradict
+    the vendor's rules: fewer, 0 for nothing, or some that should have expired. None: the rules decide.
     """
 
 
@@ -158,7 +158,7 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
 
     call: int
     at: int
-    # In our own format as in the logs that record it: a trigger.
+    # Our own format and the logs call it `trigger`.
     started_by: StartedBy = msgspec.field(default="", name="trigger")
     summary: tuple[str, ...] = ()
     kept: tuple[int, ...] = ()
@@ -170,7 +170,7 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
 class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
     """A planted fact or rule: the item that holds it, where in it, and the calls, from 1, that use it.
 
-    `replaces` is what was told before in its place, and holds no longer.
+    `replaces` is the earlier fact or rule that this one supersedes, if any.
     """
 
     kind: str
@@ -223,7 +223,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Sizes:
-    """What items measure, remembered by place: most of what any policy sends is as recorded."""
+    """Memo of items' sizes, by place: of each item the first version, mostly the recorded one, and the newest other."""
 
     __slots__ = ("_edited", "_known", "_measure", "_sums")
 
@@ -231,11 +231,11 @@ class Sizes:
         self._measure = measure
         self._sums: dict[int, tuple[Sequence[Item], int]] = {}
         self._known: dict[int, tuple[Item, int]] = {}
-        """As an item came first, which is mostly as recorded; what policies make of it doesn't take its place."""
+        """The first version of each item. An edited version doesn't replace it."""
         self._edited: dict[int, tuple[Item, int]] = {}
 
     def __call__(self, item: Item) -> int:
-        """Return what an item measures."""
+        """Return the size of an item."""
         found = self._known.get(item.place)
         if found is not None and found[0] is item:
             return found[1]
@@ -248,12 +248,12 @@ class Sizes:
         return found[1]
 
     def of(self, items: Sequence[Item]) -> int:
-        """Return what items measure together; the same tuple is added up once."""
+        """Return the sum of the items' sizes; for the same tuple it is computed once."""
         if not isinstance(items, tuple):
             return sum(map(self, items))
         found = self._sums.get(id(items))
         if found is None:
-            # Kept beside its sum: while it is, no other tuple has its id.
+            # The tuple is kept with its sum, so that no other tuple can get its id.
             found = self._sums[id(items)] = (items, sum(map(self, items)))
         return found[1]
 

@@ -47,7 +47,7 @@ class Made(msgspec.Struct, frozen=True, gc=False):
 _order = attrgetter("order")
 
 FEW = 8
-"""Up to so many exchanges are each looked for; of more, all are looked at."""
+"""Up to this many places, `partners` finds the exchange of each; for more, it goes through all exchanges."""
 
 
 def each_exchange(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -129,7 +129,7 @@ class View(Sequence[Item]):
         if not self._length:
             return []
         items, at = self._items, position if position >= 0 else position + self._length
-        # All messages behind this one, up to the position, begin with a result.
+        # Go back to the nearest message that doesn't begin with a result: all after it, up to `at`, begin with one.
         start = at
         while start > 0 and (items[start - 1].message == items[start].message or items[start].kind == "tool_result"):
             start -= 1
@@ -203,7 +203,7 @@ class View(Sequence[Item]):
         sources: Collection[int] = (),
     ) -> View:
         """Return a view with a synthetic item that stands before the recorded item of place `at`, or at the end."""
-        # Not past what will be recorded next; a synthetic item at the end stands there already.
+        # At most the place of the next recorded item, which is the `at` of a synthetic item at the end.
         at = min(at, self[-1].order + (not self[-1].synthetic)) if self._length else 0
         made = Item(kind, self.next_place, self.next_place, text, at=at, sources=tuple(sorted(sources)))
         position = bisect_left(self._items, at, 0, self._length, key=_order)
@@ -236,7 +236,6 @@ class View(Sequence[Item]):
         if self._results is None:
             return None
         found = self.results
-        # From the back, so that what is in front keeps its position.
         for edit in reversed(edits):
             if edit.before is not None and edit.before.kind == "tool_result":
                 at = bisect_left(found, edit.before.place, key=lambda item: item.place)
@@ -259,7 +258,7 @@ class View(Sequence[Item]):
         """Whether this view certainly begins with the items of an earlier view. Doesn't compare the items."""
         return self._items is earlier._items and self._length >= earlier._length
 
-    # what replay does
+    # used by replay
 
     def grow(self, new: Sequence[Item]) -> View:
         """Return a view with more recorded items at its end. Both views share one list of items."""
