@@ -21,11 +21,11 @@ from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
 
 GOOD_COUNT = 0.01
-"""Median error up to which a whole head and a public tokenizer need no fit."""
+"""Median relative error up to which a transcript with a whole head and a public tokenizer needs no fit."""
 
 PARTLY = 0.7
-"""Of a cleared request of less than this share nothing is taken to be left; above, all is, and the fitted head is
-smaller by what has gone.
+"""A cleared request below this share of the one before is taken to have lost all its history. Above, it is taken to
+have kept all of it, and the fitted head is smaller by the tokens that were cleared.
 """
 
 
@@ -41,10 +41,10 @@ def as_sent(
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
-    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.glance`). `like`: how large other
-    sessions are, for one without usage, instead of the priors. Prices are those that reproduce
-    the recorded cost, where calls have one and the list has several; not without `by_cost`. Raises UnknownName and
-    InputError as `resolve` does.
+    `accepted`: the largest request that the project's sessions had accepted (`ctxsim.readers.glance`). `like`: the size
+    of other sessions, used instead of the priors for a session without usage. With `by_cost`, prices and cache are
+    those that reproduce the recorded cost, unless `overrides` set them or the model. Raises errors as `resolve` does:
+    UnknownName and InputError.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
@@ -72,7 +72,7 @@ def as_sent(
 
 
 def _elsewhere(size: Size, provider: Provider) -> Size:
-    """The size of the same conversation before another model: hidden texts are as long, the tokenizer is another."""
+    """The size of the same conversation with another model, whose tokenizer counts the same hidden texts."""
     prior = None if tokenizer_of(provider.model)[1] else tokens_per_counted(provider.model)
     factor = prior.tokens if prior else 1.0
 
@@ -84,30 +84,30 @@ def _elsewhere(size: Size, provider: Provider) -> Size:
 
 
 def _told(size: Size) -> str:
-    """What a provider's origin says of a size that wasn't simply counted; nothing of one transcript alone."""
+    """Suffix of a provider's `origin` for a size that wasn't counted; it holds no figure of the one transcript."""
     return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
 
 
 def with_unlogged_clearings(
     transcript: Transcript, provider: Provider, counter: Counter | None = None
 ) -> tuple[Transcript, frozenset[int]]:
-    """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it, and
-    the calls of these.
+    """Return the transcript with a compaction wherever recorded usage falls so far that the history must have been
+    cleared, and the calls of these compactions.
 
-    That the log doesn't say so doesn't make what follows comparable with what was before.
+    The log doesn't state these clearings, but the calls after one aren't comparable with those before it.
     """
     falls, found = _falls(transcript), set()
     for last, this in pairwise(requests(transcript, provider, counter) if falls else []):
         if this.call not in falls or _counted(this) < _counted(last):
             continue
-        # What an earlier one took is not there to be kept.
+        # `going_on` keeps no item that an earlier compaction removed.
         goes_on = this.recorded >= PARTLY * last.recorded
         cut = going_on(transcript, this.call) if goes_on else Compaction(this.call, transcript.calls[this.call - 2].end)
         compactions = sorted((*transcript.compactions, cut), key=lambda one: one.call)
         transcript = msgspec.structs.replace(transcript, compactions=tuple(compactions))
         found.add(this.call)
         note = f"{UNLOGGED_CLEARING} before call {this.call} "
-        # The reader may have told it.
+        # The reader may have added this note.
         if not any(told.startswith(note) for told in transcript.notes):
             note += f"({last.recorded} to {this.recorded} tokens)"
             transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
@@ -115,7 +115,7 @@ def with_unlogged_clearings(
 
 
 def _falls(transcript: Transcript) -> set[int]:
-    """The calls before which recorded usage falls so far, and no line says why: a look that costs nothing."""
+    """The calls whose recorded usage is below CLEARED of the last one's, without a logged reason. Counts no texts."""
     known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
     recorded = [(number, tokens) for number, tokens, _ in recorded_calls(transcript)]
     return {
@@ -156,7 +156,7 @@ def _size(
 
 
 def _sized(transcript: Transcript, size: Size) -> Transcript:
-    """Return the transcript with its hidden head, and with what joined unlogged beside what joined with it."""
+    """Return the transcript with its hidden head, and with each unlogged step as media of an item that joined then."""
     if not size.head and not size.steps:
         return transcript
 
@@ -176,13 +176,13 @@ UNLIKE = 0.05
 """Recorded reads that differ from those by the rules by more than this share of the request contradict the rules."""
 
 NOTHING = 0.02
-"""Recorded reads below this share of a request are none."""
+"""Recorded reads below this share of a request count as none."""
 
 
 def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
-    """Return the transcript with what the provider's cache held at each call where recorded reads contradict its rules.
+    """Return the transcript with `held` set at each call whose recorded reads contradict the rules of the cache.
 
-    That was so for everybody, whatever he sent.
+    `held` is the same for every policy: what the provider's cache had kept doesn't depend on the request.
     """
     recorded = {
         number: read / tokens
@@ -202,7 +202,7 @@ def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Cou
 
 
 def _beside(transcript: Transcript, call: int) -> int:
-    """The place of an item that a call is the first to send: of a kind that policies hardly cut by itself."""
+    """The place of an item that a call is the first to send, preferably of a kind that policies rarely cut alone."""
 
     def worth(item: Item) -> tuple[bool, bool]:
         return item.kind != "tool_result", item.kind != "reasoning"

@@ -1,7 +1,7 @@
-"""What Claude Code attaches again behind a compaction: the files touched last, as far as a log tells their size.
+"""What Claude Code attaches again after a compaction: the files touched last whose size the log shows.
 
-Seen in 27 recorded compactions: the next request is larger than head and summary by what the five files touched last
-hold, but for those of over 5,000 tokens, which are left out (correlation .63). No line says so.
+Seen in 27 recorded compactions: the next request is larger than head and summary by the tokens of the five files
+touched last, without those of over 5,000 tokens (correlation .63). No line of the log states this.
 """
 
 import json
@@ -13,18 +13,18 @@ from ctxsim.policies.agents.shared.tools import is_reader, path_read
 from ctxsim.transcript import Item
 
 FILES, FILE_TOKENS = 5, 5_000
-"""So many files, and none that is larger."""
+"""Most files that are attached, and most tokens of each."""
 
 WRITERS = frozenset(("edit", "write", "multiedit"))
 
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,7})[→\t]", re.MULTILINE)
-"""A line of a file as the agent shows it: its number stands before it."""
+"""The number before each line of a file as the agent shows it."""
 
 
 def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> int:
-    """Return the provider's tokens, `factor` for each counted one, of the files that are attached again behind items.
+    """Return the provider's tokens, `factor` per counted token, of the files that are attached again after `items`.
 
-    A file that was read in parts is as long as its last line number says.
+    The size of a file that was read in parts is extrapolated to its last line number.
     """
     sizes: dict[str, float] = {}
     touched: dict[str, None] = {}
@@ -33,7 +33,7 @@ def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> in
         if item.kind == "tool_call" and (is_reader(item.tool) or item.tool.lower() in WRITERS):
             if path := path_read(item):
                 asked[item.place] = path
-                # The newest stands last.
+                # Move the path to the end: the newest is last.
                 touched.pop(path, None)
                 touched[path] = None
                 if (content := _written(item)) is not None:
@@ -49,7 +49,7 @@ def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> in
 
 
 def _written(call: Item) -> str | None:
-    """The whole new text of a file, where a call has it."""
+    """The whole new text of a file if the call is a `write`, else None."""
     try:
         arguments = json.loads(call.text) if call.tool.lower() == "write" else None
     except ValueError:

@@ -1,10 +1,10 @@
-"""Characters per recorded token: one constant for all, and for each series of calls a head that no line of its log
-holds.
+"""Characters per recorded token: one constant for all transcripts, and for each series of calls a head that its log
+lacks.
 
     recorded = head + characters / c + what joined later without being logged
 
-The constant and the heads have the least squared relative error. What joined unlogged is told first, by the steps of
-`recorded.size_fit.fit_size`, and taken out. All of it is *fitted*.
+The constant and the heads minimize the squared relative error. The tokens that joined unlogged are found first, as the
+steps of `recorded.size_fit.fit_size`, and subtracted. All these numbers are *fitted*.
 """
 
 import math
@@ -18,14 +18,14 @@ from ctxsim.transcript import Transcript
 
 RESAMPLES = 1_000
 USUAL = 4
-"""Characters per counted token, near enough to tell a step or a missing text."""
+"""Characters per counted token, accurate enough to find steps and missing texts."""
 
 
 class Series(msgspec.Struct, frozen=True):
-    """Calls of one segment to one model, the first of them the base that the others grew from: they share a head.
+    """Calls of one segment to one model, which share a head. The first is the base of the others' growth.
 
-    By call: characters and class features of the logged conversation, recorded tokens, and those of them that are
-    fitted to have joined unlogged since the first call.
+    Per call: characters and class features of the logged conversation, recorded tokens, and how many of these joined
+    unlogged since the first call (fitted).
     """
 
     transcript: int
@@ -37,7 +37,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 Measure = Callable[[Series], Array]
-"""What a head and growth are fitted to: one number for each call."""
+"""Callback that returns, for each call, the number that head and growth are fitted to."""
 
 
 def characters(series: Series) -> Array:
@@ -64,13 +64,13 @@ def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Itera
 
 
 def holds_its_texts(series: Series) -> bool:
-    """Return whether a log's own growth can be that of its texts; else most of what was sent isn't in it."""
+    """Return whether the logged texts can explain the recorded growth; if not, the log lacks most of what was sent."""
     square, product = _spread(series, characters)
     return bool(square) and LEAST_FACTOR <= USUAL * product / square <= MOST_FACTOR
 
 
 def _weighted(series: Series, measure: Measure) -> tuple[Array, Array, Array]:
-    """Weights, what is measured and what was recorded of it."""
+    """Weights, the measure, and recorded tokens without those that joined unlogged; each by call."""
     recorded = np.array(series.recorded, dtype=float)
     return 1 / recorded**2, measure(series), recorded - np.array(series.joined)
 
@@ -83,7 +83,7 @@ def _spread(series: Series, measure: Measure) -> tuple[float, float]:
 
 
 def slope(found: Sequence[Series], measure: Measure = characters) -> float:
-    """Return recorded tokens for one unit of what is measured, all series together; 0.0 where nothing grows."""
+    """Return recorded tokens per unit of the measure, over all series; 0.0 if nothing grows."""
     sums = [_spread(series, measure) for series in found]
     square = sum(square for square, _ in sums)
     return sum(product for _, product in sums) / square if square else 0.0
@@ -112,18 +112,18 @@ def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, floa
 
 
 def head(series: Series, per_char: float) -> float:
-    """Return the tokens that every request of a series has beside its logged conversation; none below zero."""
+    """Return the tokens, at least 0, that every request of a series has besides its logged conversation."""
     weights, x, y = _weighted(series, characters)
     return max(0.0, float(np.average(y - per_char * x, weights=weights)))
 
 
 def unseen_errors(series: Series, per_unit: float, measure: Measure = characters) -> Array:
-    """Return the relative errors of all calls but the first, told from that one's recorded tokens and from growth."""
+    """Return the relative errors of all calls but the first, predicted from the first call's tokens and the growth."""
     x, recorded = measure(series), np.array(series.recorded, dtype=float)
     told = recorded[0] + per_unit * (x - x[0])
     return np.asarray(told[1:] / recorded[1:] - 1)
 
 
 def chars_per_token(per_char: float) -> float:
-    """Return the ratio as people say it."""
+    """Return characters per token, given tokens per character; infinity if that isn't positive."""
     return 1 / per_char if per_char > 0 else math.inf

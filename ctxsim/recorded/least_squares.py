@@ -1,4 +1,4 @@
-"""Least squares without negative weights: of all sets of columns the best one whose own best weights are positive."""
+"""Non-negative least squares: of all sets of columns, the best one whose least-squares weights are non-negative."""
 
 from itertools import combinations
 
@@ -7,7 +7,7 @@ import numpy as np
 from ctxsim.recorded.size_fit import Array
 
 EXACT = 1e-12
-"""Of the squares of the target: a better fit by less is none."""
+"""Least improvement of a fit that counts, as a share of the target's sum of squares."""
 
 
 def non_negative(matrix: Array, target: Array) -> Array:
@@ -15,7 +15,7 @@ def non_negative(matrix: Array, target: Array) -> Array:
 
     `matrix` has a row for each number of `target` and a column for each weight, few columns and no more than rows.
     """
-    # The same problem in as many rows as there are columns.
+    # QR reduces the problem to as many rows as columns.
     turned, square = np.linalg.qr(matrix)
     goal = turned.T @ target
     columns = range(square.shape[1])

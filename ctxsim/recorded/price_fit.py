@@ -13,10 +13,10 @@ from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.transcript import Transcript, Usage
 
 CLOSE = 0.02
-"""Prices that give the recorded cost to within this share need no better ones."""
+"""Prices are accepted if they give the recorded cost to within this share."""
 
 ENOUGH_CALLS = 6
-"""Recorded costs from which three rates can be fitted."""
+"""Least number of recorded costs to which three rates are fitted."""
 
 
 def charged(transcript: Transcript) -> list[Usage]:
@@ -29,7 +29,7 @@ def charged(transcript: Transcript) -> list[Usage]:
 
 
 def cost_by(prices: Prices, usage: Usage, paid_writes: bool) -> float:
-    """Return USD of a call's recorded tokens. Writes that the log doesn't tell apart cost what input does."""
+    """Return USD of a call's recorded tokens. Without `paid_writes`, or if unlogged, writes cost as much as input."""
     read, write = usage.cache_read_tokens or 0, (usage.cache_write_tokens or 0) if paid_writes else 0
     uncached = max(0, usage.input_tokens - read - write)
     return cost_of(prices, Split(read, write, uncached), usage.output_tokens or 0).total
@@ -58,8 +58,8 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
 
 
 def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
-    """Return the provider without a cache where the recorded cost is that of input at its full price, and no read is
-    recorded. The first call has nothing to read, so it shows nothing.
+    """Return the provider without a cache if no read is recorded and the recorded cost is that of all input at the full
+    price. It needs two calls with a cost, because a first call has nothing to read.
     """
     usages = [call.usage for call in transcript.calls if call.usage is not None]
     paid = [usage for usage in usages if usage.cost_usd]
@@ -76,7 +76,7 @@ def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
 
 @lru_cache(maxsize=256)
 def _listed(model: str, entries: tuple[Entry, ...]) -> tuple[Prices, ...]:
-    """All prices of a model: sessions of one agent have the same few, and the list is long."""
+    """All prices of a model; memoized because an agent's sessions share few models and the list is long."""
     return tuple(candidates(model, entries))
 
 

@@ -41,7 +41,7 @@ class Prompt(msgspec.Struct, frozen=True):
 class Sample(msgspec.Struct, frozen=True):
     """Texts (each once), requests as counted, and the calls that have recorded usage to compare with.
 
-    `projects` has by transcript the number of its project: what is held out of a fit is a whole project.
+    `projects` is the number of each transcript's project: a fit holds out whole projects.
     """
 
     texts: list[Text]
@@ -89,7 +89,7 @@ def _group(item: Item, text: str, transcript: Transcript, by: str) -> str:
 
 
 def _measuring(counter: Counter) -> Callable[[Item], Array]:
-    """Characters, tokens and features of an item, each text looked at once; reasoning mostly isn't sent again."""
+    """Callback for an item's characters, tokens and features. Reasoning is 0, as it mostly isn't sent again."""
 
     @cache
     def of(text: str) -> Array:

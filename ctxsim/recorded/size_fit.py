@@ -1,12 +1,12 @@
-"""Our counts against recorded usage: which calls compare, and the hidden head and the factor that lie between.
+"""Our counts against recorded usage: which calls compare, and the hidden head and factor that explain the difference.
 
-What a log doesn't hold was sent all the same: system prompt, tools, attachments. And a tokenizer that isn't public
-counts other tokens than ours. So, for one transcript,
+Requests hold texts that a log lacks: system prompt, tools, attachments. And a tokenizer that isn't public gives other
+counts than ours. So, for one transcript,
 
     recorded = head + factor x counted texts + framing + what joined later without being logged
 
-A head and a factor are fitted by weighted least squares; then steps: places from which on the difference
-is larger and stays so. All of it is *fitted*, and named so wherever it is shown.
+A head and a factor are fitted by weighted least squares; then steps: calls from which on the
+difference is larger and stays so. All these numbers are *fitted*, and named so wherever they are shown.
 """
 
 from bisect import bisect_left
@@ -30,33 +30,33 @@ from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
 Array = npt.NDArray[np.float64]
 
 LEAST_FACTOR, MOST_FACTOR = 0.6, 3.5
-"""A factor outside says that texts are missing, not how they are counted: 2.4 is the largest that was seen."""
+"""A factor outside this range means that texts are missing. The largest factor of a tokenizer seen is 2.4."""
 
 NO_FACTOR = 0.01
-"""Fewer recorded tokens for each counted one are the usage of something else than the request."""
+"""Fewer recorded tokens per counted token than this aren't the usage of the request."""
 
 SPREAD = 200
-"""Counted tokens by which requests must differ for a factor to be told from a head."""
+"""Counted tokens by which requests must differ so that a factor and a head can be told apart."""
 
 LEAST_GROWTH = 500
-"""Recorded growth of fewer tokens is mostly framing."""
+"""Recorded growth of fewer tokens than this is mostly framing."""
 
 STEP_SHARE, STEP_TOKENS, MOST_STEPS = 0.02, 300, 20
-"""What joins unlogged is seen from this share of the request and this many tokens on, and so many times at most."""
+"""Least size of a step, as a share of the request and in tokens, and the most steps of a transcript."""
 
 ENOUGH = 8
-"""Calls with usage from which a segment is cut in halves."""
+"""Least number of calls with usage in a segment that is cut in halves."""
 
 PRIOR_TOKENS = 5_000
-"""The prior of a model's factor counts as much as so many tokens of growth."""
+"""The prior of a model's factor weighs as much as this many counted tokens of growth."""
 
 
 CLEARED = 0.93
-"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not."""
+"""A request below this share of the one before isn't its continuation: something was cleared, logged or not."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One call whose recorded usage is that of its request: tokens of texts as counted, framing and media, recorded."""
+    """One call with usage of its own request. Tokens: `text` and `framing` (with media) as counted, and `recorded`."""
 
     call: int
     text: int
@@ -66,16 +66,16 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def head_is_whole(transcript: Transcript) -> bool:
-    """Return whether the source holds the head with its tools."""
+    """Return whether the log holds the head, and tool schemas if any tool is called."""
     asks = any(item.kind == "tool_call" for item in transcript.items)
     return transcript.head.recorded and bool(transcript.head.tools or not asks)
 
 
 def requests(transcript: Transcript, provider: Provider, known: Counter | None = None) -> list[Request]:
-    """Return the calls of a transcript that have recorded usage of the same request, each with all that came before it
-    and goes out by the provider's rule on reasoning.
+    """Return the calls of a transcript that have recorded usage of their own request, with the tokens of the history
+    before them, without reasoning that the provider's rule doesn't resend.
 
-    `known` has counted texts already.
+    `known` is a counter whose memo is reused.
     """
     plain = msgspec.structs.replace(provider, rate_limit=None, tokens_factor=1.0, prices=None, cache="none")
     counter = plain.counter(known)
@@ -100,16 +100,16 @@ def requests(transcript: Transcript, provider: Provider, known: Counter | None =
 def _histories(
     transcript: Transcript, resend: Resend
 ) -> Iterator[tuple[list[Item], Head, list[tuple[int, Call, int]]]]:
-    """Yield histories that only grow, with a head and the calls that send a beginning of one: number, call, usage.
+    """Yield histories with their head and the calls that send a prefix of them: number, call, recorded tokens.
 
-    Reasoning that isn't sent again ends a history: for good, or once a user says something more.
+    A history has no reasoning that isn't resent. By `current_turn`, a user text after reasoning begins a new history.
     """
     items = transcript.items
     places = [item.place for item in items if item.kind == "reasoning"] if resend != "all" else []
     turns = [item.place for item in items if item.kind == "user"] if places and resend == "current_turn" else []
 
     def forgotten(call: Call) -> int:
-        """Up to which place reasoning has gone from a call's request: that of the last one that has."""
+        """One past the place of the last reasoning that a call's request no longer has; 0 if there is none."""
         turn = bisect_left(turns, call.start)
         before = len(items) if resend == "never" else turns[turn - 1] if turn else 0
         gone = bisect_left(places, before)
@@ -123,10 +123,10 @@ def _histories(
 
 
 def comparisons(segment: Transcript) -> Iterator[tuple[int, int, int | None]]:
-    """Yield the calls of a segment that compare with recorded usage: number, recorded tokens, and None where its whole
-    request compares. Where the head isn't whole, it is `growth`, which cancels a head that nobody recorded.
+    """Yield number, recorded tokens and None for each call of a segment whose whole request compares with its usage. If
+    the head isn't whole, yield `growth`, in which the unrecorded head cancels.
 
-    To be given one of `segments(transcript)`: a history past a compaction was never sent, and nothing compares with it.
+    `segment` must be one of `segments(transcript)`: a history across a compaction was never sent.
     """
     if head_is_whole(segment):
         yield from ((number, tokens, None) for number, tokens, _ in recorded_calls(segment))
@@ -135,8 +135,8 @@ def comparisons(segment: Transcript) -> Iterator[tuple[int, int, int | None]]:
 
 
 def growth(segment: Transcript) -> Iterator[tuple[int, int, int]]:
-    """Yield what calls of a segment have more than the first comparable call to the same model, where that is enough
-    recorded tokens to say something: number, tokens, and the number of that first call.
+    """Yield number, growth in recorded tokens, and the number of the base: the first comparable call of the segment to
+    the same model. Calls that grew by less than LEAST_GROWTH are left out.
     """
     bases: dict[str, tuple[int, int]] = {}
     for number, tokens, model in recorded_calls(segment):
@@ -155,7 +155,7 @@ def recorded_calls(segment: Transcript) -> Iterator[tuple[int, int, str]]:
 def fit_size(found: Sequence[Request], factor: float = 1.0) -> Size | None:
     """Return the fit of one transcript's requests; None without any.
 
-    `factor` is taken where theirs can't be told: few requests, of one size, or with texts missing.
+    `factor` is used where none can be fitted: few requests, of one size, or with texts missing.
     """
     if not found:
         return None
@@ -174,7 +174,7 @@ def fit_size(found: Sequence[Request], factor: float = 1.0) -> Size | None:
         steps, solved = [*steps, at], better
     tokens = [max(0, round(value)) for value in (solved[0], *solved[2:])]
     chosen = round(float(solved[1]), 4)
-    # As it will be billed: whole tokens.
+    # Errors are those of requests as billed, in whole tokens.
     billed = _modelled(text, steps, np.array([tokens[0], chosen, *tokens[1:]])) + framing
     errors = sorted((np.abs(billed - recorded) / recorded).tolist())
     joined = tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True)))
@@ -192,8 +192,8 @@ def _modelled(text: Array, steps: Sequence[int], solved: Array) -> Array:
 
 
 def _solve(text: Array, target: Array, recorded: Array, steps: Sequence[int], factor: float) -> Array:
-    """Head, factor and steps with the least weighted squares; without a head where that would be negative."""
-    # Between tokens and shares: neither the first small requests nor the last large ones decide alone.
+    """Head, factor and steps with the least weighted squares; the head is 0 if it would be negative."""
+    # Between absolute and relative errors: neither the small first requests nor the large last ones dominate.
     weights = 1 / np.sqrt(recorded)
     ones, later = np.ones(len(text)), _columns(len(text), steps)
 
@@ -210,14 +210,14 @@ def _solve(text: Array, target: Array, recorded: Array, steps: Sequence[int], fa
     rest = target - factor * text
     without = least([ones, *later], rest)
     if without[0] < 0 and text.any():
-        # More is counted than was recorded: the factor alone can say so, unless framing alone is more.
+        # More tokens are counted than recorded: fit a factor alone, unless framing alone exceeds the usage.
         alone = np.array([0.0, *least([text, *later], target)])
         return alone if alone[1] >= NO_FACTOR else np.array([0.0, factor, *np.zeros(len(steps))])
     return np.array([without[0], factor, *without[1:]])
 
 
 def _next_step(left: Array, recorded: Array, known: Sequence[int]) -> int | None:
-    """The call from which on most more is left unexplained, and stays so; None if no rise is large enough."""
+    """The index of the request at which the residual rises most and stays up; None if no rise is large enough."""
     rises = np.diff(left)
     order = np.argsort(-rises)
     large = rises >= np.maximum(STEP_TOKENS, STEP_SHARE * recorded[1:])
@@ -229,8 +229,8 @@ def _next_step(left: Array, recorded: Array, known: Sequence[int]) -> int | None
 
 
 def factor_of(found: Sequence[Request], prior: float) -> float:
-    """Return the provider's tokens for each counted one, by how requests grew; calls before which something else joined
-    or went say nothing.
+    """Return the provider's tokens per counted token, by the growth of requests. Growth outside LEAST_FACTOR to
+    MOST_FACTOR is skipped, because unlogged tokens joined or left.
     """
     counted, recorded = float(PRIOR_TOKENS), PRIOR_TOKENS * prior
     for last, this in pairwise(found):
@@ -244,7 +244,7 @@ def factor_of(found: Sequence[Request], prior: float) -> float:
 def later_calls(found: Sequence[Request], prior: float, whole: bool = False) -> list[tuple[Request, float]]:
     """Return the calls in the later half of a segment, and their tokens as the earlier half predicts them.
 
-    From the last call whose usage is known each grows by what joins. A log that holds all that was sent needs none.
+    A prediction is the usage of the earlier half's last call plus the growth since; if the log is `whole`, the count.
     """
     if len(found) < ENOUGH:
         return []
