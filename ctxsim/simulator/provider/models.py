@@ -1,6 +1,6 @@
-"""Which models there are: window, prices, vendor; from the user's file, then genai-prices, then our own additions.
+"""Known models with window, prices and vendor, from the user's file, genai-prices and our own additions.
 
-Of genai-prices: what it lists for a model on a day, by hour of the day, and ever.
+genai-prices gives a model's prices on a day, by hour of the day, and all that it ever listed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 
 
 class Model(msgspec.Struct, frozen=True):
-    """What is known of a model; None is not known."""
+    """A model. None means that a value is unknown."""
 
     id: str
     vendor: str
@@ -66,7 +66,7 @@ def _additions() -> tuple[Entry, ...]:
 
 
 def _fitting(entries: tuple[Entry, ...], model: str) -> list[Entry]:
-    """The entries of a model. An entry's id may have a router's prefix like a recorded name, or not."""
+    """The entries of a model. An entry's id, like a recorded name, may have a router's prefix."""
     names = {model.lower(), bare(model)}
     return [
         entry
@@ -82,7 +82,7 @@ def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
 
 
 def _snapshot() -> Any:
-    # It is large: who asks for no model doesn't wait for it.
+    # Imported only when a model is looked up, because it is large.
     from genai_prices import data_snapshot
 
     return data_snapshot.get_snapshot()
@@ -93,7 +93,7 @@ def _listed(name: str, on: date) -> Model | None:
     try:
         _, model = snapshot.find_provider_model(name, None, None, None)
     except LookupError:
-        # Not every maker's names are known to be theirs.
+        # The list's own lookup doesn't find the maker of every name.
         maker = load_vendor(vendor_of(name)).listed_as
         model = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
     return _from_listed(model, on) if model else None
@@ -112,8 +112,8 @@ def find_model(
 ) -> Model | None:
     """Return what is known of a model on a day (default: by the latest prices), or None.
 
-    Names as recorded are understood: a router's or region's prefix is left out. A name that was `recorded` existed:
-    where no list has it, it still has the rules of the vendor that its name tells. Of the price list and our own
+    Recorded names are understood: the prefix of a router or a region is removed. A `recorded` name is of a model that
+    existed: if it is in no list, it gets the rules of the vendor that its name shows. Of the price list and our own
     additions, the entry that came into force last holds.
     """
     name = bare(model)
@@ -148,7 +148,7 @@ def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
     """Return every price that a model was ever listed at, each once, with its source and the day it came into force.
 
     From the user's file, our additions, then the price list: its maker's entry first, then those of other hosts (the
-    source names them), each with all its changes. Which one held, the fit to recorded cost can decide.
+    source names them), each with all its changes. A fit to the recorded cost can tell which one held.
     """
     maker = load_vendor(vendor_of(model)).listed_as
     found = [_dated(entry) for entries in (overrides, _additions()) for entry in _fitting(entries, model)]
@@ -174,7 +174,7 @@ def _dated(entry: Entry | Model) -> Prices | None:
 
 @cache
 def model_ids() -> frozenset[str]:
-    """Return the names of every model of the price list, without their prices, which take a while."""
+    """Return the names of all models of the price list. Their prices aren't read, which would take a while."""
     return frozenset(model.id for provider in _snapshot().providers for model in provider.models)
 
 
@@ -189,7 +189,7 @@ def from_list(prices: Any, on: date) -> Prices | None:
     """Return a model's prices on a day, or None without one for input and output.
 
     `effective` is the day from which they held, None if the list doesn't say. `hours` are the times of the day, UTC,
-    at which others hold: a list in which the last entry that fits decides, as genai-prices reads it.
+    with other prices, last listed first: in genai-prices the last entry that fits decides, in `Prices` the first.
     """
     entries = _entries(prices)
     # Hours belong to the dated entry before them: an hour listed before a change of price ended with it.
@@ -209,7 +209,7 @@ def from_list(prices: Any, on: date) -> Prices | None:
 
 
 def _every_price(prices: Any, host: str = "") -> list[Prices]:
-    """Return each price that a model is listed at, in the list's order; `host` names who sells it, if not its maker."""
+    """Return each price that a model is listed at, in the list's order; `host`: the seller, if not the maker."""
     source = f"{_list()}{f', {host}' if host else ''}"
     found: list[Prices] = []
     began: date | None = None

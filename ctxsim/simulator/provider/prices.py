@@ -1,8 +1,8 @@
 """Dollars: what each class of token costs under one model's dated prices; and how often caches miss.
 
 The replay stays deterministic: it bills what the vendor's rule lets a cache read. A table gives the share of those
-reads that was not read on recordings, by vendor and pause, and so a bill its 95 % interval. It is measured by
-`python -m evidence.priors FOLDER`.
+reads that caches missed in recordings, by vendor and pause. A bill's 95 % interval comes from it. The table is measured
+by `python -m evidence.priors FOLDER`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Rate = float | tuple[tuple[int, float], ...]
 
 
 DAY_S = 86_400
-"""Only the time of day tells the price: what is waited for may lead beyond all dates."""
+"""Only the time of day decides a price: long waiting may lead to times past all valid dates."""
 
 
 class Split(msgspec.Struct, frozen=True, gc=False):
-    """The tokens of one request by what they cost."""
+    """The input tokens of one request by price class."""
 
     read: int
     write: int
@@ -37,8 +37,8 @@ class Split(msgspec.Struct, frozen=True, gc=False):
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """List prices. A class without a price of its own costs what input costs.
 
-    `effective` is the day from which they hold, None if nobody says. `hours` are the times of the day at which others
-    hold, the first that fits; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
+    `effective` is the day from which they hold, None if unknown. `hours` are the times of the day with other prices,
+    of which the first that fits holds; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
     """
 
     input: Rate
@@ -57,7 +57,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
                 raise ValueError("a price in steps needs at least one (from, price)")
 
     def at(self, now_s: float) -> Prices:
-        """The prices at a simulated second; those of the hours that have no others, where the beginning is unknown."""
+        """Return the prices at a simulated second; if `zero_s` is unknown, those outside all `hours`."""
         if not self.hours or self.zero_s is None:
             return self
         clock = datetime.fromtimestamp((self.zero_s + now_s) % DAY_S, UTC).time()
@@ -99,7 +99,7 @@ class Cost(msgspec.Struct, frozen=True, gc=False):
 
 
 def rate_at(rate: Rate, input_tokens: int) -> float:
-    """USD per million tokens for a request of so many input tokens."""
+    """Return USD per million tokens for a request of `input_tokens` tokens."""
     if not isinstance(rate, tuple):
         return rate
     chosen = rate[0][1]
@@ -111,7 +111,7 @@ def rate_at(rate: Rate, input_tokens: int) -> float:
 
 
 class Tariff:
-    """What requests cost under some prices and one lifetime of what the cache writes."""
+    """The cost of requests under given prices and one lifetime of cache writes."""
 
     def __init__(self, prices: Prices, long_lifetime: bool) -> None:
         self._prices, self._long = prices, long_lifetime
@@ -120,7 +120,7 @@ class Tariff:
         self._flat = plain if len(plain) == len(rates) and not prices.hours else None
 
     def cost(self, split: Split, output_tokens: int, at_s: float) -> Cost:
-        """Return what a request costs that is billed at a simulated second."""
+        """Return the cost of a request that is billed at a simulated second."""
         if self._flat is None:
             return cost_of(self._prices.at(at_s), split, output_tokens, self._long)
         read, write, uncached, output = self._flat
@@ -133,7 +133,7 @@ class Tariff:
 
 
 def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
-    """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
+    """Return the cost of a request. Price steps go by all its input tokens, cached ones too."""
     total = split.total
     amounts = (split.read, split.write, split.uncached, output_tokens)
     rates = rates_of(prices, long_lifetime)
@@ -179,7 +179,7 @@ def load_losses() -> tuple[Loss, ...]:
 def expected_loss(vendor: str, gap_s: float) -> Loss | None:
     """Return the share of expected reads that a vendor's cache loses after a pause; None where it wasn't measured.
 
-    Rules of one vendor that are kept apart (`openai-paid-writes`) have no share of their own until they are measured.
+    A second set of rules of a vendor (`openai-paid-writes`) has no share until it is measured.
     """
     # A pause is a difference of sums: 10 seconds may be 10.00000000000003.
     return next((loss for loss in load_losses() if loss.vendor == vendor and round(gap_s, 6) <= loss.gap_s), None)

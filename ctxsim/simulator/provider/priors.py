@@ -1,4 +1,4 @@
-"""What a recording without usage doesn't tell: tokens for each that we count, and the head that no log holds.
+"""Priors for a recording without usage: the provider's tokens per counted token, and the head that the log lacks.
 
 Both tables are measured on recordings that have usage, by `python -m evidence.priors FOLDER`, which writes them.
 """
@@ -13,9 +13,9 @@ from ctxsim.simulator.provider.vendor import fits
 
 
 class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Recorded tokens for each that we count with framing: the median of sessions, `low` to `high` their quartiles.
+    """Recorded tokens per token that we count with framing: the median of sessions; `low` and `high` are the quartiles.
 
-    What logs leave out and what grows with a session, such as unrecorded thinking, is in it.
+    It includes tokens that logs leave out and that grow with a session, such as unrecorded thinking.
     """
 
     model: str

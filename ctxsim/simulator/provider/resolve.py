@@ -1,7 +1,7 @@
-"""Where the provider comes from: command line > scenario > what the log tells > the recorded model > defaults.
+"""Where the provider comes from: command line > scenario > what the log states > the recorded model > defaults.
 
-A log tells the cache's lifetime and which window held. How one session ended tells nothing of a window: whoever was
-compacted and whoever wasn't has the same.
+A log shows the cache's lifetime and the window. The end of one session doesn't show the window: sessions that were
+compacted and sessions that weren't have the same one.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from ctxsim.simulator.provider.models import Entry, Model
 
 WINDOWS = (200_000, 256_000, 400_000, 1_000_000, 2_000_000)
-"""Windows that models have had: the smallest that holds what was accepted, where the model's own doesn't."""
+"""Windows of models: if an accepted request exceeds the model's own window, the smallest that holds it is taken."""
 
 MARK = "[1m]"
-"""Ends the name of a model that was asked for with a window of a million tokens."""
+"""Suffix of the name of a model that was requested with a window of a million tokens."""
 
 
 def _of_named(model: str, entries: tuple[Entry, ...]) -> dict[str, Any]:
-    """The fields that follow from a model by today's list; none where nobody knows it."""
-    # What knows models is imported where one is named.
+    """The fields that follow from a model by today's list; none for an unknown model."""
+    # Imported only if a model is named.
     from ctxsim.simulator.provider.models import find_model
 
     found = find_model(model, None, entries)
@@ -38,7 +38,7 @@ def _of_named(model: str, entries: tuple[Entry, ...]) -> dict[str, Any]:
 
 
 def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
-    """What the vendor's rule says of a rate limit that a scenario states only in part."""
+    """The vendor's rule, for the fields of a rate limit that is stated only in part."""
     vendor = values.get("vendor", "none")
     if vendor == "none":
         return {}
@@ -52,7 +52,7 @@ def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_model(model: Model, name: str) -> dict[str, Any]:
-    """Return the provider's fields that follow from a model. Fields of which nothing is known stay out."""
+    """Return the provider's fields that follow from a model. Unknown fields are left out."""
     vendor = load_vendor(model.vendor)
     return {
         "model": model.id,
@@ -66,7 +66,7 @@ def of_model(model: Model, name: str) -> dict[str, Any]:
 
 
 def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str, Any] | None:
-    """The fields that follow from a transcript's model, or None where nobody knows it."""
+    """The fields that follow from a transcript's model; None for an unknown model."""
     from ctxsim.simulator.provider.models import find_model
 
     # Prices are those of the day of the first call that has a time, and of its hours.
@@ -91,21 +91,21 @@ def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str
 
 
 def no_cache(transcript: Transcript) -> bool:
-    """Return whether a log that states cache reads has none, nor writes: in three calls, or in one that says both."""
+    """Return whether all stated cache reads and writes are 0, in at least three calls, or one if writes are stated."""
     usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_read_tokens is not None]
     enough = 1 if any(usage.cache_write_tokens is not None for usage in usages) else 3
     return len(usages) >= enough and not any(usage.cache_read_tokens or usage.cache_write_tokens for usage in usages)
 
 
 def written_long(transcript: Transcript) -> float | None:
-    """Return the share of written tokens that the log says are kept for the longer lifetime; None where it doesn't."""
+    """Return the share of written tokens that the log states for the longer lifetime; None if it states none."""
     usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_write_long_tokens is not None]
     written = sum(usage.cache_write_tokens or 0 for usage in usages)
     return sum(usage.cache_write_long_tokens or 0 for usage in usages) / written if written else None
 
 
 SLACK_S = 30.0
-"""Logs tell when a response began, not when it was asked for."""
+"""Seconds added to a cache lifetime, because logs state when a response began, not when it was requested."""
 
 
 def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
@@ -133,10 +133,10 @@ def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
 def recorded_window(
     transcript: Transcript, own: int | None, vendor: str, accepted: tuple[int, int] = (0, 1)
 ) -> tuple[int, str] | None:
-    """Return the window that held, and how it is known; None where the model's `own` is all that is known.
+    """Return the window that held, and how it is known; None if only the model's `own` window is known.
 
-    `accepted`: the tokens of the largest request that any session beside it had accepted, and how many had one.
-    Where a vendor offers a model with several windows, it is the smallest that holds that.
+    `accepted`: the tokens of the largest request that the project's sessions had accepted, and how many sessions had
+    one. If a vendor offers a model with several windows, the smallest that holds this request is returned.
     """
     stated = [call.window for call in transcript.calls if call.window]
     if stated:
@@ -163,9 +163,9 @@ def recorded_window(
 def _of_log(
     transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the provider's fields that a recording tells, and how each is known.
+    """Return the provider's fields that a recording shows, and how each is known.
 
-    `accepted` is as `recorded_window` has it.
+    `accepted`: see `recorded_window`.
     """
     values: dict[str, Any] = {}
     origins: list[str] = []
@@ -193,7 +193,7 @@ def _of_log(
 
 
 def said(overrides: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that have been said: None says nothing, but of the rate limit that there is none."""
+    """Return the fields that are set. None means not set, except for `rate_limit`: no rate limit."""
     return {key: value for key, value in overrides.items() if value is not None or key == "rate_limit"}
 
 
@@ -206,9 +206,9 @@ def resolve(
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.
 
-    `accepted` are the tokens of the largest request that sessions beside a recorded transcript had accepted, and how
-    many had one. `overrides` are what the command line gave; its `model` brings that model's window, prices, cache and
-    tokenizer. Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
+    `accepted`: see `recorded_window`. `overrides` are the fields of the command line; its `model` sets the window,
+    prices, cache and tokenizer of that model. Raises UnknownName for an unknown model or field, InputError naming a
+    field with a wrong value.
     """
     given = said(overrides)
     if strange := given.keys() - Provider.__struct_fields__:

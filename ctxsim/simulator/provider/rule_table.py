@@ -13,7 +13,7 @@ SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
 
 
 def vendor_gaps(name: str) -> list[str]:
-    """Return a line for each rule of a vendor that doesn't say where it is from, or of when."""
+    """Return a line for each section of a vendor's rules that has no source, and for each that has no date."""
     found, plain = load_vendor(name), Vendor(name)
     said = [(section, getattr(found, section)) for section in SECTIONS]
     said = [(section, rule) for section, rule in said if rule != getattr(plain, section)]
@@ -35,7 +35,7 @@ class RuleRow(msgspec.Struct, frozen=True):
 
 
 def rules_of(pattern: str) -> list[RuleRow]:
-    """Return the rules of the vendors whose name fits a pattern; else those that hold for a model of that name."""
+    """Return the rules of the vendors whose names fit a pattern; if none do, the rules for a model of that name."""
     names = [name for name in vendor_names() if name != "none" and fnmatchcase(name, pattern)]
     if names:
         return [row for name in names for row in _rows(load_vendor(name))]

@@ -13,16 +13,16 @@ from ctxsim.simulator.provider.prices import Prices, Split, rate_at, rates_of
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, Resend, load_vendor
 
 Misses = Literal["none", "expected"]
-"""Whether reads are as the cache's rules let them be, or less by what caches miss on recordings."""
+"""Whether cache reads are all that the rules allow, or less by the share that caches missed in recordings."""
 
 SummaryMode = Literal["extractive", "empty", "clairvoyant"]
 
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`tokens_per_minute` is both what the bucket holds when full and what flows in per minute; requests likewise.
+    """`tokens_per_minute` is both the capacity of the bucket and its refill per minute; requests likewise.
 
-    What a request demands is the vendor's rule: cached tokens count or not, `max_tokens` is reserved or not, a refused
-    request takes its tokens or not.
+    The vendor's rule for the demand of a request: whether cache reads count, how many tokens are reserved for output,
+    and whether a refused request takes its tokens.
     """
 
     tokens_per_minute: int
@@ -41,7 +41,7 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return split.total - (0 if self.counts_cache_reads else split.read) + self.reserves_max_tokens
 
     def describe(self) -> str:
-        """For people."""
+        """Return the limit as text for people."""
         free = "" if self.counts_cache_reads else ", cache reads free"
         return f"{self.tokens_per_minute:,} input tokens per minute{free}"
 
@@ -55,7 +55,7 @@ class Other(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProviderFields(TypedDict, total=False):
-    """The fields of `Provider` that anybody may say; they go before what a scenario or a recorded model says."""
+    """The fields of `Provider` that a user can set. They override a scenario and the recorded model."""
 
     tokenizer: str | None
     window: int | None
@@ -126,14 +126,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, model=other.model, prices=other.prices) if other else self
 
     def counter(self, known: Counter | None = None) -> Counter:
-        """Return a memo that counts as this provider does, empty but for what another one knows already.
+        """Return a counter of this provider's tokens. It shares the memo of `known` if that has the same tokenizer.
 
         Raises UnknownName for its tokenizer.
         """
         return Counter(open_tokenizer(self.tokenizer), self.tokens_factor, known)
 
     def read_and_write_usd(self, input_tokens: int) -> tuple[float, float]:
-        """USD per token to read and to write again, for a request of so many tokens; `prices` must be known."""
+        """Return USD per token of a cache read and of a write (no cache: of input). `prices` must be known."""
         prices = self.prices
         assert prices is not None
         read, write, plain, _ = rates_of(prices, self.long_cache)
@@ -155,13 +155,13 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bucket:
-    """What a rate limit holds: full at first. Times are simulated seconds and never go back."""
+    """The token bucket of a rate limit; it starts full. Times are simulated seconds and never decrease."""
 
     def __init__(self, per_minute: int) -> None:
         self._capacity = float(per_minute)
         self._per_second = per_minute / 60
         self.level = self._capacity, 0.0
-        """The tokens in it, and when it held them."""
+        """The tokens in the bucket, and the time at which it held them."""
 
     def _at(self, at_s: float) -> float:
         level, then_s = self.level
@@ -175,28 +175,28 @@ class Bucket:
         return max(0.0, round((demand - self._at(at_s)) / self._per_second, 9))
 
     def take(self, demand: int, at_s: float) -> None:
-        """Take `demand` tokens at a time; the level may go below 0 by what a refused request took."""
+        """Take `demand` tokens at `at_s`. The level may fall below 0 by the tokens that a refused request took."""
         self.level = self._at(at_s) - demand, max(self.level[1], at_s)
 
 
 ROUNDS = 1_000
-"""More than any recording needs, where a handful is usual: a loop over what others recorded has a bound."""
+"""Most iterations of `smallest_quota`. A handful is usual; the limit makes it end on any recording."""
 
 
 LATEST_S = 1e12
-"""Beyond all dates."""
+"""Later times count as this second, which is past all dates."""
 
 
 def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """Return the smallest tokens-per-minute with which none of these requests would have waited.
 
-    `requests` are (second, tokens demanded) in order. A bucket of q a minute lets all pass iff no stretch of them,
-    first to last, demands more than it holds and gains meanwhile: q >= tokens / (1 + minutes). Found by Dinkelbach's
-    method for ratios: from the stretch that q serves worst to the q that just serves it, until q serves all.
+    `requests` are (second, tokens demanded) in order. A bucket of q per minute lets all pass iff no stretch of
+    consecutive requests demands more than its capacity and refill: q >= tokens / (1 + minutes). Dinkelbach's method for
+    ratios: set q to what the worst served stretch needs, until q serves all.
     """
     if not requests:
         return 1
-    # What isn't a number is the beginning.
+    # NaN and negative seconds count as second 0.
     seconds = np.minimum(np.fmax(np.array([at_s for at_s, _ in requests], dtype=float), 0.0), LATEST_S)
     minutes = np.maximum.accumulate(seconds) / 60
     demands = np.array([demand for _, demand in requests], dtype=float)
@@ -209,7 +209,7 @@ def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
         last = int(np.argmax(through - gained - np.minimum.accumulate(level)))
         first = int(np.argmin(level[: last + 1]))
         better = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))
-        # Over pauses of weeks the differences above lose digits: what counts is whether the quota still rises.
+        # Over pauses of weeks the differences above lose digits, so stop when the quota no longer rises.
         if not better > quota * (1 + 1e-12):
             break
         quota = better

@@ -1,4 +1,4 @@
-"""Summaries without a model: texts that stand for what a model would have written."""
+"""Summaries without a model: texts in place of those that a model would have written."""
 
 import heapq
 import re
@@ -21,7 +21,7 @@ _DIGIT = re.compile(r"\d")
 
 @cache
 def _pattern(at: bool, slash: bool, digit: bool, dot: bool) -> re.Pattern[str]:
-    """What to search for in a text with these characters: most lines have none of them, and none of that."""
+    """The pattern for a text that has these characters. Most lines have none of them and aren't searched."""
     wanted = {_LINK: slash, _ADDRESS: at, _PATH: slash, _NUMBERED: digit, _NAME: dot}
     return re.compile("|".join(part for part, possible in wanted.items() if possible))
 
@@ -35,7 +35,7 @@ def identifiers(text: str) -> list[str]:
 def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
     """Return the first sentence of each user text, then the lines that add most new identifiers, until full.
 
-    Sentences come in recorded order, newest dropped first if even they don't fit; lines follow in recorded order.
+    All stand in the recorded order of their items. Sentences are chosen oldest first; one that doesn't fit is left out.
     """
     lines: list[tuple[int, str]] = []
     room = max_tokens
@@ -56,7 +56,7 @@ def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], in
 def _richest_lines(
     items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
 ) -> list[tuple[int, str]]:
-    """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
+    """Choose lines greedily by new identifiers. Their number only falls, so a stale queue entry is pushed back."""
     naming = _naming_in(count)
     lines = [naming(item.text) if item.kind != "user" else [] for item in items]
     queue = [(-len(found), number, row) for number, of in enumerate(lines) for row, (_, found) in enumerate(of)]
@@ -92,18 +92,18 @@ def _naming(text: str) -> Naming:
 
 @lru_cache(maxsize=1)
 def _naming_in(count: object) -> Callable[[str], Naming]:
-    """`_naming` for the transcript whose texts `count` counts, one at a time: each text is looked into once."""
+    """`_naming` with a memo for the transcript whose texts `count` counts. Only the newest memo is kept."""
     return cache(_naming)
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
-    """Return what later calls will use of these items, `wanted`, in order of use, until full: the most that any
-    summarizer keeps.
+    """Return `wanted`, the atoms of these items that later calls will use, in order of use, until full: the most that
+    any summarizer can keep.
     """
     room = max_tokens
     kept: list[str] = []
     for word in wanted:
-        # One token and a line's end are the least.
+        # An atom takes at least one token and a line's end.
         if room < 2:
             break
         if (cost := count(word) + 1) <= room:

@@ -1,4 +1,4 @@
-"""What differs from vendor to vendor, as data: framing, prompt cache, rate limit, reasoning, the overflow's wording.
+"""The rules of each vendor, as data: framing, prompt cache, rate limit, reasoning, the wording of an overflow.
 
 One TOML file per vendor in `vendors/`, or the user's own; each section names its source and date.
 """
@@ -32,7 +32,7 @@ def fits(model: str, pattern: str) -> bool:
 
 
 def first_fit(model: str, table: Mapping[str, T], otherwise: T) -> T:
-    """Return what a table says of the first pattern that a model fits."""
+    """Return a table's value for the first pattern that a model fits; `otherwise` if it fits none."""
     return next((found for pattern, found in table.items() if fits(model, pattern)), otherwise)
 
 
@@ -42,7 +42,7 @@ class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Framing(_Rule, frozen=True):
-    """Tokens around the texts, by what they stand around.
+    """Framing tokens, by what they frame.
 
     `request` once, `message` for each wire message; `reasoning` for each block of it; `calls` for each response that
     calls tools, `call` for each call in it, `parallel` if they are several and `answer` if a text stands before them;
@@ -122,7 +122,7 @@ class CacheRule(_Rule, frozen=True):
 
 
 class RateRule(_Rule, frozen=True):
-    """What a request takes from the bucket."""
+    """What counts as a request's demand on the rate limit."""
 
     counts_cache_reads: bool = True
     reserves_max_tokens: bool = False
@@ -130,13 +130,13 @@ class RateRule(_Rule, frozen=True):
 
 
 class ReasoningRule(_Rule, frozen=True):
-    """Which recorded reasoning goes out again: by the first pattern in `by_model` that fits, else `resend`."""
+    """Which recorded reasoning is sent again: by the first pattern in `by_model` that fits, else `resend`."""
 
     resend: Resend = "never"
     by_model: dict[str, Resend] = {}
 
     def of(self, model: str) -> Resend:
-        """What becomes of a model's earlier reasoning."""
+        """Return which earlier reasoning is sent again to a model."""
         return first_fit(model, self.by_model, self.resend)
 
 
@@ -145,21 +145,21 @@ Binding = Literal["none", "drop", "refuse"]
 
 
 class ThinkingRule(_Rule, frozen=True):
-    """What is done with thinking that stands behind something else than when it was written: by the first pattern in
-    `by_model` that fits, else nothing. `latest`: whether a request is refused in which the newest response's thinking
-    isn't as it was.
+    """What the provider does with thinking whose prefix has changed since it was written: by the first pattern in
+    `by_model` that fits, else nothing. `latest`: whether it refuses a request in which the newest response's thinking
+    was changed.
     """
 
     by_model: dict[str, Binding] = {}
     latest: bool = False
 
     def of(self, model: str) -> Binding:
-        """What becomes of a model's thinking behind a changed prefix."""
+        """Return what the provider does with a model's thinking behind a changed prefix."""
         return first_fit(model, self.by_model, "none")
 
 
 class OverflowRule(_Rule, frozen=True):
-    """The vendor's wording."""
+    """The vendor's error message."""
 
     message: str = "{tokens} tokens exceed the window of {window}"
 
@@ -207,7 +207,7 @@ def vendor_names() -> list[str]:
 def vendor_of(model: str) -> str:
     """Return the vendor whose rules hold for a model, told from its name: the longest pattern that fits decides.
 
-    `none` where no vendor claims it. Who hosts an open model is not in its name: the maker's rules are taken.
+    `none` if no vendor claims it. The name doesn't tell the host of an open model, so the maker's rules are taken.
     """
     claims = [
         (len(pattern), name) for name in vendor_names() for pattern in load_vendor(name).models if fits(model, pattern)
@@ -218,7 +218,7 @@ def vendor_of(model: str) -> str:
 def load_vendor(name: str) -> Vendor:
     """Return a vendor's rules, by name or from a TOML file of the user's.
 
-    Raises UnknownName, with close ones, and InputError for a file that is none, naming the field that doesn't fit.
+    Raises UnknownName, with close names, and InputError for an invalid file, naming the field that doesn't fit.
     """
     if name in _built_in():
         return _shipped(name)
@@ -237,7 +237,7 @@ def _shipped(name: str) -> Vendor:
 
 @cache
 def parsed_vendor(where: str, text: bytes) -> Vendor:
-    """Return a vendor's rules as a file says them. Raises InputError naming the field that doesn't fit."""
+    """Return a vendor's rules from the text of a file. Raises InputError naming the field that doesn't fit."""
     try:
         return msgspec.convert({"name": Path(where).stem, **toml_values(text, where)}, Vendor)
     except msgspec.ValidationError as error:

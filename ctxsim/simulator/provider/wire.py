@@ -12,7 +12,7 @@ _ASSISTANT = {"assistant", "reasoning", "tool_call"}
 
 
 def _ids(items: Iterable[Item]) -> dict[int | None, str]:
-    """Return an id for the place of each tool call, the source's own where it is unique, and of what answers it."""
+    """Return, by place, the id of each tool call (as recorded if unique) and of the results that answer it."""
     used: set[str] = set()
     ids: dict[int | None, str] = {}
     for item in items:
