@@ -1,6 +1,6 @@
-"""References: what later calls used of earlier tool results, and whether a view still held it.
+"""References: identifiers and quotations of earlier tool results that calls use, and whether a view still held them.
 
-A necessary condition for the agent to have acted the same, not a prediction of success. docs/references.md.
+Survival is a necessary condition for the agent to have acted the same, not a prediction of success. docs/references.md.
 """
 
 from ctxsim.simulator.references import canonical, identifiers, quotations
@@ -9,7 +9,7 @@ from ctxsim.simulator.references.needs import OUTPUT_KINDS, Need, References, wo
 from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 
 DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, REISSUE)
-"""What found the references of a run."""
+"""Versions of the rules that found the references of a run."""
 
 __all__ = [
     "DETECTORS",

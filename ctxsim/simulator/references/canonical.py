@@ -1,4 +1,4 @@
-"""Canonical text: what two texts are compared by, however often one of them was escaped on its way.
+"""Canonical text: the form in which texts are compared, however often one of them was escaped.
 
 Backslash escapes are resolved at all nesting levels (surrogate pairs joined), then NFC, then case folding. Of a tool
 call's arguments only the decoded values count, not the keys. Source of the rule: docs/references.md, definition, 1.
@@ -24,7 +24,7 @@ _MEANING = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\b": "\b", r"\f": "\f"}
 def resolve(text: str) -> str:
     """Return the text without escapes, in NFC, its case kept. Lone surrogates become U+FFFD."""
     if "\\" in text:
-        # One backslash or many before a letter: JSON inside JSON differs from JSON only in their number.
+        # JSON inside JSON differs from JSON only in the number of backslashes before a letter: one is left.
         if "u005" in text:
             text = _BACKSLASHES.sub(r"\\", text)
         while "\\\\" in text:
@@ -47,12 +47,12 @@ def fold(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text whose characters that are neither ASCII nor a word's are control characters, one for a run."""
+    """Return a text in which one control character replaces each run of non-ASCII characters that are in no word."""
     return text if text.isascii() else _FOREIGN.sub("\x02", text)
 
 
 def spaced(text: str) -> str:
-    """Return a text whose white space is all ASCII: a space for a run of other."""
+    """Return a text in which one space replaces each run of non-ASCII white space."""
     return text if text.isascii() else _FOREIGN_SPACE.sub(" ", text)
 
 
@@ -91,5 +91,5 @@ def values(arguments: str) -> str:
 
 
 def content(item: Item) -> str:
-    """Return the resolved text by which an item is compared: of a tool call its arguments' values."""
+    """Return the resolved text by which an item is compared; for a tool call, the values of its arguments."""
     return resolve(values(item.text) if item.kind == "tool_call" else item.text)

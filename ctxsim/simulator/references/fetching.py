@@ -1,7 +1,7 @@
-"""Whether what a tool call brought can be fetched again, by its tool and command; the table of tools is data.
+"""Whether a tool call's result can be fetched again, by its tool and command. fetching.toml lists the tools.
 
-What was read can be read again. An answer of another agent or of a person, and the output of what changed something,
-are lost for good: a second call isn't the first one again.
+What was read can be read again. An answer of another agent or of a person, and the output of a call that changed
+something, are lost for good: a second call doesn't repeat the first.
 """
 
 import re
@@ -18,7 +18,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _SEVERAL = re.compile(r"\|\||&&|[;\n|]")
 _REDIRECTED = re.compile(r"(?<![0-9&<>=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"']")
 _NAMED = re.compile(r"[\w~-]*+[./][\w.~/-]*+")
-"""What a path can stand in: most words are none, and it finds them sooner."""
+"""A word that can hold a path. Most words can't, and this pattern finds those that can faster than `_PATH`."""
 _PATH = re.compile(r"[\w.~/-]*(?:/[\w.-]+|\w\.[A-Za-z]\w{0,4})")
 
 
@@ -30,7 +30,7 @@ def _table() -> dict[str, Any]:
 
 
 def only_looks(call: Item) -> bool:
-    """Return whether a tool call changes nothing, so that the same call brings again what it brought."""
+    """Return whether a tool call changes nothing, so that the same call returns the same result again."""
     table, words = _table(), {word.lower() for word in _WORDS.findall(call.tool)}
     if words & table["acting"]:
         return False
@@ -51,13 +51,13 @@ def _changes(command: str) -> bool:
 
 
 class Fetching:
-    """What of one transcript could be fetched again."""
+    """Which results of one transcript can be fetched again."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._items = transcript.items
         self._looks: dict[int, bool] = {}
         self._since: dict[int, int] = {}
-        """By place of a result, the first call behind it that wrote to one of its paths."""
+        """By place of a result, the place of the first later tool call that wrote to one of its paths."""
 
     def source(self, sources: Sequence[int]) -> int | None:
         """Return the newest of some results, given by place, that can be fetched again; None if there is none."""
@@ -72,8 +72,8 @@ class Fetching:
         return known
 
     def changed(self, place: int, before: int) -> bool:
-        """Return whether, behind the result at a place and before another, a call that doesn't only look named a path
-        that its own call names: what is fetched again isn't what it was.
+        """Return whether, between the result at `place` and the place `before`, a tool call that doesn't only look
+        named a path of the result's own call, so that fetching again returns something else.
         """
         if place not in self._since:
             asking = self._items[place].answers

@@ -1,4 +1,4 @@
-"""Finds what each call needed of earlier results: once per transcript, for all policies.
+"""Find what each call needed of earlier results: once per transcript, for all policies.
 
 Reasoning is left out everywhere: it needs nothing, is no source, and keeps nothing alive. Source of the rules:
 docs/references.md, definition, 4, 5 and 7.
@@ -23,7 +23,7 @@ from ctxsim.transcript import Head, Item, Transcript
 SHORTEST_ATOM = 4
 
 REISSUE = "reissue-1"
-"""The version of what tells repeated calls."""
+"""Version of the rule that finds repeated calls."""
 
 
 def first_sent(transcript: Transcript) -> list[int]:
@@ -40,7 +40,7 @@ def prepare(transcript: Transcript) -> References:
 
 
 BATCH = 1 << 18
-"""Characters that are looked into at a time: of more, what is in the works wouldn't stay near the processor."""
+"""Characters that are searched at a time, so that the arrays stay in the processor's cache."""
 
 Atom = str | int
 """An identifier, or the number of a quotation."""
@@ -68,7 +68,7 @@ class _Preparation:
             for atom in atoms:
                 self._results[atom].append(place)
         self._words = _hashes(self._names.tokens)
-        # Most of what agents write is in no result: it is needed by nobody, and looked for no further.
+        # Most quotations that agents write are in no result, so no call needs them and they are dropped.
         numbers = {atom for atom in self._results if isinstance(atom, int)}
         said = self._quotations.said(numbers)
         self._quotations = self._quotations.only(numbers)
@@ -86,7 +86,7 @@ class _Preparation:
         }
         """By identifier, the places of results and of what the agent wrote that hold it, oldest first."""
         self._barred: dict[Atom, int] = {}
-        """By atom, the place from behind which on head or user text holds it."""
+        """By atom, the place after which a head or user text holds it: such an atom is no need."""
         sayers: defaultdict[str, list[int]] = defaultdict(list)
         others = ("reasoning", "tool_result", *OUTPUT_KINDS)
         for place, atoms in self._holding(item for item in items if item.kind not in others):
@@ -117,7 +117,7 @@ class _Preparation:
         self._said_again = {place: inside & sayers.keys() for place, inside in zip(outputs, names, strict=True)}
 
     def _with_quotations(self, texts: Iterable[str]) -> Iterator[tuple[str, set[int]]]:
-        """Return each of some plain texts and the quotations that it holds."""
+        """Yield each plain text with the numbers of the quotations that it holds; searched in batches."""
         batch: list[str] = []
         size = 0
         for text in texts:
@@ -129,7 +129,7 @@ class _Preparation:
         yield from zip(batch, self._quotations.held(batch), strict=True)
 
     def _holding(self, items: Iterable[Item]) -> Iterator[tuple[int, set[Atom]]]:
-        """Return the place of each of some items and the atoms that it holds."""
+        """Yield the place of each item and the atoms that it holds."""
         chosen = list(items)
         texts = self._with_quotations(plain(fold(content(item))) for item in chosen)
         for item, (text, quoted) in zip(chosen, texts, strict=True):
@@ -187,7 +187,7 @@ class _Preparation:
         found = []
         for atom in atoms:
             places = self._results[atom]
-            # The agent had not written it, and neither head nor user text had held it.
+            # A need: a result held the atom before the call, and no output, head or user text did.
             if places[0] < start and self._barred.get(atom, start) >= start and self._own.get(atom, start) >= start:
                 sources = tuple(places[: bisect_left(places, start)])
                 age = number - self._sent[sources[-1]]
@@ -203,7 +203,7 @@ class _Preparation:
         ))  # fmt: skip
 
     def _said(self, number: int, start: int, atoms: Iterable[str]) -> list[Held]:
-        """Of what users and answers hold, what no head, result or tool call held before."""
+        """Needs of atoms that a user text or answer held before, but no head, result or tool call."""
         return self._aged(number, start, self._sayers, (
             atom for atom in atoms if atom not in self._in_heads and self._asked.get(atom, start) >= start
             and self._results.get(atom, (start,))[0] >= start
@@ -212,7 +212,7 @@ class _Preparation:
     def _aged(self, number: int, start: int, of: Mapping[str, list[int]], atoms: Iterable[str]) -> list[Held]:
         found = []
         for atom in atoms:
-            # What joins later stands behind in the list that all calls share.
+            # The list is for all calls: only places before `start` are sources of this one.
             stop = bisect_left(of[atom], start)
             age = number - self._sent[of[atom][stop - 1]] if stop else 0
             if age >= 1:
@@ -221,7 +221,7 @@ class _Preparation:
 
 
 def _hashes(tokens: Iterable[str]) -> bytes:
-    """What `word_hash` gives for each long enough, in order; encoded all at once."""
+    """The different `word_hash` values of the long enough tokens, sorted. All are encoded at once for speed."""
     words = " ".join([token for token in tokens if len(token) >= SHORTEST_ATOM]).encode().split()
     return np.sort(np.fromiter(set(map(crc32, words)), np.uint32)).tobytes()
 
@@ -232,13 +232,13 @@ _ENCODER = json.JSONEncoder(sort_keys=True)
 def reissues(transcript: Transcript, contents: Mapping[int, str] | None = None) -> dict[int, int]:
     """Return, for the place of each tool call that was made before, the place of the newest such call.
 
-    Exactly such: same tool, same decoded arguments. Keys of an object may stand in any order; numbers are compared as
-    written. Calls of one response don't repeat each other.
+    A repeated call has the same tool and the same decoded arguments. Keys of an object may stand in any order; numbers
+    are compared as written. Calls of one response don't repeat each other.
 
-    `contents` are what `canonical.content` gives by place, where somebody has asked for it before.
+    `contents` are the results of `canonical.content` by place, if they are known.
     """
     made = [item for item in transcript.items if item.kind == "tool_call"]
-    # Most calls have values that no other has: to compare them whole takes longer.
+    # Most calls have values that no other call has. Only the others are compared whole, which takes longer.
     values = {item.place: _values(item, contents[item.place] if contents else content(item)) for item in made}
     often = Frequencies(values.values())
     found: dict[int, int] = {}
@@ -255,7 +255,7 @@ def reissues(transcript: Transcript, contents: Mapping[int, str] | None = None) 
 
 
 def asked_again(transcript: Transcript, contents: Mapping[int, str] | None = None) -> dict[int, tuple[int, ...]]:
-    """Return, for each call that repeats earlier tool calls, the places of the results it had had."""
+    """Return, for each call that repeats earlier tool calls, the places of the results of those."""
     results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
     repeated = reissues(transcript, contents)
     found: dict[int, tuple[int, ...]] = {}
@@ -267,7 +267,7 @@ def asked_again(transcript: Transcript, contents: Mapping[int, str] | None = Non
 
 
 def _values(item: Item, text: str) -> tuple[str, ...]:
-    """The tool, and the values of its arguments, in an order that doesn't tell theirs."""
+    """The tool and its arguments' values, sorted: equal for calls that differ only in the order of arguments."""
     return item.tool, *sorted(text.split("\n"))
 
 

@@ -16,7 +16,7 @@ VERSION = "strict-1"
 
 _EDGE = "!#$%*+-./:?@^~"
 _SEPARATORS = bytes(range(33)) + b"\"'`()[]{}<>,;|=&\\:\x7f"
-# A colon parts `file.py:12` and `key:value` but not `https://`, whose colon byte 1 stands for meanwhile.
+# A colon splits `file.py:12` and `key:value` but not `https://`, whose colon is byte 1 during the split.
 _TABLE = bytes.maketrans(_SEPARATORS + b"\x01", b" " * len(_SEPARATORS) + b":")
 
 _VALUE = re.compile(
@@ -49,7 +49,7 @@ def _is_atom(token: str) -> bool:
 
 
 def is_atom(token: str) -> bool:
-    """Whether a token, case-folded, is an atom. That a name was a camel's only its case told: not among these."""
+    """Whether a case-folded token is an atom. Camel names are not among these: only their case shows them."""
     return not token.isalpha() and _is_atom(token)
 
 
@@ -62,24 +62,24 @@ def camels(text: str) -> set[str]:
 
 
 def atoms(text: str) -> set[str]:
-    """Return the atoms of a resolved text, case-folded. Case is looked at only to tell a camel name."""
-    # What case folding does to letters other than ASCII can part a text differently.
+    """Return the atoms of a resolved text, case-folded. Case matters only for camel names."""
+    # Fold first: case folding of non-ASCII letters can change where a text is split.
     return set(filter(is_atom, tokens(fold(text)))) | camels(text)
 
 
 class Wanted:
-    """Tokens to look for in texts. How the texts spell them is learnt once for all texts."""
+    """Tokens to look for in texts. Each word, as texts spell it, is tested once for all texts."""
 
     def __init__(self, wanted: Callable[[str], bool]) -> None:
         self._wanted = wanted
         self._met: set[str] = set()
         self._spelled: set[str] = set()
-        """Wanted ones as they are spelled."""
+        """Wanted words as they are spelled, with edge punctuation."""
         self.tokens: list[str] = []
         """All tokens so far, some more than once."""
 
     def among(self, words: Set[str]) -> set[str]:
-        """Return the wanted ones of some words of a text as it spells them."""
+        """Return the wanted tokens among the words of a text, which are as `spelled` returns them."""
         new = list(words - self._met)
         stripped = [word.strip(_EDGE) for word in new]
         self._met.update(new)

@@ -32,12 +32,12 @@ class Need(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> Key:
-        """What it is looked for by."""
+        """The key by which a view is searched for the atom."""
         return self.detector, self.atom
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):
-    """A carried need, or one of what was said; its sources are the first `stop` of its atom's places."""
+    """A carried or said need. Its sources are the first `stop` of its atom's places in `holders` or `sayers`."""
 
     atom: str
     stop: int
@@ -45,7 +45,7 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
 
 class Vocabulary:
-    """Atoms to look for in texts. Remembers what edited items hold, for all policies on its transcript."""
+    """Atoms to look for in texts, with a memo of what edited items hold, for all policies on a transcript."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self._keys = frozenset(keys)
@@ -60,14 +60,14 @@ class Vocabulary:
         return quotations.Sought(atom for detector, atom in self._keys if detector == "loose")
 
     def held(self, text: str) -> set[Key]:
-        """Return those that a canonical text holds whole."""
+        """Return the keys of the atoms that a canonical text holds whole."""
         text = plain(text)
         found: set[Key] = {("strict", atom) for atom in self._names.among(identifiers.spelled(text))}
         found.update(("loose", atom) for atom in self._quotations.held(text))
         return found
 
     def held_by(self, item: Item) -> set[Key]:
-        """Return those that an item holds whole; each text is looked into once."""
+        """Return the keys of the atoms that an item holds whole. Each text is searched once."""
         key = (item.kind == "tool_call", item.text)
         known = self._known.get(key)
         if known is None:
@@ -76,27 +76,27 @@ class Vocabulary:
 
 
 class References(msgspec.Struct, frozen=True):
-    """The needs of all calls of one transcript, and what `Survival` wants to know of it.
+    """The needs of all calls of one transcript, and what `Survival` looks up.
 
-    `texts` are the recorded ones by place, `holders` the results and outputs that hold a carried atom, oldest first,
-    `sayers` the user texts and answers that hold one that was said.
+    `texts` are the recorded texts by place. By atom, `holders` are the places of the results and outputs that hold a
+    carried atom, `sayers` those of the user texts and answers that hold a said atom; both oldest first.
     """
 
     needs_by_call: tuple[tuple[Need, ...], ...]
     carried_by_call: tuple[tuple[Held, ...], ...]
     said_by_call: tuple[tuple[Held, ...], ...]
-    """Needs of what the user said, and of the agent's earlier answers: strict and aged."""
+    """Said needs, whose sources are user texts and the agent's earlier answers: strict and aged."""
     newest_by_call: tuple[frozenset[int], ...]
-    """Places of the newest source of each: while these are as recorded, nothing is lost."""
+    """Places of the newest source of each need. While these items are as recorded, the call loses nothing."""
     holders: dict[str, tuple[int, ...]]
     sayers: dict[str, tuple[int, ...]]
     texts: tuple[str, ...]
     words: bytes
-    """32-bit hashes of all strict tokens in results, to tell how many would match by chance elsewhere."""
+    """Sorted 32-bit hashes of all strict tokens in results, to count another session's atoms that match by chance."""
     vocabulary: Vocabulary
-    """All atoms that any call needed or carried, or that were said before it."""
+    """All atoms of needs, carried needs and said needs."""
     asked_again: dict[int, tuple[int, ...]]
-    """Calls that repeat earlier tool calls exactly, with the results those had had."""
+    """By call that repeats earlier tool calls exactly, the places of the earlier results."""
 
     def intact(self, item: Item) -> bool:
         """Whether an item of a view is as recorded."""

@@ -1,7 +1,7 @@
 """Loose detector: quotations. An atom is five consecutive words on one line.
 
 At least three of the five have three letters and lie outside paths, URLs and e-mail addresses. Source of the rule:
-docs/references.md, definition, 3. Words are looked for as numbers, in columns.
+docs/references.md, definition, 3. Words are compared as numbers, in numpy arrays.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _KEPT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + byt
 _TABLE = bytes(byte if byte in _KEPT else 32 for byte in range(256))
 _TABLE_OF_LINES = bytes(10 if byte == 10 else _TABLE[byte] for byte in range(256))
 _BETWEEN_LINES = " \x02 "
-"""One that is no word stands between lines."""
+"""Stands between lines as a token that is no word, so that no quotation spans two lines."""
 _FEW = 8
-"""Bytes of a word that is its own number."""
+"""Most bytes of a word whose number is its bytes."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_FEW + 1)], np.uint64)
 _MANY = np.uint64(0xFF << 56)
-"""What numbers of longer words have and no word has: a byte that isn't in UTF-8."""
+"""Marks the numbers of longer words: the byte 0xFF isn't in UTF-8, so no word has it."""
 
 _LETTER = np.array([chr(byte).isalpha() if byte < 128 else byte >= 0xC0 for byte in range(256)])
-"""By byte, whether a letter begins with it; digits of other scripts are taken out before."""
+"""By byte, whether a letter begins with it; digits of other scripts are replaced before."""
 _WHITE = np.array([chr(byte).isspace() and byte < 128 for byte in range(256)])
 _OTHER_DIGITS = re.compile(r"[^\x00-\x7f\D]+")
 _SPACE, _SLASH, _AT, _COLON, _LINE_END = b" /@:\n"
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""What hashes are made by: any odd number will do."""
+"""The first factor of the hashes; any odd number will do."""
 _SPARSE = 16
-"""How many times as many hashes as atoms are told apart before an atom is looked up."""
+"""Slots per atom, at least, of the table that rules out most hashes before an atom is looked up."""
 
 
 class _Numbers(dict[bytes, int]):
@@ -58,9 +58,9 @@ class Words:
     """The words of plain texts in order: where each stands in the texts' bytes, and its number."""
 
     def __init__(self, texts: Sequence[str], numbers: _Numbers, new: bool) -> None:
-        """Number them; what isn't among `numbers` gets one if `new`, else all such words have the same."""
+        """Number the words. A long word that isn't in `numbers` gets a new number if `new`, else one that all share."""
         parts = [text.encode() for text in texts]
-        # A line end on either side, and eight bytes to read behind the last word.
+        # A line end before and after each text, and eight bytes to read behind the last word.
         self._bytes = b"\n".join([b"", *parts, bytes(_FEW)])
         self._behind = np.cumsum([len(part) + 1 for part in parts], dtype=np.int64)
         self._line_ends = np.flatnonzero(self._data == _LINE_END)
@@ -84,33 +84,33 @@ class Words:
         return np.frombuffer(self._bytes, np.uint8)
 
     def texts(self, runs: Places) -> Places:
-        """Return the numbers of the texts that some runs of words stand in."""
+        """Return the index of the text that holds each run of words, given by its first word."""
         return np.searchsorted(self._behind, self._starts[runs], side="right")
 
     def on_one_line(self, runs: Places) -> NDArray[np.bool_]:
-        """Return of runs of five words, given by the first, whether no line ends in them."""
+        """Return whether each run of five words, given by its first word, lies on one line."""
         line = np.searchsorted(self._line_ends, self._starts[runs])
         found: NDArray[np.bool_] = self._line_ends[line] > self._starts[runs + WORDS - 1]
         return found
 
     def by_text(self, texts: Places, numbers: Places) -> list[set[int]]:
-        """Return, for each text, the numbers that are beside its own."""
+        """Return, for each text, the set of the `numbers` whose entry in `texts` is its index."""
         found: list[set[int]] = [set() for _ in self._behind]
         for text, number in zip(texts.tolist(), numbers.tolist(), strict=True):
             found[text].add(number)
         return found
 
     def run(self, run: int) -> str:
-        """Return the words of a run of five, parted by one space."""
+        """Return the words of a run of five, separated by one space."""
         text = self._bytes[self._starts[run] : self._ends[run + WORDS - 1]]
         return b" ".join(text.translate(_TABLE).split()).decode()
 
     def rows(self, runs: Places) -> Codes:
-        """Return the numbers of the words of runs: a row of all first ones, one of all second ones, and so on."""
+        """Return the numbers of the words of runs, of shape (WORDS, runs): row k has the k-th word of each run."""
         return np.stack([self._codes[runs + word] for word in range(WORDS)])
 
     def hashes(self, factor: int) -> Codes:
-        """Return a hash of each run of five words there is, in order."""
+        """Return the hash of each run of five words, in order."""
         found = np.zeros(max(0, self.count - WORDS + 1), np.uint64)
         for word in range(WORDS):
             found *= np.uint64(factor)
@@ -118,7 +118,7 @@ class Words:
         return found
 
     def telling(self) -> NDArray[np.bool_]:
-        """Return of each word whether it has three letters and lies outside paths and addresses."""
+        """Return, for each word, whether it has three letters and lies outside paths and addresses."""
         text = self._bytes
         if not text.isascii():
             text = _OTHER_DIGITS.sub(lambda digits: "0" * len(digits[0].encode()), text.decode()).encode()
@@ -145,8 +145,8 @@ class Words:
 
 
 def _different(hashes: Codes) -> tuple[Codes, Places, Places]:
-    """Return the different ones in order, where each is first, and of each one which of the different ones it is."""
-    # numpy's own function loads a part of numpy that nothing else needs.
+    """Return the sorted unique hashes, the first index of each, and the index of each hash among the unique ones."""
+    # np.unique would load a part of numpy that nothing else needs.
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     new = np.ones(len(hashes), np.bool_)
@@ -157,7 +157,7 @@ def _different(hashes: Codes) -> tuple[Codes, Places, Places]:
 
 
 class Quotations:
-    """Atoms to look for in texts. An atom's number is the place of its first word among those it was found in."""
+    """Atoms to look for in texts. An atom's number is the index of its first word in the texts it was found in."""
 
     def __init__(self, numbers: _Numbers, words: Words, runs: Places) -> None:
         self._numbers, self._words = numbers, words
@@ -166,7 +166,7 @@ class Quotations:
             hashes = words.hashes(factor)[runs]
             self._hashes, first, same = _different(hashes)
             self._rows = rows[:, first]
-            # Where different ones have the same hash another hash is taken: nothing rests on it.
+            # If different atoms have the same hash, another factor is taken; results don't depend on it.
             if np.array_equal(self._rows[:, same], rows):
                 break
         self._factor = factor
@@ -187,23 +187,23 @@ class Quotations:
         return cls(numbers, words, runs[words.on_one_line(runs)])
 
     def only(self, numbers: Iterable[int]) -> Quotations:
-        """Return some of them, their numbers the same."""
+        """Return the atoms with these numbers, which they keep."""
         return Quotations(self._numbers, self._words, np.array(sorted(numbers), np.int64))
 
     def atom(self, number: int) -> str:
-        """Return an atom: its words, parted by one space."""
+        """Return an atom: its words, separated by one space."""
         return self._words.run(number)
 
     def said(self, numbers: Set[int]) -> list[set[int]]:
-        """Return, for each of the texts that the atoms were found in, which of some of them it has."""
+        """Return, for each text that the atoms were found in, which of the atoms with these numbers it has."""
         texts, atoms = self._said
         among = np.zeros(self._words.count, np.bool_)
         among[list(numbers)] = True
         return self._words.by_text(texts[among[atoms]], atoms[among[atoms]])
 
     def held(self, texts: Sequence[str] | None = None) -> list[set[int]]:
-        """Return, for each of some plain texts, case-folded, the numbers of those that it holds whole; without texts,
-        for each of those that the atoms were found in.
+        """Return, for each plain, case-folded text, the numbers of the atoms that it holds whole. Without `texts`, do
+        so for the texts that the atoms were found in.
         """
         words = self._words if texts is None else Words(texts, self._numbers, new=False)
         if not self._hashes.size:
@@ -217,13 +217,13 @@ class Quotations:
 
 
 class Sought:
-    """Atoms to look for in one text at a time: for a few words, columns take longer to make than to look through."""
+    """Atoms to look for in one text at a time. For a short text this is faster than making arrays."""
 
     def __init__(self, atoms: Iterable[str]) -> None:
         self._atoms = {tuple(atom.split(" ")): atom for atom in atoms}
 
     def held(self, text: str) -> set[str]:
-        """Return those that a plain text, case-folded, holds whole."""
+        """Return the atoms that a plain, case-folded text holds whole."""
         if not self._atoms:
             return set()
         words = text.encode().translate(_TABLE_OF_LINES).decode().replace("\n", _BETWEEN_LINES).split()

@@ -1,4 +1,4 @@
-"""What of each call's needs, and of planted needles, the view still held.
+"""Which of each call's needs, and of the planted needles, the view still held.
 
 An atom survives if some item of the view sent with the call, edited or synthetic, holds it whole; reasoning doesn't
 count. Source of the rule: docs/references.md, definition, 6 and 7.
@@ -20,7 +20,7 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     """Needs of one call and how many of them its view kept, each atom once.
 
     `strict` (of them `values`), `loose`, `carried` and `user` are aged needs, `fresh` are strict ones of age 0. `lost`
-    has the strict and loose needs that are gone, fresh ones too, but not what was only carried or said.
+    has the strict and loose needs that are gone, fresh ones too, but no carried or said ones.
     """
 
     refs_needed_strict: int = 0
@@ -42,7 +42,7 @@ NOTHING = Counts()
 
 
 def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool], said: Sequence[bool]) -> Counts:
-    """Return the counts of one call: its needs, which of them are alive, of the carried ones, and of those said."""
+    """Return the counts of one call, given its needs, and whether each need, carried need and said need survives."""
     pairs = list(zip(needs, alive, strict=True))
     strict = [(need, kept) for need, kept in pairs if need.detector == "strict" and need.age >= 1]
     values = [kept for need, kept in strict if need.value]
@@ -66,7 +66,7 @@ def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool
 
 
 def all_kept(references: References) -> list[Counts]:
-    """Return the counts of each call for a view that nobody edited: everything it needs is there."""
+    """Return the counts of each call for an unedited view, which holds everything."""
     return [
         counted(needs, [True] * len(needs), [True] * len(carried), [True] * len(said))
         if needs or carried or said
@@ -78,10 +78,10 @@ def all_kept(references: References) -> list[Counts]:
 
 
 class Survival:
-    """Survival under one policy, call by call. Goes by its edits: what nobody edited is there and costs nothing."""
+    """Survival under one policy, call by call. It is updated by edits; unedited items survive and cost nothing."""
 
     def __init__(self, references: References, kept: Sequence[Counts] | None = None) -> None:
-        """`kept`: the counts of views that nobody edited, if they are known."""
+        """`kept`: the result of `all_kept`, if it is known."""
         self._references = references
         self.kept = all_kept(references) if kept is None else kept
         self.gone: set[int] = set()
@@ -89,26 +89,26 @@ class Survival:
         self.changed: dict[int, Item] = {}
         """By place, the items of the view that are edited or synthetic."""
         self.synthetic: set[int] = set()
-        """Their places, if synthetic."""
+        """Places of the synthetic items among `changed`."""
         self._unread: set[int] = set()
         self._held = Frequencies[Key]()
-        """How many changed items hold each atom, apart from the unread ones."""
+        """How many changed items hold each atom. Those at the places `_unread` aren't searched yet."""
 
     def call(self, number: int, edits: Sequence[Made] = ()) -> Counts:
-        """Return the counts of a call, counted from 1, given the edits since the request before; in order."""
+        """Return the counts of a call, counted from 1, given the edits since the last request. Use it in order."""
         self.begin(edits)
         counts = self.counts(number)
         self.end(edits)
         return counts
 
     def begin(self, edits: Sequence[Made]) -> None:
-        """Make the edits since the request before, up to the next one."""
+        """Apply the edits since the last request, except those of `after_call`."""
         for made in edits:
             if made.moment != "after_call":
                 self._edited(made.edit.before, made.edit.after)
 
     def end(self, edits: Sequence[Made]) -> None:
-        """The request is over: unmake the edits that were for it alone, and make those that came after it."""
+        """End the request: undo the edits for this request alone, and apply those of `after_call`."""
         for made in reversed(edits):
             if not made.lasting:
                 self._edited(made.edit.after, made.edit.before)
@@ -117,12 +117,12 @@ class Survival:
                 self._edited(made.edit.before, made.edit.after)
 
     def counts(self, number: int) -> Counts:
-        """Return the counts of a call, counted from 1, whose request is as it is now."""
+        """Return the counts of a call, counted from 1, for the view as it is now."""
         if self._references.newest_by_call[number - 1].isdisjoint(self.gone):
             return self.kept[number - 1]
         of, gone = self._references, self.gone
         needs = of.needs_by_call[number - 1]
-        # Of most the newest source is there.
+        # The newest source of most needs is in the view, so test it first.
         alive = [
             need.sources[-1] not in gone or self._alive(need.key, need.sources, len(need.sources)) for need in needs
         ]
@@ -156,11 +156,11 @@ class Survival:
             self._held.subtract(self._references.vocabulary.held_by(item))
 
     def _alive(self, key: Key, sources: Sequence[int], stop: int) -> bool:
-        """Whether one of the first `stop` sources is there as recorded, newest first, or a changed item has it."""
+        """Whether one of the first `stop` sources is in the view as recorded, or a changed item holds the atom."""
         for position in range(stop - 1, -1, -1):
             if sources[position] not in self.gone:
                 return True
-        # Changed items are looked into only once somebody asks.
+        # Changed items are searched only when a lookup needs them.
         for place in self._unread:
             item = self.changed[place]
             if item.kind != "reasoning":
@@ -185,8 +185,8 @@ class Needles:
         self._folded: dict[tuple[int, str], str] = {}
 
     def call(self, number: int, view: Sequence[Item]) -> Iterator[tuple[int, Needle, bool, bool]]:
-        """Return each needle that a call, from 1, uses, with its number, whether the view holds it whole, and whether
-        it holds only what the needle replaced.
+        """Yield the number of each needle that a call, from 1, uses, the needle, whether the view holds it whole, and
+        whether the view holds only what it replaced.
         """
         due = self._due.get(number, ())
         texts = [self._text(item) for item in view if item.kind != "reasoning"] if due else []
