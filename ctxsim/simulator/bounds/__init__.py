@@ -1,7 +1,7 @@
-"""Bounds: what nobody can beat who doesn't know the future, and what even he who knows it can't.
+"""Bounds: what no policy without knowledge of the future can beat, and what no policy at all can beat.
 
-`schedule` says when each dead result is best cleared under cache prices; `frontier` the least tokens and dollars at
-each survival. docs/bounds.md.
+`schedule` computes when each dead result is best cleared under cache prices, `frontier` the least tokens and dollars
+at each survival. docs/bounds.md.
 """
 
 from ctxsim.simulator.bounds.frontier import Family, Frontier, frontiers

@@ -1,7 +1,7 @@
-"""The frontier: the least tokens, and the least dollars, at each survival, for one who knows the future.
+"""The frontier: the least tokens, and the least dollars, at each survival, with knowledge of the future.
 
-Two of them. `results`: the dialogue stays, each tool result stays whole up to some call and then leaves; edits are
-free. `any`: all but the head may go and a kept reference costs one token: no policy can beat it, whatever it cuts.
+There are two. `results`: the dialogue stays, each tool result stays whole up to some call and then leaves; edits are
+free. `any`: all but the head may leave and a kept reference costs one token; no policy can beat it, whatever it cuts.
 docs/bounds.md.
 """
 
@@ -66,7 +66,7 @@ def frontiers(
 
     def base(requests: Sequence[int]) -> tuple[float, float | None]:
         grown = [max(0, this - last) for last, this in zip([0, *requests], requests, strict=False)]
-        # Where the cache keeps answers, all that a request adds may be read.
+        # If the cache keeps responses, all that a later request adds may be read: only the first is new.
         new = sum(grown[:1] if answers else grown)
         total = sum(requests)
         return total, None if output_usd is None else output_usd + new * first + (total - new) * again
@@ -91,7 +91,7 @@ def frontiers(
 
 
 def _goals(references: References) -> list[Goal]:
-    """The aged strict needs; each call that has any counts the same."""
+    """The aged strict needs as goals. All calls that have needs have the same total weight."""
     by_call = [
         [need for need in needs if need.detector == "strict" and need.age >= 1] for needs in references.needs_by_call
     ]
@@ -102,7 +102,7 @@ def _goals(references: References) -> list[Goal]:
 
 
 def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: float) -> list[tuple[int, float]]:
-    """What keeping a result costs from one of its readers to the next; its first request is dearer."""
+    """The price of keeping a result from one call that needs it to the next. Its first request costs `once` a token."""
     found, last = [], born - 1
     for call in calls:
         first = once if last < born else later
@@ -112,7 +112,7 @@ def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: flo
 
 
 def cheapest_usd(provider: Provider) -> tuple[float, float]:
-    """USD per token at its first request and at each later one, at the lowest rate that any request can have."""
+    """Return USD per token in its first request and in each later one, at the lowest rates of any request."""
     prices = [provider.prices or Prices(0.0, 0.0), *(other.prices for other in provider.others)]
 
     def low(*rates: Rate | None) -> float:

@@ -1,4 +1,4 @@
-"""When each result leaves, for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
+"""When each result leaves for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -20,25 +20,25 @@ from ctxsim.transcript import Transcript
 Aim = Literal["tokens", "dollars"]
 
 MANY_CALLS = 40
-"""Above so many calls the cheapest start is taken: moves save 1 % there at most, and each walks all requests again."""
+"""Above this many calls the cheapest start is taken: moves save at most 1 %, and each walks all requests again."""
 
 FEW_REQUESTS = 40_000
-"""Where all schedules together have no more requests than this, the plan is the best there is; pruned, it takes few."""
+"""If all schedules together have at most this many requests, the best of all is found; pruning walks few of them."""
 
 TRIED_REQUESTS = 500
-"""Requests walked in search of a better schedule elsewhere."""
+"""Requests that the search for a better schedule walks otherwise, up to MANY_CALLS calls."""
 
 FEW_STEPS = 20_000
-"""Of a schedule on the curve; see `EXACT_STEPS`."""
+"""Steps of a schedule near a frontier; see `EXACT_STEPS`."""
 
 
 def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[int, int]:
-    """Return the first call, from 1, that is sent a stub instead of the result of each place.
+    """Return, by place of a result, the first call, from 1, that is sent a stub instead of it.
 
-    For tokens, that is the call after a result's last reader. For dollars, the cheapest of that, of no clearing at all
-    and of the best times by cache prices, each walked through the provider; then what a search finds beyond them: the
-    cheapest of all schedules where they are few, and nothing above `MANY_CALLS`. Without cache or prices both aims are
-    one. Other policies of a chain are not foreseen.
+    For tokens, that is the call after the last one that needs the result. For dollars, the cheapest of that schedule,
+    no clearing and the best times by cache prices, each walked through the provider; or a cheaper one that a search
+    finds: the best of all schedules if these are few, else no search above `MANY_CALLS` calls. Without a cache or
+    prices both aims give the same plan. Other policies of a chain aren't considered.
     """
     transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
@@ -67,9 +67,9 @@ def _limit(dead: Sequence[Dead], calls: int) -> int:
 def leaving(
     transcript: Transcript, counter: Counter, stub_tokens: int = 0
 ) -> Callable[[Mapping[int, int]], list[Dead]]:
-    """Return the way from the last call that needs each result to the results that may leave, and when.
+    """Return a callback that returns the results that may leave, and when, given the last call that needs each result.
 
-    No result leaves before it was sent.
+    No result leaves before it was sent once.
     """
     calls, sent = len(transcript.calls), first_sent(transcript)
     sizes = [
@@ -86,10 +86,10 @@ def leaving(
 
 
 def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, kept: Sequence[Step]) -> KeepOrBreak:
-    """Return what keeping and breaking costs at each call, by the requests of no clearing at all.
+    """Return the costs of keeping and breaking at each call, by the requests without any clearing.
 
     An edit breaks what such a request could read behind it: nothing after a pause, below the cache's minimum, or behind
-    the thinking that has just gone.
+    thinking that has just left.
     """
     calls = transcript.calls
     rule = load_vendor(provider.cache).cache
@@ -122,7 +122,7 @@ def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:
 
 
 class Scheduled:
-    """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
+    """Schedules near one transcript's `results` frontier: each result is sent once or more, edits at best times."""
 
     def __init__(self, ledger: Ledger) -> None:
         transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
@@ -137,7 +137,7 @@ class Scheduled:
         self._known: dict[tuple[tuple[int, int], ...], float] = {}
 
     def usd(self, frontier: Frontier, survival: float) -> float | None:
-        """Return what such a schedule costs, output included; None if prices are unknown."""
+        """Return the USD of the schedule at a survival, output included; None if prices are unknown."""
         dialogue = frontier.cost_usd(0.0)
         if dialogue is None:
             return None
@@ -156,5 +156,5 @@ class Scheduled:
         )
         if self._prices is None:
             return results
-        # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
+        # Any schedule is a valid one: the very best isn't needed, and would take most of a bench's time.
         return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost

@@ -1,6 +1,6 @@
-"""The least that must be paid for needs: things kept step by step, goals met by any of their sources.
+"""The least price of needs: sources are kept step by step, and a need is met by any of its sources.
 
-Few choices are all tried; where there are more, HiGHS solves the linear relaxation, whose value nothing can be below.
+Few choices are all tried; if there are more, HiGHS solves the linear relaxation, whose value is a lower bound.
 
 A source j is kept in steps: the first from its first request to the first call that needs it, each further one to the
 next such call. Step m costs price(j, m) and requires step m - 1. A need n is met where one of its sources is kept up to
@@ -26,21 +26,21 @@ LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 """Survival at which a frontier is drawn."""
 
 FEW = 400
-"""Choices that are all tried; where there are more, the linear relaxation gives the bound."""
+"""Most choices that are all tried; if there are more, the linear relaxation gives the bound."""
 
 SLACK = 1e-6
-"""Survival shares are rounded to six digits."""
+"""Tolerance of a survival, which is rounded to six digits."""
 
 
 class Keeping(msgspec.Struct, frozen=True):
-    """One thing that can be kept: up to the call `steps[m][0]` at the further price `steps[m][1]`, step by step."""
+    """A source that can be kept in steps: step m, up to the call `steps[m][0]`, adds the price `steps[m][1]`."""
 
     source: int
     steps: tuple[tuple[int, float], ...]
 
 
 class Point(NamedTuple):
-    """The proven least amount at a survival, what a real choice costs, and up to which call that keeps each source."""
+    """At a survival: the proven least price, that of a real choice, and up to which call it keeps each source."""
 
     bound: float
     found: float
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """What to reach: a need counts `weight` and is met by any of its `sources` kept up to its `call`."""
+    """A need of a `weight`, met by any of its `sources` that is kept up to its `call`."""
 
     call: int
     weight: float
@@ -56,9 +56,9 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Programme:
-    """What can be kept, what it costs, and what it is good for.
+    """Sources that can be kept, their prices, and the goals that they meet.
 
-    A step is taken only after those before it; a goal is met by any one of its sources. All goals together weigh 1.
+    A step is taken only after those before it; a goal is met by any one of its sources. The weights of goals sum to 1.
     """
 
     def __init__(self, keepings: Sequence[Keeping], goals: Sequence[Goal]) -> None:
@@ -74,7 +74,7 @@ class Programme:
         self._few = math.prod(len(one.steps) + 1 for one in keepings) <= FEW
 
     def least(self, survival: float) -> Point:
-        """Return the least that must be paid for goals of a total weight of at least `survival`.
+        """Return the least price of goals of a total weight of at least `survival`.
 
         Exact where the choices are few enough to try them all; else the bound of the linear relaxation, and the choice
         that its steps make when they are rounded up.
@@ -84,7 +84,7 @@ class Programme:
         if self._few:
             price, _, kept = min(choice for choice in self._choices if choice[1] >= survival - SLACK)
             return Point(price, price, dict(kept))
-        # Unsolved, nothing is proven, and everything kept is what is known to do.
+        # If the solver fails, nothing is proven, and the only known choice is to keep everything.
         taken, bound, _ = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0, None)
         chosen: dict[int, int] = {}
         for (source, call), share in taken.items():
@@ -108,7 +108,7 @@ class Programme:
     def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float, Any] | None:
         """Return the share of each step, the bound, and the solver's basis there; None if the solver fails."""
         if survival not in self._solved:
-            # From the solution of the next level above, whatever was asked before: the same answer in any order.
+            # Start at the solution of the next level above, so that the answer doesn't depend on the order of calls.
             start = next((level for level in LEVELS if level > survival), None)
             above = None if start is None else self._relaxed(start)
             solver = self._solver
@@ -137,9 +137,9 @@ class Programme:
 
     @cached_property
     def _solver(self) -> Any:
-        """HiGHS with the linear programme: shares of steps and of goals with a choice, all from 0 to 1.
+        """HiGHS with the linear programme: shares of steps and of goals with several sources, all from 0 to 1.
 
-        A goal with one source is that source's step.
+        A goal with one source uses the variable of that source's step.
         """
         from highspy import Highs, HighsLp, MatrixFormat
 
@@ -183,7 +183,7 @@ class Programme:
 
 
 def cheapest_alone(goals: Sequence[Goal], price: float, survival: float) -> Point:
-    """Return the same where every goal costs the same and nothing else: the heaviest goals first, the last in part."""
+    """Return the least point if each goal costs `price` alone: the heaviest goals first, the last one in part."""
     left, paid = survival - SLACK, 0.0
     for goal in sorted(goals, key=lambda goal: -goal.weight):
         if left <= 0:

@@ -1,7 +1,7 @@
-"""When to clear what nobody needs any more: the best times for edits under cache prices.
+"""When to clear items that no later call needs: the best times for edits under cache prices.
 
 Keeping a dead item costs its tokens at the price of reading them, call by call; clearing it makes the next request
-write what stands after it again. What an edit costs doesn't depend on earlier edits, because whatever is dead behind
+write all that follows it again. What an edit costs doesn't depend on earlier edits, because whatever is dead behind
 the cut is cleared with it for nothing.
 
 Let C(e, j) be the cost of an edit at call e that cuts at item j, and delay_j(t) the cost of keeping the dead item j
@@ -27,7 +27,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 EXACT_STEPS = 40_000_000
-"""Above this many steps (items x moments cubed / 6) every edit clears all that is dead: one state instead of two."""
+"""Above this many steps (items x moments cubed / 6) every edit clears all dead items: one state instead of two."""
 
 
 class Dead(msgspec.Struct, frozen=True):
@@ -39,12 +39,12 @@ class Dead(msgspec.Struct, frozen=True):
 
 
 class KeepOrBreak(msgspec.Struct, frozen=True):
-    """What keeping and breaking cost. Lists by call go from 1 to T; their index 0 is unused.
+    """USD of keeping dead items and of breaking the cache. Lists by call go from 1 to T; their index 0 is unused.
 
-    `keep[c]`: one dead token sent with call c. An edit before call c makes it write at `break_usd[c]` a token what it
-    could read: the first `readable[c]` tokens, but for the `ends[p]` up to and with the item that is edited, at p. One
-    of a run before `reach[c]` is out of reach: then all is written. Before a call of `cheaper` an edit may cost less
-    than before the call ahead of it, before others only if something has died in between.
+    `keep[c]`: one dead token sent with call c. An edit of the item at p before call c makes the call write, at
+    `break_usd[c]` a token, what it could have read behind the item: `readable[c]` - `ends[p]` tokens. If `runs[p]` is
+    less than `reach[c]`, no cache entry is within reach: all `readable[c]` tokens are written. Before a call in
+    `cheaper`, an edit can cost less than one call earlier; before others, only if an item has died in between.
     """
 
     keep: Floats
@@ -56,14 +56,14 @@ class KeepOrBreak(msgspec.Struct, frozen=True):
     runs: Sequence[int]
 
     def break_at(self, call: int, position: int, behind: float, dead: float) -> float:
-        """Return what the edit of an item before a call costs, without the tokens `behind` it that are dead by then and
-        go too; `dead` are all such tokens, wherever they stand.
+        """Return the USD of an edit of one item before a call. `behind` are the tokens behind the item that are dead
+        by then and leave with it, `dead` all tokens that are dead by then.
         """
         stays = dead if self.runs[position] < self.reach[call] else self.ends[position] + behind
         return max(0.0, self.readable[call] - stays) * self.break_usd[call]
 
     def breaks(self, calls: Sequence[int], positions: Sequence[int], behind: Floats, dead: Floats) -> Floats:
-        """Return the same for all of several calls, by row, and positions. `behind` is by both, `dead` by call."""
+        """Return `break_at` for each call (rows) and position (columns). `behind` has this shape, `dead` is by call."""
         usd, readable, reach = (
             np.array([each[call] for call in calls])[:, None] for each in (self.break_usd, self.readable, self.reach)
         )
@@ -73,8 +73,8 @@ class KeepOrBreak(msgspec.Struct, frozen=True):
 
 
 class Schedule(NamedTuple):
-    """The call at which each item is cleared, by position; T + 1 is never. `cost` is what that takes beyond an editing
-    that is free and immediate.
+    """`times` is the call at which each item is cleared, by position; T + 1 is never. `cost` is in USD, beyond that of
+    edits that are free and immediate.
     """
 
     times: dict[int, int]
@@ -84,20 +84,20 @@ class Schedule(NamedTuple):
 def best_times(items: Sequence[Dead], prices: KeepOrBreak, steps: int = EXACT_STEPS) -> Schedule:
     """Return when each item is best cleared.
 
-    Exact for up to so many steps, otherwise the best among schedules whose every edit clears all that is dead.
+    Exact for up to `steps` steps, otherwise the best of the schedules in which every edit clears all dead items.
     """
     calls = len(prices.keep) - 1
     useful = sorted((item for item in items if item.saved > 0 and item.dies <= calls), key=lambda item: item.position)
     if not useful:
         return Schedule({}, 0.0)
-    # When an edit can be worth its while; 0 and T + 1 are the ends.
+    # The calls at which an edit can pay; 0 and T + 1 are the ends.
     moments = [0, *sorted({*(item.dies for item in useful), *prices.cheaper}), calls + 1]
     exact = len(useful) * len(moments) ** 3 / 6 <= steps
     return _exact(useful, prices, moments) if exact else _all_dead(useful, prices, moments)
 
 
 def _breaks(items: Sequence[Dead], prices: KeepOrBreak, calls: Sequence[int]) -> Floats:
-    """What an edit before each call costs, of each item. The items are in order of position."""
+    """USD of an edit before each call (rows) of each item (columns). The items are in order of position."""
     dies = np.array([item.dies for item in items])
     dead = np.where(dies <= np.array(calls)[:, None], [float(item.saved) for item in items], 0.0)
     upto = np.cumsum(dead, axis=1)
@@ -105,14 +105,14 @@ def _breaks(items: Sequence[Dead], prices: KeepOrBreak, calls: Sequence[int]) ->
 
 
 def _upto(prices: KeepOrBreak) -> Floats:
-    """The price of one token through call c: dying at d and cleared at e costs upto[e - 1] - upto[d - 1]."""
+    """By call, the price of one token up to it: to die at d and be cleared at e costs upto[e - 1] - upto[d - 1]."""
     return np.concatenate(([0.0], np.cumsum(prices.keep[1:])))
 
 
 def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Schedule:
     """Least cost of the items from j on that die in (t0, t1], where everything dead is cleared at t0 and at t1.
 
-    Item j waits for t1, or is cleared at some e between, which splits the rest at e. Times are numbers of moments.
+    Item j waits for t1, or is cleared at some e between, which splits the rest at e. Times are indexes of `moments`.
     """
     end = len(moments) - 1
     number = {moment: at for at, moment in enumerate(moments)}
@@ -124,7 +124,7 @@ def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Sc
     for column in range(len(items) - 1, -1, -1):
         first = deaths[column]
         waiting = items[column].saved * (upto[first - 1 :] - upto[first - 1])
-        # What it takes to edit the item at each moment from its death on, and to wait for that.
+        # The cost of editing the item at each moment from its death on, and of keeping it until then.
         cut = broken[first - 1 :, column] + waiting[:-1]
         new = best.copy()
         new[:first, first:] += waiting
@@ -153,23 +153,23 @@ def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Sc
 
 @dataclass(slots=True)
 class _Before:
-    """An edit that can be the one before: its call, what led to it, and what dies after it."""
+    """A candidate for the edit before the present one."""
 
     call: int
     cost: float
-    """Of all edits up to it, and what has waited by then for any."""
+    """Of the edits and waits up to it, plus `waited` at that time, which is subtracted later."""
     died: float
     cut: int
-    """The number of the first item that dies after it."""
+    """The number, by position, of the first of the items that die after it."""
     behind: float = 0.0
-    """Dead tokens behind that."""
+    """Dead tokens behind the item `cut`."""
 
 
 def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Schedule:
-    """The best edit calls if each edit clears all that is dead by then.
+    """The best edit calls if each edit clears all items that are dead by then.
 
-    An edit at e looks back to the edit before it, at a: what dies in (a, e] waits for e, and the first of it is where e
-    cuts. An earlier a waits for more and cuts further ahead: once it waits no cheaper than a later one, it never will.
+    If a is the edit before e, the items that die in (a, e] wait for e, and e cuts at the first of them. An earlier a
+    has more waiting and cuts further ahead: once its waiting costs no less than a later one's, it is never better.
     """
     end, nothing = moments[-1], len(items)
     upto = _upto(prices).tolist()
@@ -188,7 +188,7 @@ def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) ->
             gone[number] = saved
             died += saved
             waited += saved * price
-            # Mostly they die in their order.
+            # Items mostly die in order of position; then none is dead behind.
             behind = float(gone[number + 1 :].sum()) if number < newest else 0.0
             newest = max(newest, number)
             for a in earlier:

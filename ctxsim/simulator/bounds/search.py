@@ -1,6 +1,6 @@
-"""What a schedule of clearings really costs, by its requests through the kernel; and cheaper ones than the planned one.
+"""The cost of a schedule of clearings, by its requests through the kernel; and a search for cheaper schedules.
 
-Moves from the best start until none helps; then every schedule that could still be cheaper (branch and bound).
+It moves clearings of the best start until no move helps, then tries all that could be cheaper (branch and bound).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.view import Edit
 
 Times = dict[int, int]
-"""The call, from 1, from which on each place is sent a stub; a place that isn't in it stays."""
+"""By place, the call, from 1, from which on a stub is sent instead of the item; other places stay."""
 
 CHEAPER = 1e-9
-"""USD. Bills are rounded to a tenth of it, so less is no difference."""
+"""The least difference in USD that counts: bills are rounded to a tenth of it."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One request: its dollars, its tokens by class, the output's, and the first place that it couldn't read whole."""
+    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
 
     usd: float
     split: Split
@@ -32,23 +32,23 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Walk:
-    """A transcript before a provider. Costs are those that replay finds."""
+    """Prices schedules of one transcript and provider. The costs equal those of a replay."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
 
     @cached_property
     def kept(self) -> list[Step]:
-        """The requests of no clearing at all."""
+        """The requests without any clearing."""
         known = zip(self.ledger.legs, self.ledger.kept, strict=True)
         return [self._step(leg.tokens_output, kept.bill, kept.unread) for leg, kept in known]
 
     def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
-        """Yield what each request costs where each place of `clear_at` is sent a stub from that call, from 1, on."""
+        """Yield the USD of each request if each place of `clear_at` is sent as a stub from its call, from 1, on."""
         due: dict[int, list[int]] = {}
         for place, number in clear_at.items():
             due.setdefault(number, []).append(place)
-        # Up to its first clearing a schedule sends what no clearing at all sends.
+        # Before its first clearing, a schedule sends the requests without any clearing.
         first = min([*due, len(self.kept) + 1])
         yield from (step.usd for step in self.kept[: first - 1])
         if first <= len(self.kept):
@@ -62,7 +62,7 @@ class Walk:
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
             kernel.begin(leg)
-            # A rate limit moves the clock, which a cache's lifetime goes by; what is refused is billed all the same.
+            # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
             if ledger.provider.rate_limit is not None:
                 kernel.judge()
             yield self._step(leg.tokens_output, kernel.bill(leg)).usd
@@ -73,9 +73,9 @@ class Walk:
 
 
 class Search:
-    """The cheapest schedule found so far: no clearing at all, whose requests are `kept`, then what is offered or found.
+    """The cheapest schedule so far, `best`, and its cost, `usd`. It starts without any clearing.
 
-    `limit` is how many requests may be walked beside those offered. `usd` is what `best` costs.
+    `limit` is the number of requests that may be walked in addition to those of offered schedules.
     """
 
     def __init__(self, walk: Walk, dead: Sequence[Dead], stub: str, limit: int) -> None:
@@ -87,7 +87,7 @@ class Search:
 
     @cached_property
     def _rest(self) -> list[float]:
-        """What each call and all after it cost at least; only a search needs it."""
+        """By call, the least USD of it and all later ones; only a search needs it."""
         least = [0.0, *_least(self._dead, self._walk.ledger, self._walk.kept), 0.0]
         return list(accumulate(reversed(least)))[::-1]
 
@@ -117,7 +117,7 @@ class Search:
     def _exhaust(self) -> None:
         """Try every schedule that can be cheaper: if the limit allows it, `best` is then the best of all.
 
-        From no clearing on, each step adds an edit later than those before it.
+        It starts without any clearing, and each step adds an edit after the earlier ones.
         """
         stack: list[tuple[Times, int, list[float]]] = [({}, 0, self._paid_keeping)]
         while stack:
@@ -142,7 +142,7 @@ class Search:
         return better
 
     def _priced(self, times: Times) -> list[float]:
-        """What is paid by each call, from 0, up to where the schedule can't be cheaper any more."""
+        """The running sum of USD by call, from 0, up to the call at which the schedule can't be cheaper any more."""
         paid = [0.0]
         for number, usd in enumerate(self._walk.usd(times, self._stub), 1):
             self._left -= 1
@@ -152,7 +152,7 @@ class Search:
         return paid
 
     def _moves(self, times: Times) -> Iterator[Times]:
-        """Yield an edit's clearings at another time or never; then single ones at once, with another edit, or never."""
+        """Yield an edit's clearings at another call or never; then single ones at death, in another edit or never."""
         edits = sorted(set(times.values()))
         moments = sorted({*edits, *(item.dies for item in self._dead)})
         dies = {item.position: item.dies for item in self._dead}
@@ -172,15 +172,15 @@ class Search:
 
 
 def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All but the empty one, the largest first: what is dead behind a cut mostly goes with it for nothing."""
+    """All subsets but the empty one, the largest first: to clear a dead item behind a cut mostly costs nothing."""
     for size in range(len(places), 0, -1):
         yield from combinations(places, size)
 
 
 def _least(dead: Sequence[Dead], ledger: Ledger, kept: Sequence[Step]) -> list[float]:
-    """What each call costs at least: all that is dead is gone, and all is read that is read where nothing is cleared.
+    """The least USD of each call, output included: every dead item is gone, and all is read that is read uncleared.
 
-    An edit never makes more of what stays readable: entries of a prefix need an unchanged one. Output isn't counted.
+    An edit never makes more of the other items readable: a cache entry needs an unchanged prefix.
     """
     rule = load_vendor(ledger.provider.cache).cache
     found = []
@@ -190,10 +190,10 @@ def _least(dead: Sequence[Dead], ledger: Ledger, kept: Sequence[Step]) -> list[f
         gone = sum(item.saved for item in dead if item.dies <= number)
         total = split.total - gone
         ahead = sum(item.saved for item in dead if item.dies <= number and item.position < step.unread)
-        # Steps and partial items: what is read may be up to a step, or an item's beginning, less than what could be.
+        # Reads are rounded down to steps and may end inside an item: up to a step, or that item, could be read too.
         read = max(0, min(total, split.read + rule.step - 1 - ahead)) if split.read else 0
         if provider.rate_limit is not None:
-            # Smaller requests wait less, so they may find what keep-all finds expired.
+            # Smaller requests wait less, so entries that have expired for keep-all may be alive for them.
             read = total
         uncached = min(total - read, split.uncached)
         costs = [
