@@ -1,7 +1,7 @@
 """The ledger: what a transcript's requests hold, and the one place that judges and bills them.
 
 `frames` renders items, `request` is the request under way, `cache` matches it with earlier ones, `kernel` answers it,
-`ledger` has the calls and is what all policies on a transcript share, `course` goes along with one of them.
+`ledger` has the calls and all that policies on a transcript share, `course` is the provider's side of one replay.
 """
 
 from ctxsim.simulator.ledger.course import Course

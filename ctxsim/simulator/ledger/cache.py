@@ -1,8 +1,8 @@
-"""The prompt cache: what of a request is read, what is written, under a vendor's rules and a simulated clock.
+"""The prompt cache: which tokens of a request are read and written, under a vendor's rules and a simulated clock.
 
-Each kind has `split`, which matches a request, `remember`, and `pass_by` for a request to another model. `noted` is
-what it has noted of the last request, and `recall` notes that again, so that a replay whose first edit comes late
-begins with what the cache held by then.
+Each class has `split`, which matches a request, `remember`, which stores it, and `pass_by` for a request to another
+model. `noted` returns the record of the last request, and `recall` restores one, so that a replay whose first edit
+comes late begins with the cache's state by then.
 """
 
 import sys
@@ -23,7 +23,7 @@ class NoCache:
     used = False
 
     def holds(self, split: Split, total: int) -> int:
-        """Nothing can be read again."""
+        """Return 0: nothing can be read again."""
         return 0
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
@@ -31,7 +31,7 @@ class NoCache:
         return Split(0, 0, request.total)
 
     def _nothing(self, *seen: Any) -> None:
-        """There is nothing to forget, to revive, to note or to recall."""
+        """Do nothing: there is nothing to forget, revive, note or recall."""
 
     forget = revive = remember = pass_by = noted = recall = _nothing
 
@@ -39,11 +39,11 @@ class NoCache:
 class BreakpointCache:
     """Entries at marked positions: Anthropic, and OpenAI from GPT-5.6 on.
 
-    A request marks up to `max_breakpoints` positions, and where the vendor adds one, its end. From each, the newest
-    first, it looks back over `lookback` positions (a run of calls or of results is one), of which `readable` were ever
-    marked, for an entry that is alive, and reads up to it. What lies between there and the last mark is written, and
-    each mark becomes an entry, if it has the minimum length. Lifetime counts from the request's start and is renewed
-    by reading.
+    A request marks up to `max_breakpoints` positions, and its end if the vendor adds that mark. From each mark, the
+    newest first, the cache looks back over `lookback` positions (a run of calls or of results is one), at most
+    `readable` of them earlier marks, for a live entry, and reads up to it. The tokens from there to the last mark are
+    written, and each mark of the minimum length becomes an entry. Lifetime counts from the request's start and is
+    renewed by reading.
     """
 
     step = 1
@@ -54,21 +54,21 @@ class BreakpointCache:
         self._strategy = strategy
         self._lifetime_s = lifetime_s
         self._entries: dict[int, dict[int, dict[int, float]]] = {}
-        """By position, tokens and identity of a prefix, until when it is alive: few have as many tokens."""
+        """By position, tokens and identity of a prefix, the second of its end. Few prefixes have equal tokens."""
         self._positions: list[int] = []
-        """Those with any, in order."""
+        """The positions that have entries, in order."""
         self._found: list[tuple[int, int]] = []
-        """The positions that the request matched last marks, and the one that it was read up to, and their tokens."""
+        """Position and tokens of the marks of the request matched last, and of the entry that it was read up to."""
         self.used = False
-        """Whether it has been sent a request."""
+        """Whether a request was stored."""
 
     def forget(self) -> None:
-        """Lose every entry: providers do, now and then."""
+        """Drop every entry, as providers do now and then."""
         self._entries.clear()
         self._positions.clear()
 
     def revive(self, now_s: float) -> None:
-        """Let no entry have expired by now: providers keep some for longer than they say."""
+        """Extend the life of every entry to now: providers keep some for longer than documented."""
         for by_tokens in self._entries.values():
             for until_s in by_tokens.values():
                 until_s.update((identity, max(at_s, now_s)) for identity, at_s in until_s.items())
@@ -116,7 +116,7 @@ class BreakpointCache:
         positions, known, reached, steps = self._positions, 0, mark, 0
         for number in range(bisect_right(positions, mark) - 1, -1, -1):
             position = positions[number]
-            # Only what is farther than that many positions may be farther than as many steps.
+            # There are no more steps than positions, so steps within `lookback` positions needn't be counted.
             if mark - position >= self._rule.lookback:
                 steps += steps_between(request.items, position - HEAD, reached - HEAD)
                 reached = position
@@ -135,12 +135,12 @@ class BreakpointCache:
 
 
 RUNS = ("tool_call", "tool_result")
-"""Of these, neighbours of one kind are one position to who looks back."""
+"""Kinds of which neighbouring items of one kind count as one position when the cache looks back."""
 
 
 def steps_between(items: Sequence[Item], first: int, last: int) -> int:
-    """Return how many positions a look back passes from one item to an earlier one; a run is one."""
-    # The first item is no part of a run.
+    """Return how many positions a look back passes from one item to an earlier one; a run counts as one."""
+    # The first item of a request is no part of a run.
     steps, kind = last - first, ""
     for item in items[max(1, first) : max(1, last + 1)]:
         if item.kind == kind in RUNS:
@@ -181,16 +181,16 @@ def marked_positions(request: Request, strategy: Breakpoints) -> list[int]:
 
 
 class _Branch(NamedTuple):
-    """What an earlier request had behind what a later one shared with it, and when it was alive."""
+    """The rest of an earlier request behind the prefix that a later one shared, as hashes, and its last time."""
 
     own: list[int]
     at_s: float
 
 
 class PrefixCache:
-    """The longest prefix that an earlier request had, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
+    """Reads the longest prefix of an earlier request, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
 
-    All prefixes of a request are kept alive by the request. Inside the first item that differs from the last request,
+    A request keeps all its prefixes alive. Inside the first item that differs from the last request,
     token-granular vendors add the common beginning of the two token lists.
     """
 
@@ -202,23 +202,23 @@ class PrefixCache:
         self._lifetime_s = lifetime_s
         self._last_s = float("-inf")
         self._own = 0
-        """How many positions this cache's last request has in common with the request billed last: all, unless another
-        model was sent one in between.
+        """Number of leading positions that the last request stored here shares with the request billed last; all of
+        them unless that one went to another model.
         """
         self._left: Item | None = None
-        """What this cache's last request had behind those."""
+        """The item of the last request stored here behind those positions."""
         self.used = False
-        """Whether it has been sent a request."""
+        """Whether a request was stored."""
         self._branches: dict[int, _Branch] = {}
-        """By the identity of its first position, the oldest first; none of them is in the last request."""
+        """By the identity of a branch's first position, the oldest first. The last request has none of them."""
         self.step = rule.step
 
     def forget(self) -> None:
-        """Lose every request: providers do, now and then."""
+        """Drop every request, as providers do now and then."""
         self._last_s, self._branches = float("-inf"), {}
 
     def revive(self, now_s: float) -> None:
-        """Let what was alive with the last request be alive: providers keep some for longer than they say."""
+        """Extend the life of the last request and all branches to now: providers keep some longer than documented."""
         if self._last_s > float("-inf"):
             self._last_s = now_s
         self._branches = {at: _Branch(branch.own, now_s) for at, branch in self._branches.items()}
@@ -243,7 +243,7 @@ class PrefixCache:
         return Split(read, 0, request.total - read)
 
     def _with_last(self, request: Request) -> int:
-        """How many leading positions a request has in common with the last one here."""
+        """Number of leading positions that a request shares with the last one stored here."""
         return min(request.shared(), self._own)
 
     def _alive(self, at_s: float, now_s: float) -> bool:
@@ -252,13 +252,13 @@ class PrefixCache:
     def _common(self, request: Request, shared: int, now_s: float) -> int:
         """Number of leading positions that some live earlier request had too."""
         common = shared
-        # A response to the last request, where the cache keeps those: all of that request must be there.
+        # If the cache keeps responses, the one to the last request counts, provided that all of that request is here.
         if self._responses and 0 < shared == min(request.remembered, self._own) and self._left is None:
             common += response_length(request.items, shared - HEAD)
         return max(common, self._along(request, shared, now_s)) if self._branches else common
 
     def _along(self, request: Request, position: int, now_s: float) -> int:
-        """How far branches that are alive go along with a request that has left the last one at a position."""
+        """The position up to which live branches match a request that differs from the last one at `position`."""
         while position < request.length:
             branch = self._branches.get(request.identity(position))
             if branch is None or not self._alive(branch.at_s, now_s):
@@ -270,11 +270,11 @@ class PrefixCache:
         """Tokens that the first differing item shares with the one that stood there in the last request."""
         left, index = request.left_at(position) if position < self._own else self._left, position - HEAD
         now = request.items[index] if 0 <= index < len(request.items) else None
-        # What is of another kind begins otherwise.
+        # Items of different kinds begin with different tokens.
         return 0 if left is None or now is None or left.kind != now.kind else self._shared(left, now)
 
     def remember(self, request: Request, now_s: float) -> None:
-        """What this request has is no branch any more, and what it no longer has is one."""
+        """Store the request: cut what it has from branches, and make a branch of what the last request had more."""
         shared, branches = self._with_last(request), self._branches
         lost = self._lost(request, shared)
         if branches:
@@ -286,7 +286,7 @@ class PrefixCache:
         self._last_s, self._own, self._left, self.used = now_s, sys.maxsize, None, True
 
     def pass_by(self, request: Request) -> None:
-        """Another model is sent this request: what of the last one here it doesn't have is a branch."""
+        """Note a request to another model: make a branch of what the last request stored here had more."""
         shared = self._with_last(request)
         if lost := self._lost(request, shared):
             self._branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
@@ -294,11 +294,11 @@ class PrefixCache:
         self._own = min(shared, self._own)
 
     def _lost(self, request: Request, shared: int) -> list[int]:
-        """What the last request here had behind those positions that it shares with a request."""
+        """The positions of the last request stored here behind those that it shares with a request."""
         return request.lost(shared)[: max(0, self._own - shared)]
 
     def _join(self, request: Request, position: int) -> None:
-        """Of branches along which this request goes only what it doesn't have remains."""
+        """Cut from the branches that the request follows all positions that it has."""
         while position < request.length:
             branch = self._branches.pop(request.identity(position), None)
             if branch is None:
@@ -313,7 +313,7 @@ class PrefixCache:
         return dict(self._branches)
 
     def recall(self, noted: dict[int, _Branch], now_s: float) -> None:
-        """Begin behind a request at that time, with these branches."""
+        """Restore these branches as after a request at `now_s`."""
         self._branches, self._last_s, self._own, self.used = dict(noted), now_s, sys.maxsize, True
 
 
@@ -333,7 +333,7 @@ Cache = NoCache | BreakpointCache | PrefixCache
 def open_cache(
     rule: CacheRule, model: str, strategy: Breakpoints, lifetime_s: float, shared: Callable[[Item, Item], int]
 ) -> Cache:
-    """Return an empty cache under a vendor's rule. `shared`: the tokens with which two items begin alike."""
+    """Return an empty cache under a vendor's rule. `shared` returns the leading tokens of two items."""
     match rule.kind:
         case "none":
             return NoCache()

@@ -1,4 +1,4 @@
-"""A provider's answers to one replay: up to its first edit what the ledger keeps, then those of a kernel of its own."""
+"""The provider's answers to one replay: the ledger's up to the first edit, then those of a kernel of its own."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,10 +12,10 @@ from ctxsim.view import Edit
 
 
 class Course:
-    """Goes along with the calls of one replay."""
+    """The provider's answers to one replay, call by call. Shared with keep-all until the first edit."""
 
     def __init__(self, ledger: Ledger, bound: bool = True) -> None:
-        """`bound`: whether the provider holds thinking to what it was written behind; it doesn't mind its own edits."""
+        """`bound`: whether thinking is bound to all before it; to the head alone if the provider makes the edits."""
         self._ledger = ledger
         self._bound = bound
         self._kernel: Kernel | None = None
@@ -23,13 +23,13 @@ class Course:
         self._billed = False
         self._dropped: Sequence[Item] = ()
         self._items: Sequence[Item] = ()
-        """What the request asked last holds."""
+        """The items of the request asked last."""
         self._unlike: tuple[int, str, int] = (0, "", 0)
-        """How the request differed from earlier ones before it was edited last."""
+        """`changed_from`, `cause` and `reshaped_from` before the last edit; restored if that edit is rejected."""
 
     @property
     def number(self) -> int:
-        """Which call is under way, or was last; 0 before the first."""
+        """The number of the call under way, or of the last one; 0 before the first."""
         return self._leg.number if self._leg else 0
 
     @property
@@ -46,22 +46,22 @@ class Course:
 
     @property
     def changed_from(self) -> int:
-        """The first item of the request that isn't that of the one before; growth alone is no change."""
+        """The index of the first item that differs from the request before; growth alone is no change."""
         return self._kernel.request.changed_from if self._kernel else self._kept.changed_from
 
     @property
     def tokens(self) -> int:
-        """Those of the request asked last."""
+        """Tokens of the request asked last."""
         return self._kernel.request.total if self._kernel else self._kept.tokens
 
     def begin(self, leg: Leg) -> None:
-        """A call begins."""
+        """Begin a call."""
         self._leg, self._billed, self._items, self._dropped = leg, False, (), ()
         if self._kernel:
             self._kernel.begin(leg)
 
     def edit(self, items: Sequence[Item], edits: Sequence[Edit], by_policy: bool = True) -> None:
-        """Items that had joined the request are edited. What a vendor edits is in what the ledger keeps."""
+        """Apply edits to the request of these items. Edits of the vendor alone are in the ledger's requests already."""
         if self._kernel or by_policy:
             request = self._own().request
             request.join(items[len(request.items) :])
@@ -69,18 +69,18 @@ class Course:
             request.edit(edits)
 
     def undo(self, edits: Sequence[Edit]) -> None:
-        """The next request is without edits of this one."""
+        """Undo edits of this request before the next one."""
         if edits:
             self._own().request.undo(edits)
 
     def reject(self, edits: Sequence[Edit]) -> None:
-        """The edits made last are as if they had never been."""
+        """Undo the last edits as if they had never been made."""
         request = self._own().request
         request.undo(edits)
         request.changed_from, request.cause, request.reshaped_from = self._unlike
 
     def ask(self, items: Sequence[Item], edited: bool) -> int:
-        """Return the tokens of a request, of which only what has joined since the last edit isn't known yet."""
+        """Return the tokens of a request. If it is edited, items that joined since the last edit are added first."""
         self._items = items
         if not edited and self._kernel is None:
             return self._kept.tokens
@@ -89,7 +89,7 @@ class Course:
         return request.total
 
     def drop_thinking(self, items: Sequence[Item]) -> Sequence[Item]:
-        """Return the thinking that the provider drops from a request; it is out of it then."""
+        """Remove the thinking that the provider drops from a request, and return it."""
         if self._ledger.provider.thinking != "drop":
             return ()
         if self._kernel is None:
@@ -104,14 +104,14 @@ class Course:
         return self._kernel.judge(self._now.begins_turn) if self._kernel else self._kept.verdict
 
     def bill(self, leg: Leg) -> Bill:
-        """Return what the request asked last comes to with a call's response."""
+        """Return the bill of the request asked last with a call's response."""
         self._billed = True
         return self._kernel.bill(leg) if self._kernel else self._kept.bill
 
     def summarize(
         self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
     ) -> SummaryCall:
-        """Ask for a summary, in the midst of a call or behind it."""
+        """Request a summary, during a call or after it."""
         return self._own().summarize(items, max_tokens, wanted, mode)
 
     @property
@@ -121,11 +121,11 @@ class Course:
 
     @property
     def _kept(self) -> Kept:
-        """The call under way, or the last, where nobody edits anything."""
+        """The unedited version of the call under way, or of the last one."""
         return self._ledger.kept[self._now.number - 1]
 
     def _own(self) -> Kernel:
-        """The kernel, in the midst of a call or behind it: from now on nobody else's."""
+        """Return this replay's own kernel; the first use, during a call or after it, creates it."""
         if self._kernel is None:
             self._kernel = self._ledger.kernel_at(self._now.number + self._billed)
             if not self._bound:

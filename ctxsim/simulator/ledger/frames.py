@@ -10,14 +10,14 @@ from ctxsim.simulator.provider.vendor import Framing, load_vendor
 from ctxsim.transcript import Head, Item
 
 Rendered = tuple[Item, Item | None, Item | None, int, int]
-"""An item with the two before it, its tokens and its hash."""
+"""An item, the item before it, the one before that, its tokens and its hash."""
 
 
 @lru_cache(maxsize=1 << 14)
 def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
     """Return a call's arguments as names and plain texts: a string as it is, anything else as JSON.
 
-    Arguments that are no JSON object are one, without a name.
+    Arguments that are no JSON object become one text with an empty name.
     """
     try:
         value = json.loads(arguments)
@@ -27,7 +27,7 @@ def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
                 for name, given in value.items()
             )
     except (ValueError, RecursionError):
-        # No JSON, or nested deeper than anybody calls a tool.
+        # Not JSON, or nested too deeply.
         pass
     return (("", arguments),)
 
@@ -35,7 +35,7 @@ def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
 class Frames:
     """How one provider renders the items of one transcript; each is rendered once for all policies.
 
-    What is rendered of an item goes by itself and by the message and kind of the two before it.
+    An item's tokens and hash depend on the item, and on the message and kind of the two items before it.
     """
 
     def __init__(self, provider: Provider, counter: Counter) -> None:
@@ -44,9 +44,9 @@ class Frames:
         self._plain = self._framing == Framing()
         self._counter = counter
         self._known: dict[int, Rendered] = {}
-        """By place, as an item came first, which is mostly as recorded."""
+        """By place, the first version of an item, mostly the recorded one."""
         self._edited: dict[int, Rendered] = {}
-        """What came after another item of that place."""
+        """By place, the newest other version, or the same item behind other items."""
 
     def head(self, head: Head) -> tuple[list[int], list[int]]:
         """Return the tokens and the hashes of a request's first two positions: tools, system prompt."""
@@ -60,7 +60,7 @@ class Frames:
         return [framing.request + tools, system], [hash(head.tools), hash(head.system)]
 
     def item(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
-        """Return an item's tokens and hash behind the item `last`, and that behind `before`."""
+        """Return an item's tokens and hash, given the item before it, `last`, and the one before that, `before`."""
         for memo in (self._known, self._edited):
             known = memo.get(item.place)
             if known is None:
@@ -72,7 +72,7 @@ class Frames:
                 return known[3], known[4]
         first = last is None or last.message != item.message
         tokens = self._counter.item(item) if self._plain else self._framed(item, first, last, before)
-        # Only what goes over the wire: our own numbers don't.
+        # Only what is sent: our places and message numbers aren't.
         own = hash((first, item.kind, item.text, item.tool, item.call_id, item.media))
         memo[item.place] = (item, last, before, tokens, own)
         return tokens, own
@@ -106,15 +106,15 @@ class Frames:
         return tokens
 
     def texts(self, item: Item) -> tuple[str, ...]:
-        """Return what stands of an item in the request, in order, without framing: a call's arguments as decoded where
-        the vendor decodes them.
+        """Return an item's texts in the request, in order, without framing. A call's arguments are decoded if the
+        vendor decodes them.
         """
         if item.kind == "tool_call" and self._framing.arguments == "decoded":
             return (item.tool, *(text for pair in decoded(item.text) for text in pair))
         return item.texts
 
     def shared(self, before: Item, after: Item) -> int:
-        """Return the tokens with which two items begin alike, text by text."""
+        """Return the number of leading tokens that two items share, text by text."""
         tokens = 0
         for left, now in zip(self.texts(before), self.texts(after), strict=False):
             tokens += self._counter.shared(left, now)
@@ -123,7 +123,7 @@ class Frames:
         return tokens
 
     def _around_calls(self, first: bool, last: Item | None, before: Item | None) -> int:
-        """What the first call of a response, and its second, bring with them."""
+        """Framing tokens that only the first and the second tool call of a response add."""
         framing = self._framing
         if first or last is None:
             return framing.calls
@@ -134,7 +134,7 @@ class Frames:
 
 
 def same_shape(this: Item | None, that: Item | None) -> bool:
-    """Return whether what is rendered behind two items is the same: it goes by their message and kind alone."""
+    """Return whether an item is rendered alike behind two items: only their message and kind matter."""
     return this is that or (
         this is not None and that is not None and this.message == that.message and this.kind == that.kind
     )

@@ -19,7 +19,7 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
 
 PROMPT_PLACE = -(1 << 40)
-"""Place and message of the summary prompt: no item's of any view."""
+"""Place and message of the summary prompt, which no item of a view has."""
 
 MISSED = "the provider's cache missed, as recorded"
 OTHER_MODEL = "another model than that of the request before"
@@ -28,13 +28,13 @@ OTHER_PROMPT = "another system prompt than in the request before"
 LIFETIME = "lifetime"
 OUT_OF_REACH = "further back than the cache looks"
 CAUSES = (MISSED, OTHER_MODEL, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
-"""Why a request that a cache holds can't be read, other than by an edit."""
+"""Reasons, other than an edit, why tokens that the cache held weren't read."""
 
 Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "invalid_thinking", "stopped"]
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """What the provider says to one request: its status and why, refusals with 429 on the way, seconds waited."""
+    """The provider's answer to one request: status, reason, refusals with 429 before it, and seconds waited."""
 
     status: Status
     reason: str = ""
@@ -48,9 +48,9 @@ OK = Verdict("ok")
 class Bill(msgspec.Struct, frozen=True, gc=False):
     """One request's tokens by class and its dollars, if prices are known.
 
-    `tokens_missed` were to be read by the vendor's rules, and weren't. `tokens_rewritten` could have been read if no
-    edit, other head or lifetime had come between; what an edit put in the
-    place of something else counts too. `cause` says which it was: of an edit its reason.
+    `tokens_missed` are tokens that the vendor's rules let the request read, but that the cache missed.
+    `tokens_rewritten` could have been read without a miss, an edit, another head or the end of a lifetime; what an edit
+    put in the place of something else counts too. `cause` names which it was; for an edit, it is the edit's reason.
     """
 
     split: Split
@@ -77,7 +77,7 @@ class Kernel:
         self.provider = provider
         self.request = Request(frames, head)
         self.demands: list[tuple[float, int]] = []
-        """Simulated second, without any waiting, and tokens of what a rate limit was asked for."""
+        """By request, the simulated second without any waiting, and the tokens that count towards a rate limit."""
         self.now_s = 0.0
         self._counter = counter
         self._frames = frames
@@ -89,18 +89,18 @@ class Kernel:
         self._rule = load_vendor(provider.cache).cache
         self._writes = self._rule.kind == "breakpoints" or self._rule.paid_writes
         self._caches: dict[str, Cache] = {}
-        """By model: no model reads what another one wrote."""
+        """By model: no model reads what another model wrote."""
         self._last_model = ""
-        """That of the request billed last."""
+        """The model of the request billed last."""
         self.turn_to("")
         self._held = 0
         self._billed_s = self._delay_s = 0.0
         self._readable: int | None = None
         self.revived = False
-        """Whether recorded reads say that the cache held in this call what should have expired."""
+        """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
     def turn_to(self, model: str) -> None:
-        """Answer as a model, by its name in the log, from now on: at its prices and from its own cache."""
+        """Use the prices and the cache of a model, given by its name in the log, from now on."""
         provider = self.provider.of(model)
         self._model, prices = provider.model, provider.prices
         self._tariff = Tariff(prices, provider.long_cache) if prices else None
@@ -112,7 +112,7 @@ class Kernel:
         self.cache = self._caches[self._model]
 
     def begin(self, leg: Leg) -> None:
-        """A call begins: the clock moves to its scheduled start, later by all waiting."""
+        """Begin a call: move the clock to the call's scheduled start plus all waiting so far."""
         if self.provider.others:
             self.turn_to(leg.call.model)
         self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
@@ -120,13 +120,11 @@ class Kernel:
         self.request.with_head(leg.head)
 
     def drop_thinking(self) -> list[Item]:
-        """Take out of the request the thinking that the provider drops, and return it."""
+        """Remove from the request the thinking that the provider drops, and return it."""
         return self.thinking.drop(self.request) if self.provider.thinking == "drop" else []
 
     def judge(self, begins_turn: bool = False) -> Verdict:
-        """Return the verdict on the request, which may begin a turn: pairs first, then thinking, the window, the rate
-        limit.
-        """
+        """Return the verdict on the request. It checks, in order, pairs, thinking, the window and the rate limit."""
         request = self.request
         errors = self._pairs.errors(request.items, request.reshaped_from)
         request.reshaped_from = len(request.items)
@@ -163,7 +161,7 @@ class Kernel:
         return Verdict("ok", "", int(wait_s > 0), wait_s)
 
     def bill(self, leg: Leg) -> Bill:
-        """Match the request with the cache, which remembers it, and return what it comes to with a call's output."""
+        """Match the request with the cache, store it there, and return its bill with a call's output."""
         request, cache, now_s = self.request, self.cache, self.now_s
         split, missed = self._matched(request)
         if self._readable == 0:
@@ -186,7 +184,7 @@ class Kernel:
         return Bill(split, self._cost(split, leg.tokens_output), missed, rewritten, cause)
 
     def _matched(self, request: Request) -> tuple[Split, int]:
-        """Return a request's tokens by class, and those that the rules let it read and recorded reads don't."""
+        """Return a request's tokens by class, and those that the rules let it read but recorded reads don't."""
         cache, now_s, readable = self.cache, self.now_s, self._readable
         split = cache.split(request, now_s)
         if readable is None or isinstance(cache, NoCache):
@@ -213,7 +211,7 @@ class Kernel:
         return self._tariff.cost(split, output_tokens, self.now_s) if self._tariff else None
 
     def _cause(self) -> str:
-        """Why a request that could have been read wasn't, told by what the last one had; '' where an edit is why."""
+        """Why cached tokens weren't read, by comparison with the last request; '' if an edit is the reason."""
         shared, before = self.request.shared(), self.request.remembered
         if not before:
             return ""
@@ -235,17 +233,17 @@ class Kernel:
     def summarize(
         self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
     ) -> SummaryCall:
-        """Ask for a summary, answered as `mode` says: a request of its own with head, these items and a prompt.
+        """Request a summary, written as `mode` says: a request of its own with head, these items and a prompt.
 
-        It is judged like any other, reads what the cache holds of its prefix, and writes nothing: a prompt that won't
-        come again isn't marked.
+        The window and the rate limit hold for it. It reads what the cache holds of its prefix and writes nothing: a
+        prompt that isn't sent again isn't marked.
         """
         from ctxsim.simulator.provider.summaries import MODES, PROMPT
 
         chosen = list(items)
         request = self.request.forked()
         request.become([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)])
-        # Nobody had sent the prompt before.
+        # The prompt was in no earlier request.
         request.changed_from = min(request.changed_from, len(chosen))
         verdict = self._admit(request, max_tokens)
         if verdict.status != "ok":
@@ -257,15 +255,15 @@ class Kernel:
         output = self._counter.text(text)
         return SummaryCall(text, request.total, output, self._cost(split, output), verdict)
 
-    # a beginning that somebody else went through
+    # state of the ledger's kernel, restored for one replay
 
     def state(self) -> tuple[Any, ...]:
-        """Return what `resume` needs beside the requests: clock, delay, and what the last one left."""
+        """Return what `resume` needs beside the requests: clock, delay, readable tokens, last bill, bucket levels."""
         levels = [bucket.level for bucket in (self._tokens, self._requests) if bucket]
         return self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels
 
     def resume(self, state: tuple[Any, ...], demands: list[tuple[float, int]]) -> None:
-        """Go on behind a request of which that is the state, and these the demands so far."""
+        """Continue after a request that left this state, with the demands so far."""
         self.demands = demands
         self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels = state
         for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):

@@ -1,4 +1,4 @@
-"""What all policies on a transcript share before one provider: what its calls bring, and what nobody's edits cost."""
+"""What all policies on a transcript share under one provider: its calls, and its requests without edits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ctxsim.transcript import Item, Sizes, Transcript
 from ctxsim.view import Edit, View
 
 FINISHED = "reasoning of a finished turn"
-"""Why a vendor leaves items out."""
+"""The reason of an edit by which a vendor leaves reasoning out."""
 
 
 class Kept(NamedTuple):
-    """One call that nobody has edited anything before: what it sends and comes to, as under keep-all.
+    """One call without any policy's edits, as under keep-all: its request and the provider's answer.
 
-    `size` is the number of its items, `clock` when it began and ended; `noted` is what the cache noted of it, `state`
-    the kernel's; `revived` as its.
+    `size` is the number of its items, `clock` the simulated seconds of its begin and end. `noted` is the cache's record
+    of it, `state` and `revived` are the kernel's after it.
     """
 
     size: int
@@ -39,16 +39,16 @@ class Kept(NamedTuple):
     state: tuple[Any, ...]
     revived: bool
     dropped: tuple[Item, ...]
-    """Thinking that the provider drops from it."""
+    """Thinking that the provider drops from its request."""
     unread: int
-    """Place of the first item that it couldn't read whole."""
+    """Place of the first item that it couldn't read whole from the cache."""
 
 
 class Ledger:
-    """One transcript before one provider."""
+    """One transcript under one provider: its calls, and all that its replays share."""
 
     def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> None:
-        """`apart`: how far from each other neighbouring places and messages are."""
+        """`apart`: the distance of neighbouring places, and of neighbouring messages."""
         counter.learn_transcript(transcript)
         self.apart = apart
         self.transcript = transcript
@@ -61,16 +61,16 @@ class Ledger:
 
     @cached_property
     def spread(self) -> Ledger:
-        """The same with room between the items, for replays that insert some."""
+        """This ledger with room between the places, for replays that insert items."""
         return Ledger(self.transcript, self.provider, self.counter, SPREAD)
 
     def sizes(self, estimator: Estimator) -> Sizes:
-        """Return what an estimator has said of items."""
+        """Return the memo of an estimator's sizes of items."""
         return self._sizes.setdefault(estimator, Sizes(estimator.item))
 
     def views(self, estimator: Estimator) -> list[View] | None:
-        """Return the views that nobody edited, as they grow, with the sizes of an estimator; None where the vendor
-        edits them: it leaves out or drops reasoning.
+        """Return the list of unedited views, as they grow, with the sizes of an estimator; None if the vendor edits
+        views: it leaves out or drops reasoning.
         """
         edits = self.provider.reasoning == "current_turn" or self.provider.thinking == "drop"
         return None if edits else self._views.setdefault(estimator, [])
@@ -80,12 +80,12 @@ class Ledger:
         return Kernel(self.provider, self.counter, self.transcript.head, self.frames)
 
     def enter(self, request: Request, leg: Leg) -> None:
-        """The request of the call before becomes that of this one, without what the vendor leaves out."""
+        """Turn the last call's request into the request of this one, without what the vendor leaves out."""
         self.finish(request, leg)
         request.join(leg.joining)
 
     def finish(self, request: Request, leg: Leg) -> None:
-        """The last response joins; where a call begins a turn, the vendor leaves out the reasoning of those before."""
+        """Add the last response. If the call begins a turn, remove earlier turns' reasoning, as the vendor does."""
         if leg.number > 1:
             request.join(self.legs[leg.number - 2].answered)
         if leg.begins_turn:
@@ -94,7 +94,7 @@ class Ledger:
 
     @cached_property
     def kept(self) -> list[Kept]:
-        """Every call where nobody edits anything."""
+        """Every call without any policy's edits."""
         return list(self._kept())
 
     def _kept(self) -> Iterator[Kept]:
@@ -109,7 +109,7 @@ class Ledger:
             verdict = kernel.judge(leg.begins_turn)
             bill = kernel.bill(leg)
             size = len(request.items)
-            # What is read is rounded down to steps.
+            # Reads are rounded down to steps.
             whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
             unread = request.items[whole].place if whole < size else len(self.transcript.items)
             noted, state = kernel.cache.noted(request), kernel.state()
@@ -120,11 +120,11 @@ class Ledger:
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:
-        """What a rate limit is asked for where nobody edits anything."""
+        """Simulated second and tokens that count towards a rate limit, per request without edits."""
         return self._last.demands if self.kept else []
 
     def kernel_at(self, number: int) -> Kernel:
-        """Return a kernel as it stands before the call of that number, from 1, if nobody has edited anything so far."""
+        """Return a kernel in its state before a call, counted from 1, without edits so far."""
         kernel, before = self.kernel(), self.kept[: number - 1]
         if self.provider.others:
             # Each model has a cache of its own: all that they were sent is billed again.

@@ -10,39 +10,39 @@ from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Call, Head, Item, Transcript
 
 SPREAD = 1 << 20
-"""How far apart neighbouring places are in a ledger that leaves room between them."""
+"""Distance of neighbouring places in a ledger that leaves room between them."""
 
 
 INSERTED = -(1 << 30)
-"""Where what a replay inserts stands for those who know the recording alone: apart from what policies make."""
+"""Offset of the negative places that inserted items get beside recorded ones, below those of policies' items."""
 
 
 class Leg(msgspec.Struct, frozen=True, gc=False):
-    """One call. Reasoning that the vendor never sends again is in none of its items.
+    """One call. `joining` and `answered` are without reasoning that the vendor doesn't send again.
 
-    `new_from` is the place of the first item that the request before couldn't have had.
+    `new_from` is the place of the first item that the recorded request before didn't have.
     """
 
     number: int
     call: Call
     head: Head
     scheduled_s: float
-    """When it began in the recording, in seconds since the first one; else by the provider's pace."""
+    """Seconds from the first call to this one in the recording; without times, by the provider's pace."""
     joining: tuple[Item, ...]
-    """What joins before it."""
+    """Items that join before it."""
     begins_turn: bool
     """Whether the vendor leaves out the reasoning of the turns before, which end here."""
     response: tuple[Item, ...]
-    """As recorded, reasoning too."""
+    """The response as recorded, with reasoning."""
     answered: tuple[Item, ...]
-    """What of the response joins."""
+    """Items of the response that join later requests."""
     tokens_output: int
     """Recorded output where the reader trusts it, else counted."""
     new_from: int
 
 
 def legs_of(transcript: Transcript, provider: Provider, frames: Frames, apart: int = 1) -> list[Leg]:
-    """Return the calls of a transcript in order; places and messages that follow each other are so far `apart`."""
+    """Return the calls of a transcript in order; neighbouring places and messages are `apart` from each other."""
     legs, joined, before = [], 0, 0
     items = transcript.items if apart == 1 else tuple(_spread(item, apart) for item in transcript.items)
     for number, call in enumerate(transcript.calls, 1):
@@ -70,7 +70,7 @@ def _spread(item: Item, apart: int) -> Item:
 
 
 def recorded(item: Item) -> Item:
-    """Return an item of a ledger that leaves room, with its place in the recording."""
+    """Return an item of a spread ledger with its place in the recording; negative if a replay inserted it."""
     if item.synthetic:
         return item
     place, inserted = divmod(item.place, SPREAD)

@@ -1,9 +1,9 @@
-"""What a provider refuses of a request's items: torn pairs, and thinking that stands behind something else now than
-what it was written behind.
+"""What a provider refuses in a request: calls and results without their partner, and thinking whose prefix has changed
+since it was written.
 
 Rules: Anthropic documentation, Preserved thinking and Prefix checks on thinking blocks. A block is valid as long as the
-head and all messages before it are as they were in the request that it answered; what was written after a change is
-valid behind it. An older rule: of the newest response no thinking may be changed or left out while the rest is sent.
+head and all messages before it are as they were in the request that it answered. Thinking written after a change stays
+valid. An older rule: no thinking of the newest response may be changed or left out while the rest of it is sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Written(NamedTuple):
 
 
 class Thinking:
-    """Watches one conversation's requests."""
+    """Checks the thinking in one conversation's requests."""
 
     def __init__(self, binding: Binding, latest: bool) -> None:
         """`latest`: whether the older rule holds."""
@@ -41,18 +41,18 @@ class Thinking:
         self._latest = latest
         self._heads_only = False
         self._written: dict[int, _Written] = {}
-        """By the place of each block."""
+        """By place of a thinking block, its response."""
         self._newest: tuple[Item, ...] = ()
         self._invalid: list[Item] = []
         self._checked: Head | None = None
         """The head of the request that was checked last."""
 
     def mind_heads_only(self) -> None:
-        """The provider itself edits: all that a client can change from now on is the head."""
+        """Check heads only from now on: if the provider itself edits, a client can change only the head."""
         self._heads_only, self._latest, self._newest = True, False, ()
 
     def answered(self, leg: Leg, request: Request, size: int) -> None:
-        """A request of the first `size` items is answered by a call's response."""
+        """Register a call's response to a request of the first `size` items."""
         blocks = [item for item in leg.answered if item.kind == "reasoning"]
         self._newest = leg.answered if self._latest and blocks else ()
         if self._bound and blocks:
@@ -61,19 +61,19 @@ class Thinking:
             self._written.update((item.place, written) for item in blocks)
 
     def changed(self, request: Request) -> list[Item]:
-        """Return the blocks of a request that stand behind something else than when they were written, in order."""
+        """Return the thinking blocks of a request whose prefix has changed since they were written, in order."""
         if not self._written:
             return []
         changed = request.changed_from < request.remembered - HEAD
         if changed or request.head is not self._checked:
-            # What was found in an edited request doesn't hold for the next: edits can be taken back.
+            # The result for an edited request isn't reused for the next one, because edits can be undone.
             self._checked = None if changed else request.head
             blocks = (at for at, item in enumerate(request.items) if item.place in self._written)
             self._invalid = [request.items[at] for at in blocks if not self._holds(request, at)]
         return self._invalid
 
     def drop(self, request: Request) -> list[Item]:
-        """Take these blocks out of a request, and return them."""
+        """Remove the `changed` blocks from a request, and return them."""
         dropped = self.changed(request)
         request.edit(drops_of(request, dropped))
         self._invalid = []
@@ -99,7 +99,7 @@ class Thinking:
         return [UNLIKE] if not begins_turn and self._altered(request.items) else []
 
     def _altered(self, items: Sequence[Item]) -> bool:
-        """Whether the newest response is sent without a block of its thinking, or with another."""
+        """Whether the newest response is sent with a thinking block missing or changed."""
         newest = self._newest
         if not newest:
             return False
@@ -111,7 +111,7 @@ class Thinking:
 
 
 def drops_of(request: Request, blocks: Sequence[Item]) -> list[Edit]:
-    """Return the edits that take blocks out of a request."""
+    """Return the edits that remove blocks from a request."""
     gone = {item.place for item in blocks}
     return (
         [Edit(item, None, at, DROPPED) for at, item in enumerate(request.items) if item.place in gone] if gone else []
@@ -119,7 +119,7 @@ def drops_of(request: Request, blocks: Sequence[Item]) -> list[Edit]:
 
 
 class PairCheck:
-    """Checks the items of a growing view once, and after an edit those from the message before it on."""
+    """Checks calls and results of a growing view: each item once, after an edit from the message before it on."""
 
     def __init__(self) -> None:
         self._checked = 0
@@ -128,7 +128,7 @@ class PairCheck:
     def errors(self, view: Sequence[Item], changed_from: int = 0) -> list[str]:
         """Return what a provider would refuse in a request that holds these items; empty if it's valid.
 
-        Items before position `changed_from` are those of the last view. Rule: Anthropic Messages API and OpenAI Chat
+        Items before position `changed_from` are those of the last check. Rule: Anthropic Messages API and OpenAI Chat
         Completions both refuse a request otherwise.
         """
         if changed_from < self._checked:
@@ -153,7 +153,7 @@ class PairCheck:
 
     @staticmethod
     def _start_of_message(view: Sequence[Item], position: int) -> int:
-        """The beginning of the message at a position, or of the one whose calls it answers: nothing is open there."""
+        """The start of the message at a position, or of the response that it answers: no call is open there."""
         while position > 0 and (
             view[position].kind == "tool_result" or view[position - 1].message == view[position].message
         ):

@@ -1,5 +1,5 @@
 """The request under way: its items, the tokens up to each, the identity of each prefix, and where it differs from the
-request billed last. An edit costs what it changes.
+request billed last. An edit recomputes only what it changes.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ HEAD = 2
 """Positions before the first item: tools, then the system prompt, the order in which providers render them."""
 
 FAR = 256
-"""Positions behind an edit, of which the tokens up to each are not worth adding up for one question."""
+"""If more positions than this lack their running sum, one lookup adds up the rest of the request instead."""
 
 BLOCK = 64
-"""Positions whose hash is made at once, and kept: an edit makes again that of its own block, or of those behind it."""
+"""Positions that share one stored hash. An edit drops that of its own block, and of those behind if items move."""
 
 
 def place_in(item: Item) -> tuple[int, bool, int]:
-    """Return by what items stand in order: recorded ones by place, what policies made before the recorded one that it
-    stands at, the older first.
+    """Return the sort key of an item: recorded items by place, a policy's items before the recorded item at their `at`,
+    the older first.
     """
     return (item.place, True, 0) if item.place >= 0 else (item.at, False, -item.place)
 
 
 class Request:
-    """Items behind a head, in the order of `place_in`. It grows, and edits change it.
+    """Items behind a head, in the order of `place_in`. Items join at its end, and edits change it.
 
-    Of the request billed last is known: positions before `_same` are its own but for a few `_other`, and behind them it
-    had `_gone`.
+    The request billed last is stored as its difference: it had the same positions before `_same`, except for `_other`,
+    and behind them `_gone`.
     """
 
     __slots__ = (
@@ -50,36 +50,36 @@ class Request:
         self.items: list[Item] = []
         tokens, self._own = frames.head(head)
         self._tokens: list[int] = []
-        """By item, its own."""
+        """The tokens of each item."""
         self._upto = list(accumulate(tokens))
-        """By position, the tokens up to it; behind an edit it ends, and goes on as far as somebody asks."""
+        """The running sum of tokens by position. An edit cuts it off, and lookups extend it again."""
         self.total = self._upto[-1]
         """Tokens of the whole request."""
         self._blocks: list[int | None] = []
-        """By whole block, its hash, if it has been asked for."""
+        """The hash of each whole block; None if it isn't computed."""
         self._identities: dict[int, int] = {}
-        """Those asked for since the last edit: as long as a request only grows, the same are asked for again."""
+        """Memo of identities by position since the last edit: while a request grows, the same are looked up again."""
         self._same = 0
         self._other: dict[int, tuple[int, Item]] = {}
         self._gone: list[tuple[int, Item | None]] = []
         self.changed_from = sys.maxsize
-        """The first item that isn't that of the request billed last, or before the first as it joined; growth alone is
-        no change.
+        """Index of the first item that differs from the request billed last, or, before the first bill, from the item
+        as it joined; growth alone is no change.
         """
         self.cause = ""
-        """Why it isn't, as the edit says."""
+        """The reason of the edit that changed it."""
         self.reshaped_from = 0
-        """The first item behind which, since the request was judged last, other items stand, not only other texts."""
+        """Index of the first item inserted or removed since the request was judged last; other texts don't count."""
 
     def forked(self) -> Request:
-        """Return the same request with the same memory, to go its own way."""
+        """Return an independent copy, with the same record of the request billed last."""
         fork = copy(self)
         for name in ("items", "_own", "_tokens", "_upto", "_blocks", "_identities", "_other", "_gone"):
             setattr(fork, name, copy(getattr(self, name)))
         return fork
 
     def first(self, size: int) -> Request:
-        """Return a request of the first `size` items, as the one billed last."""
+        """Return a request of the first `size` items, as if it were billed last."""
         made = self.forked()
         made._cut(size)
         made.remember()
@@ -87,7 +87,7 @@ class Request:
 
     @property
     def length(self) -> int:
-        """How many positions there are."""
+        """The number of positions: head and items."""
         return HEAD + len(self.items)
 
     # changing
@@ -104,14 +104,14 @@ class Request:
         self.total = self._upto[-1] + sum(self._tokens)
 
     def become(self, items: Sequence[Item]) -> int:
-        """Hold these items and no others; return the tokens. Those at the beginning that it has already are kept."""
+        """Replace the items, and return the tokens. Leading items that are the same objects are kept."""
         same = list(map(is_, self.items, items))
         self._cut(same.index(False) if False in same else len(same))
         self.join(items[len(self.items) :])
         return self.total
 
     def join(self, new: Iterable[Item]) -> None:
-        """More items stand at the end."""
+        """Add items at the end."""
         items, render = self.items, self._frames.item
         for item in new:
             tokens, own = render(item, items[-1] if items else None, items[-2] if len(items) > 1 else None)
@@ -121,7 +121,7 @@ class Request:
             self._own.append(own)
 
     def edit(self, edits: Sequence[Edit]) -> None:
-        """Make edits of its items, in order."""
+        """Apply edits to the items, in order."""
         made, shift = 0, 0
         while made < len(edits):
             edit = edits[made]
@@ -130,7 +130,7 @@ class Request:
                 self.changed_from, self.cause = at, edit.reason
             many = 1
             if edit.after is None:
-                # Neighbours leave together.
+                # Remove neighbours together.
                 while self._leaves_too(edits, made, many, at):
                     many += 1
                 self._splice(at, many, [])
@@ -143,11 +143,11 @@ class Request:
             made += many
 
     def undo(self, edits: Sequence[Edit]) -> None:
-        """Unmake edits that were made last."""
+        """Undo the edits that were applied last."""
         self.edit([Edit(edit.after, edit.before, edit.position, "") for edit in reversed(edits)])
 
     def _where(self, item: Item | None, near: int) -> int:
-        """Where an item stands, or would; it is looked for at a position first."""
+        """The index of an item, or where it would be inserted. The index `near` is tried first."""
         assert item is not None  # an edit has at least one side
         items = self.items
         found = 0 <= near < len(items) and items[near] is item
@@ -160,19 +160,19 @@ class Request:
         return edit.after is None and edit.before is self.items[at + many]
 
     def _splice(self, at: int, many: int, new: list[Item]) -> None:
-        """From a position on other items stand: new ones instead of so many."""
+        """Replace `many` items from index `at` on by new ones."""
         self.reshaped_from = min(self.reshaped_from, at)
         self._changes_from(HEAD + at)
         del self._upto[HEAD + at :]
         self.total -= sum(self._tokens[at : at + many])
         self.items[at : at + many] = new
         self._tokens[at : at + many] = self._own[HEAD + at : HEAD + at + many] = [0] * len(new)
-        # What is rendered of an item goes by the two before it.
+        # An item's tokens and hash depend on the two items before it.
         for moved in range(at, min(at + len(new) + 2, len(self.items))):
             self._render(moved)
 
     def _replace(self, at: int, item: Item) -> None:
-        """The same item with another text."""
+        """Replace an item by a version with another text."""
         if HEAD + at < self._same:
             self._other.setdefault(HEAD + at, (self._own[HEAD + at], self.items[at]))
         self.items[at] = item
@@ -190,7 +190,7 @@ class Request:
         self.total += self._tokens[at] - known
 
     def _cut(self, size: int) -> None:
-        """Hold no more than the first `size` items."""
+        """Keep only the first `size` items."""
         if size < len(self.items):
             self._splice(size, len(self.items) - size, [])
             self.changed_from = min(self.changed_from, size)
@@ -221,20 +221,20 @@ class Request:
         return self._upto
 
     def items_within(self, tokens: int) -> int:
-        """Return how many items, from the first on, end within so many tokens."""
+        """Return how many items, from the first on, end within the first `tokens` tokens."""
         return max(0, bisect_right(self.upto(), tokens) - HEAD)
 
     # prefixes
 
     def identity(self, position: int) -> int:
-        """Return what stands for positions 0 up to this one, all of them."""
+        """Return a hash of all positions from 0 up to this one."""
         found = self._identities.get(position)
         if found is None:
             found = self._identities[position] = self.identity_with(position, self._own[position])
         return found
 
     def identity_with(self, position: int, own: int) -> int:
-        """Return the same if something else stood at this position."""
+        """Return the identity up to this position if its own hash were `own`."""
         whole, blocks = position // BLOCK, self._blocks
         if len(blocks) < whole or None in blocks:
             blocks += [None] * (whole - len(blocks))
@@ -244,13 +244,13 @@ class Request:
         return hash((*blocks[:whole], *self._own[whole * BLOCK : position], own))
 
     def own(self, start: int, end: int) -> list[int]:
-        """Return what stands at each of some positions, as a hash."""
+        """Return the hash of each position from `start` up to, but without, `end`."""
         return self._own[start:end]
 
     # the request billed last
 
     def remember(self) -> None:
-        """This request is billed: the next is compared with it."""
+        """Record this request as billed: the next is compared with it."""
         self._same, self._other, self._gone = len(self._own), {}, []
         self.changed_from, self.cause = len(self.items), ""
 
@@ -268,14 +268,14 @@ class Request:
         return self._same + (alike(self._own[self._same :], [own for own, _ in gone]) if gone else 0)
 
     def lost(self, shared: int) -> list[int]:
-        """Return what the request billed last had from there on, given how many positions are shared."""
+        """Return the hashes of the request billed last from position `shared` on."""
         gone = [own for own, _ in self._gone]
         if shared >= self._same:
             return gone[shared - self._same :]
         return [*(own for own, _ in self._had(shared)), *gone]
 
     def left_at(self, position: int) -> Item | None:
-        """Return the item that the request billed last had at a position where this one is no longer the same."""
+        """Return the item that the request billed last had at a position where this one differs; None without one."""
         if position < self._same:
             return self._other[position][1] if position in self._other else None
         at = position - self._same
@@ -292,7 +292,7 @@ class Request:
         return had
 
     def _changes_from(self, start: int) -> None:
-        """From a position on something else is going to stand."""
+        """Prepare a change of all positions from `start` on: what the request billed last had there is recorded."""
         if start < self._same:
             self._gone = [*self._had(start), *self._gone]
             self._other = {position: left for position, left in self._other.items() if position < start}
