@@ -1,7 +1,7 @@
-"""The closed loop: where a call needs what the view has lost, the recorded call that brought it is made again first.
+"""The closed loop: if a call needs what the view has lost, the recorded call that fetched it is made again first.
 
-It is the same loop. A request that lacks something needed is answered by the tool call that fetches it, instead of by
-the recorded response; the result joins as the newest item, ages, and can be cut again. Once per source and call.
+It is the loop of `Replay`. A request that lacks something needed is answered by the tool call that fetches it, instead
+of the recorded response. The result joins as the newest item, ages, and can be cut again. Once per source and call.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,7 @@ from ctxsim.view import Edit, Made
 class ClosedLoop(Replay):
     """One replay in which what was lost is fetched again; iterate it once.
 
-    Places and messages are spread, so that what is fetched stands between recorded ones, and a policy sees one
+    Places and messages are spread, so that fetched items get places between recorded ones, and a policy sees one
     conversation in order.
     """
 
@@ -36,7 +36,7 @@ class ClosedLoop(Replay):
         fetching: Fetching,
         taken: Callable[[], bool],
     ) -> None:
-        """`kept`: the counts of views that nobody edited; `taken` says of each fetch whether it is made. Raises
+        """`kept`: the counts for unedited views; `taken`: callback that decides whether a fetch is made. Raises
         ContractError where the policy breaks its contract.
         """
         super().__init__(ledger.spread, spec, references)
@@ -48,10 +48,10 @@ class ClosedLoop(Replay):
         """Calls inserted, and those of them whose source had been written to since."""
         self._starts = [leg.call.start for leg in ledger.legs]
         self._asked: set[int] = set()
-        """Results that have been asked for since the last recorded call."""
+        """Places of the results fetched, or skipped by `taken`, since the last recorded call."""
         self._brought: tuple[Item, ...] = ()
         self._inserted_at = self._free = 0
-        """Where the response of the newest inserted call begins, and the next one's would."""
+        """The first place of the newest inserted response, and the next free place."""
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
@@ -65,7 +65,7 @@ class ClosedLoop(Replay):
                 if not self._brought:
                     break
                 self._survival.begin([Made("", Edit(None, recorded(one), 0, "")) for one in self._brought])
-                # What the recording says of the cache was so at the first request after the pause.
+                # What the recording states of the cache holds only for the first request after the pause.
                 due = replace(
                     leg, call=replace(leg.call, held=None), joining=self._brought, begins_turn=False,
                     new_from=self._inserted_at,
@@ -78,11 +78,11 @@ class ClosedLoop(Replay):
         return self._fetch(leg, wanted) if wanted else leg
 
     def _wanted(self, leg: Leg) -> list[int]:
-        """The places of the results that the next inserted call brings: those of one response."""
+        """The places of the results that the next inserted call fetches: those of one recorded response."""
         lost = (need for need in self._survival.counts(leg.number).lost if need.detector == "strict" and need.age >= 1)
         found: set[int] = set()
         for need in lost:
-            # What has been fetched for and still isn't held isn't fetched for again, nor from an older source.
+            # A need that the view lacks even after a fetch isn't fetched again, nor from an older source.
             place = self._fetching.source(need.sources) if self._asked.isdisjoint(need.sources) else None
             if place is None or place in found:
                 continue
@@ -98,20 +98,20 @@ class ClosedLoop(Replay):
         return sorted(together)
 
     def _brought_by(self, place: int) -> tuple[tuple[Item, ...], int]:
-        """The recorded response that asked for a result, and its tokens of output."""
+        """The recorded response whose call a result answers, and its output tokens."""
         items = self._ledger.transcript.items
         asking = items[place].answers
         assert asking is not None  # what can be fetched answers a call
         leg = self._recorded_legs[bisect_right(self._starts, asking) - 1]
         if leg.call.start <= asking < leg.call.end:
             return leg.response, leg.tokens_output
-        # It came over from before a recorded compaction: no call here is answered by it.
+        # The response is carried over from before a recorded compaction, so it belongs to no call here.
         response = tuple(item for item in items if item.message == items[asking].message)
         return response, self._ledger.frames.written(response)
 
     def _fetch(self, leg: Leg, wanted: Sequence[int]) -> Leg:
-        """The call answered by fetching: by the response that asked for these results, but for its thinking and its
-        other tool calls; the results join before what is due.
+        """Return the call, answered by the recorded response that fetched these results, without its thinking and its
+        other tool calls. The results join before the request is made again.
         """
         items, last = self._ledger.transcript.items, leg.call.start - 1
         at = self._inserted_at = self._free
@@ -133,7 +133,7 @@ class ClosedLoop(Replay):
         return replace(leg, response=asks, answered=asks, tokens_output=output)
 
     def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:
-        """A recorded item once more. Its id is as long as recorded, so that it costs as much on the wire."""
+        """A copy of a recorded item at a new place. Its id is as long as recorded, for an equal size on the wire."""
         mark = f"~{self.inserted}"
         again = item.call_id and item.call_id[: -len(mark)] + mark
         return replace(item, place=place, message=message, answers=answers, call_id=again)

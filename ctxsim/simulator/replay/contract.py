@@ -1,4 +1,4 @@
-"""The policy contract, checked on anybody's policy: what must hold for its numbers to mean something."""
+"""The policy contract, checked on any policy: what must hold so that its numbers mean something."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,15 +22,15 @@ from ctxsim.view import View
 
 
 def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider) -> Iterator[str]:
-    """Return how a policy breaks the contract on these transcripts; nothing if it keeps it.
+    """Yield how a policy breaks the contract on these transcripts; nothing if it keeps it.
 
-    Checked: same input, same rows, edits and words, whatever was replayed before and however the random number
-    generators of Python and numpy stand; recorded items keep their order, kind and pairing, only their text may change;
+    Checked: same input, same rows, edits and messages, whatever was replayed before and whatever the state of Python's
+    and numpy's random number generators; recorded items keep their order, kind and pairing, only their text may change;
     no recorded item is invented or sent before its time; synthetic items name recorded sources; every item that left or
-    changed is in the audit trail; the running totals are the sums; what a policy may see, the head first, stays as it
-    was.
+    changed is in the audit trail; the running totals are the sums; the policy doesn't change the head, window or
+    estimator that it sees.
 
-    Not seen from within one process: decisions by the order of a set of texts, which only another PYTHONHASHSEED shows.
+    Not checked, as one process can't show it: decisions by the order of a set of texts, which PYTHONHASHSEED changes.
     """
     transcripts = list(transcripts)
     counter = provider.counter()
@@ -45,7 +45,7 @@ def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider
                 first.append(None)
             else:
                 first.append(prints)
-    # The other way round: what a policy remembers of one transcript must not show in the next.
+    # In reverse order: what a policy remembers of one transcript must not affect the next.
     with _dice(2):
         for transcript, known in reversed(list(zip(transcripts, first, strict=True))):
             if known is not None and (call := _differs(spec, transcript, provider, counter, known)):
@@ -57,7 +57,7 @@ def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider
 
 @contextmanager
 def _dice(seed: int) -> Iterator[None]:
-    """The shared random number generators stand elsewhere in each replay, and afterwards where they stood."""
+    """Seed the shared random number generators for the block, and restore their state after it."""
     kept, numpy_kept = random.getstate(), np.random.get_state()
     random.seed(seed)
     np.random.seed(seed)
@@ -83,7 +83,7 @@ def _differs(
 
 
 def _print_of(sent: Sent) -> int:
-    """A fingerprint of all that a call shows; equal only within this process. Texts remember their own hash."""
+    """A fingerprint of all results of a call, for use within this process. Cheap: strings cache their hash."""
     counted = (sent.tokens_sent, sent.tokens_estimated, sent.attempts)
     return hash((sent.verdict, counted, sent.bill, tuple(sent.view), sent.edits, sent.said))
 
@@ -91,7 +91,7 @@ def _print_of(sent: Sent) -> int:
 def _replayed(
     spec: Spec, transcript: Transcript, provider: Provider, counter: Counter, prints: list[int]
 ) -> Iterator[str]:
-    """Replay once, held to everything; each call's fingerprint is added to `prints`."""
+    """Replay once and yield every violation; each call's fingerprint is added to `prints`."""
     touched: set[int] = set()
     watched = msgspec.structs.replace(
         spec, links=(*spec.links, (_watch(transcript, provider, spec.estimator), "watch", {}))
@@ -112,7 +112,7 @@ def _replayed(
 
 
 def _watch(transcript: Transcript, provider: Provider, estimator: Estimator) -> type[Policy]:
-    """A last link for a chain, which edits nothing and looks whether the others changed what all of them see."""
+    """A last link for a chain, which edits nothing and checks whether other links changed what all of them see."""
     heads = {transcript.head, *(call.head for call in transcript.calls if call.head)}
 
     @dataclass
@@ -123,7 +123,7 @@ def _watch(transcript: Transcript, provider: Provider, estimator: Estimator) -> 
             return self.look(view)
 
         def after_call(self, view: View, usage: Usage) -> View:
-            # What edits only the request acts after this link has looked.
+            # Links that edit only the request act after this link's `before_call`.
             return self.look(view)
 
         def look(self, view: View) -> View:

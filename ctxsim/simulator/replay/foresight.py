@@ -1,4 +1,4 @@
-"""What is known of a recording to its end: an oracle's plan, and what summaries should have kept."""
+"""Knowledge of a recording to its end: an oracle's plan, and the atoms that summaries should have kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ctxsim.transcript import Item
 
 
 class Foresight:
-    """Knows one transcript to its end; prepares its references if nobody has, once somebody asks."""
+    """One transcript known to its end. Its references, if not given, are prepared at their first use."""
 
     def __init__(self, ledger: Ledger, references: References | None) -> None:
         self._ledger = ledger
         self._prepared = references
 
     def tell(self, links: Iterable[Policy]) -> None:
-        """Tell oracles their plans, and who follows the recording what it shows."""
+        """Give oracles their plans, and bounds with a `follow` method the recorded compactions and clearings."""
         for link in links:
             if isinstance(link, Oracle):
                 link.foresee(plan(self._ledger, self._references, link.aim, link.stub))
@@ -30,7 +30,7 @@ class Foresight:
                 follow(self._ledger.transcript.compactions, self._ledger.transcript.cleared)
 
     def wanted(self, number: int, items: Iterable[Item]) -> list[str]:
-        """Return what calls from this one on, counted from 1, need and these items hold: identifiers, soonest first."""
+        """Return the atoms in these items that a call from `number` (from 1) on needs: strict first, soonest first."""
         calls, keys = self._needed
         held: set[Key] = set()
         for item in map(recorded, items) if self._ledger.apart > 1 else items:

@@ -1,6 +1,6 @@
-"""Calls into a policy: it is anybody's code, and whatever it does, the replay of the others goes on.
+"""Calls into a policy, which may be a user's code: whatever it does, the replay of the other policies goes on.
 
-What it raises, an attempt to end the process, and a call that doesn't come back are one line with their place.
+An exception, an attempt to end the process and a call that takes too long become an error of one line with its place.
 """
 
 import os
@@ -19,28 +19,28 @@ from ctxsim.policies import Policy
 MOMENTS = (
     "", "constructor", "start", "on_tool_result", "before_call", "after_call", "on_overflow", "threshold", "decide",
 )  # fmt: skip
-"""What of a policy is called; nothing of it where it isn't."""
+"""The parts of a policy that are called; '' while none is."""
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
-"""How long one call into a policy from outside the package may take."""
+"""Seconds that one call into a policy from outside the package may take."""
 
 SAID = LONGEST // 2
-"""Characters of what an error says: its place follows."""
+"""Most characters of an error's message, so that its place still fits."""
 
 _OURS = str(Path(__file__).parents[2]) + os.sep
 
 
 class _TooLong(BaseException):
-    """Not an Exception: a policy that catches those must not go on."""
+    """Raised by the time limit. Not an Exception, so that a policy that catches those doesn't go on."""
 
 
 _hear: Callable[[str], object] | None = None
-"""Who is told of each call into others' code, and of its end as ''; he sets the limit then."""
+"""Callback for each call into users' code, and for its end, with ''. If set, it replaces the time limit here."""
 
 
 def heard_by(hear: Callable[[str], object]) -> None:
-    """Tell somebody of calls into others' code, who ends this process where one takes too long."""
+    """Set the callback for calls into users' code. Its owner must end this process if a call takes too long."""
     global _hear
     _hear = hear
 
@@ -62,7 +62,7 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         ) from None
     except SystemExit as error:
         raise ContractError(f"{policy.label}: {moment} wanted to end the process{_place(error)}") from error
-    # It is anybody's code: whatever it raises is told in one line, with its place.
+    # Users' code may raise anything; the error is one line with its place.
     except Exception as error:
         raise ContractError(f"{policy.label}: {moment} raised {type(error).__name__}: {_said(error)}") from error
 
@@ -80,12 +80,12 @@ def limit_s() -> float:
 
 
 def _said(error: Exception) -> str:
-    """What an error says and where: of something very long the place is still told."""
+    """An error's message and place. A long message is cut, so that the place still fits."""
     return one_line(str(error), SAID) + _place(error)
 
 
 def _place(error: BaseException) -> str:
-    """The line of the policy's file that led to an error, whatever it called there; '' where only ours did."""
+    """The line of the policy's file that led to an error, whatever it called there; '' if only ctxsim's code did."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
@@ -102,7 +102,7 @@ def _heard(hear: Callable[[str], object], moment: str) -> Iterator[None]:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Interrupts what takes too long, where a signal can: in a main thread, on systems that have an alarm."""
+    """Interrupt a block that takes too long; only in the main thread, on systems with SIGALRM."""
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return

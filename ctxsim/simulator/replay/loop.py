@@ -30,8 +30,8 @@ class Replay:
     def __init__(
         self, ledger: Ledger, spec: Spec, references: References | None = None, summaries: SummaryMode | None = None
     ) -> None:
-        """`references`, if prepared already, are for oracles; `summaries`: what summary calls answer, if not as the
-        provider says. Raises ContractError where the policy breaks its contract.
+        """`references`, if prepared already, are for oracles; `summaries`: the mode of summaries instead of the
+        provider's. Raises ContractError where the policy breaks its contract.
         """
         provider, transcript = ledger.provider, ledger.transcript
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
@@ -47,7 +47,7 @@ class Replay:
 
     @cached_property
     def _foresight(self) -> Foresight:
-        # Bounds need it, and summaries that know the future.
+        # Imported only for bounds and clairvoyant summaries.
         from ctxsim.simulator.replay.foresight import Foresight
 
         return Foresight(self._ledger, self._references)
@@ -61,12 +61,12 @@ class Replay:
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
             yield self._call(leg)
-        # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
+        # The policy's callbacks refer to this replay: cut the cycle, or only the garbage collector frees it.
         self.moments.close()
 
     def _call(self, leg: Leg) -> Sent:
         moments, course, sees = self.moments, self.course, self.moments.sees
-        # Join: what the recording brings enters the view.
+        # Join: recorded items enter the view.
         moments.join(leg.joining, leg.begins_turn)
         # Decide.
         course.begin(leg)
@@ -80,7 +80,7 @@ class Replay:
         sees.now_s = course.now_s
         estimated = sees.estimate(request)
         course.undo([made.edit for made in moments.tally.edits if not made.lasting])
-        # Answer: the recorded response joins, and who follows the usage sees it.
+        # Answer: the recorded response joins, and `after_call` gets the usage.
         moments.join(leg.answered)
         if verdict.status == "ok":
             used = Usage(tokens, leg.tokens_output, bill.split.read, bill.split.write)
@@ -95,10 +95,10 @@ class Replay:
         return leg
 
     def _send(self, asked: Asked) -> tuple[View, Verdict, int]:
-        """Return the request as sent last, the verdict on it, and how many were sent."""
+        """Return the request as sent last, the verdict on it, and the number of attempts."""
         moments, course = self.moments, self.course
         if asked.stop is not None:
-            # Who gives up sends nothing: nothing is refused, dropped, waited for or taken from the bucket.
+            # A policy that stops sends nothing: no refusal, dropped thinking, waiting or use of the rate limit.
             moments.touched = True
             course.ask(asked.view, True)
             return asked.view, Verdict("stopped", asked.stop.reason), 1
@@ -114,7 +114,7 @@ class Replay:
         return request, verdict, attempts
 
     def _ask(self, view: View) -> View:
-        """Return the request as it stands before the provider, which may drop thinking from it."""
+        """Send a view; return the request without the thinking that the provider drops from it."""
         if dropped := self.course.drop_thinking(view):
             self.moments.tally.thinking_dropped += sum(map(self._ledger.counter.item, dropped))
             view = self.moments.leave_out(view, dropped, DROPPED)
@@ -122,7 +122,7 @@ class Replay:
         return view
 
     def _shrink(self, view: View, message: str) -> View | None:
-        """After an overflow: the first policy's view that is really smaller, or None."""
+        """After an overflow, return the first policy's view that has fewer tokens, or None."""
         tokens = self.course.tokens
         for acted, edits in self.moments.on_overflow(view, Overflow(message, self._ledger.provider.window)):
             if self.course.ask(acted, True) < tokens:

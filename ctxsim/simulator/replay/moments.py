@@ -1,4 +1,4 @@
-"""The moments at which policies act on the view: each edit held to the contract, and written down."""
+"""The moments at which policies act on the view. Each edit is checked by the contract, and recorded."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ STOPPED = {
     "after_call": "after_call must return a view",
     "on_overflow": "on_overflow returns a view or None; only before_call may stop",
 }
-"""What is said where Stop may not be returned."""
+"""The errors of moments that may not return Stop."""
 
 
 class Asked(NamedTuple):
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
 
 Edited = Callable[[View, Sequence[Edit], bool], object]
-"""Told of a view and the edits that are made of it, and whether a policy makes them, not the vendor."""
+"""Callback for each edit: the view, its edits, and whether a policy made them (False: the vendor)."""
 
 
 class Moments:
@@ -46,11 +46,11 @@ class Moments:
         views: list[View] | None = None,
         edited: Edited = lambda view, edits, by_policy: None,
     ) -> None:
-        """`views`: those that nobody has edited, as `join` makes them one after the other; `edited` is told of each
-        edit when it is made.
+        """`views`: the shared list of unedited views, in the order in which `join` makes them; `edited`: the callback
+        for each edit.
         """
         self.sees = sees
-        # What edits only the request, as a server does, comes after what edits the view.
+        # Links that edit only the request, as a server does, come after those that edit the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
         for link in self.links:
             link.attach(sees)
@@ -73,7 +73,7 @@ class Moments:
         self._joined = 0
         self.tally = Tally()
         self._lasting = True
-        """Whether the request that was asked for holds only edits that outlast it."""
+        """Whether all edits of the present request outlast it."""
         self.touched = False
         """Whether any policy has edited anything: until then every request is keep-all's."""
 
@@ -82,14 +82,14 @@ class Moments:
 
     @property
     def threshold(self) -> float | None:
-        """The estimate over which the policy acts before a call; the first of a chain's."""
+        """The estimate over which the policy acts before a call; for a chain, the first one."""
         return next((limit for link in self.links if (limit := _threshold(link)) is not None), None)
 
     # the view grows
 
     def join(self, items: Sequence[Item], begins_turn: bool = False) -> None:
-        """New items enter the view; a result first passes the ingestion limits. At the beginning of a turn the vendor,
-        not the policy, leaves out the reasoning of those before.
+        """Add items to the view; a result first passes the ingestion limits. At the beginning of a turn the vendor, not
+        the policy, leaves out the reasoning of the turns before.
         """
         old = [item.place for item in self.view if item.kind == "reasoning"] if begins_turn else []
         if old:
@@ -126,7 +126,7 @@ class Moments:
         return item
 
     def leave_out(self, request: View, items: Sequence[Item], why: str) -> View:
-        """Return a request as asked for without items that the vendor drops; the view is without them too."""
+        """Return a request without items that the vendor drops, and drop them from the view too."""
         places = [item.place for item in items]
         left = request.drop(places, why).settled()
         self.view = left if self.view is request else self.view.drop(places, why).settled()
@@ -151,8 +151,8 @@ class Moments:
         return Asked(request, lasting, None)
 
     def on_overflow(self, view: View, error: Overflow) -> Iterable[tuple[View, Sequence[Edit]]]:
-        """Yield each policy's answer to a refusal and its edits. If the next is asked for, the last was not taken: its
-        edits are as if never made.
+        """Yield each policy's view after an overflow, and its edits. Continuing the iteration rejects the last view:
+        its edits are removed from the tally.
         """
         for link in self._shrinking:
             known = len(self.tally.edits)
@@ -164,7 +164,7 @@ class Moments:
             self.tally.compactions -= 1
 
     def after_call(self, usage: Usage, response: Sequence[Item]) -> None:
-        """The provider has reported an accepted call's usage; its response is in the view."""
+        """Give policies the usage of an accepted call, whose response is in the view."""
         self.sees.usage = usage
         # One dict grows with the replay: a copy for each call would make it quadratic.
         outputs = self.sees.reported.outputs
@@ -175,26 +175,26 @@ class Moments:
             self.view = self._act(link, "after_call", self.view, True, usage)
 
     def summarized(self, summary: SummaryCall, now_s: float) -> str | None:
-        """Write a summary down that a policy has asked for; it is there at that second. Return its text."""
+        """Record a summary that a policy requested, move its clock to `now_s`, and return the text."""
         self.touched = True
         self.tally.summaries.append(summary)
         self.sees.now_s = now_s
         return summary.text
 
     def close(self) -> None:
-        """The last call is over."""
+        """End all policies after the last call."""
         for link in self.links:
             link.end()
         self.sees.close()
 
     def settle(self) -> Tally:
-        """Return what was done since the last time this was asked."""
+        """Return the tally since the last time, and begin a new one."""
         done, self.tally = self.tally, Tally()
         return done
 
     def _act(self, link: Policy, moment: str, view: View, lasting: bool, *seen: Usage | Overflow) -> Any:
-        """Let one policy act on one view, hold it to the contract, and write its edits down. Return the view, or Stop
-        before a call, or None on an overflow.
+        """Let one policy act on one view, check it by the contract, and record its edits. Return the view; or Stop, in
+        `before_call`; or None, in `on_overflow`.
         """
         returned = guarded(link, moment, view, *seen)
         if returned is view or (returned is None and moment == "on_overflow"):
@@ -226,7 +226,7 @@ class Moments:
 
 
 def _has(link: Policy, moment: str) -> bool:
-    """Whether a policy says anything at a moment."""
+    """Whether a policy implements a moment."""
     return getattr(type(link), moment) is not getattr(Policy, moment) or moment in vars(link)
 
 

@@ -1,4 +1,4 @@
-"""What one call comes to: what policies did before and after it, what was sent, what the provider said and billed."""
+"""The result of one call: the policies' edits before and after it, the request, the verdict and the bill."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from ctxsim.view import Edit, Made, View
 
 
 class Tally:
-    """Grows from one request to the next: what policies did and said, and the summaries they asked for."""
+    """What happened since the last request: the policies' edits, messages and summaries."""
 
     __slots__ = ("believed", "compactions", "edits", "said", "summaries", "thinking_dropped")
 
@@ -17,7 +17,7 @@ class Tally:
         self.said: list[str] = []
         self.compactions = 0
         self.believed: tuple[int, float] | None = None
-        """The estimate that a policy decided by, and its threshold."""
+        """The estimate by which a policy decided, and its threshold."""
         self.summaries: list[SummaryCall] = []
         self.thinking_dropped = 0
         """Counted tokens of the thinking that the provider dropped from the request."""
@@ -30,7 +30,7 @@ class Sent(msgspec.Struct, frozen=True):
     recorded: Call
     view: View
     changed_from: int
-    """The position from which on the request differs from the one before; growth alone is no difference."""
+    """Index of the first item that differs from the request before; growth alone is no difference."""
     verdict: Verdict
     attempts: int
     bill: Bill
@@ -54,7 +54,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What policies told the person at the terminal."""
+        """Messages of policies to the user."""
         return tuple(self.tally.said)
 
     @property
@@ -64,7 +64,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     @property
     def summary_calls(self) -> int:
-        """Summaries asked for since the last request."""
+        """Summaries requested since the last request."""
         return len(self.tally.summaries)
 
     @property
@@ -91,7 +91,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     @property
     def cost_summary_usd(self) -> float | None:
-        """Dollars of the summaries asked for; None without prices."""
+        """Dollars of the requested summaries; None without prices."""
         if self.bill.cost is None:
             return None
         asked = self.tally.summaries
