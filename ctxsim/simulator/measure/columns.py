@@ -1,5 +1,5 @@
-"""What is said of a replay's calls, column by column: from what went out, and what of it the policy kept; and figures
-over columns: sums that know what is missing, percentiles, when a threshold is passed, what compactions cost and save.
+"""The columns of a replay's calls, made of what was sent and what the policy kept; and figures over columns: sums with
+missing values, percentiles, the call that passes a threshold, the costs and savings of compactions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ OWN = (
     "refs_kept_strict", "refs_kept_values", "refs_kept_loose", "refs_kept_fresh", "refs_kept_carried",
     "refs_kept_user",
 )  # fmt: skip
-"""What a call comes to under one policy: `outcome` returns these, in this order."""
+"""The columns of a call that depend on the policy, in the order in which `outcome` returns them."""
 
 _kept_of = attrgetter(*(name for name in OWN if name.startswith("refs_kept")))
 
@@ -40,7 +40,7 @@ Misled = Literal["", "false-safe", "false-alarm"]
 
 
 Columns = Mapping[str, Sequence[Any]]
-"""The columns of a replay's calls by name; those that replays share are one object."""
+"""The columns of a replay's calls by name. Columns that replays share are one object."""
 
 
 def call_rows(columns: Columns) -> list[CallRow]:
@@ -74,7 +74,7 @@ def by_lifetime(provider: Provider, written: Sequence[int]) -> Columns:
 
 
 def outcome(sent: Sent, counts: Counts, events: Sequence[Event]) -> Outcome:
-    """Return what a call comes to, in the order of OWN, given its audit trail."""
+    """Return the values of a call's columns in the order of OWN, given its audit trail."""
     bill, verdict, tally = sent.bill, sent.verdict, sent.tally
     split, cost = bill.split, bill.cost
     usd: tuple[float | None, ...] = (None,) * 6
@@ -94,14 +94,14 @@ def outcome(sent: Sent, counts: Counts, events: Sequence[Event]) -> Outcome:
 
 
 def _summed(sent: Sent) -> tuple[int, float, int, int, int]:
-    """What a call with summaries was refused and waited, with them, and their number and tokens."""
+    """Refusals and waiting of a call and its summaries, and the number and tokens of the summaries."""
     asked = sent.tally.summaries
     tokens_in, tokens_out = sum(one.tokens_in for one in asked), sum(one.tokens_out for one in asked)
     return sent.http_429, round(sent.wait_s, 6), len(asked), tokens_in, tokens_out
 
 
 def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> Iterator[Event]:
-    """Return the audit trail of one call: every edit with its tokens before and after."""
+    """Yield the audit trail of one call: every edit with its tokens before and after."""
     for made in sent.tally.edits:
         edit = made.edit
         item = edit.after or edit.before
@@ -138,13 +138,13 @@ def trigger_of(sent: Sent, events: Sequence[Event]) -> str:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text, for people to look at, and how much is left out; half a surrogate pair replaced."""
+    """Return the beginning of a text for display, and how much is left out; lone surrogates are replaced."""
     cut = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text) - SHOWN_CHARS:,} more characters)"
     return cut.encode("utf-8", "replace").decode()
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """Return the sum, or None as soon as one is unknown."""
+    """Return the sum, rounded to 10 digits; None if any value is None."""
     found = list(values)
     known = [value for value in found if value is not None]
     return round(sum(known, 0.0), 10) if len(known) == len(found) else None
@@ -165,7 +165,7 @@ def misled(estimate: float, tokens: float, limit: float) -> Misled:
 
 
 def first_over(values: Iterable[float], limit: float) -> int | None:
-    """Return the place, from 0, of the first value over a limit; None if none is."""
+    """Return the index of the first value over a limit; None if none is."""
     return next((place for place, value in enumerate(values) if value > limit), None)
 
 
@@ -204,7 +204,7 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
     """Return the lowest and highest dollars of a replay if the vendor's cache misses as often as on recordings.
 
     None without prices, or where no rate of misses was measured. Where the recording says what was read, its misses are
-    in the bill already, and both are that bill. The ends of all calls add up: as if one cause made all of them miss.
+    in the bill already, and both are that bill. The ends of all calls are added, as if one cause made all of them miss.
     """
     if provider.prices is None:
         return None

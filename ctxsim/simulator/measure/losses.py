@@ -1,4 +1,4 @@
-"""What a policy lost, one by one: which need, how its source went, and what fetching it again would take."""
+"""The needs that a policy lost, one by one: which need, and how its source left the view."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -16,14 +16,14 @@ from ctxsim.transcript import Transcript
 Depth = Literal["head", "middle", "tail"]
 
 EDGE_CHARS = 500
-"""How much of a text is its head, and its tail: what agents commonly retain."""
+"""Characters of a text that are its head, and its tail: as many as agents commonly retain."""
 
 SHARED_CHARS = 20
-"""A cut text still begins or ends as it did; a placeholder doesn't."""
+"""Characters at one end of a text that a cut version still holds; a placeholder doesn't."""
 
 
 def kind_of(need: Need) -> str:
-    """What an atom is: a value, a name from code, or a quotation."""
+    """Return the kind of an atom: a value, a name from code, or a quotation."""
     return "quotation" if need.detector == "loose" else ("value" if need.value else "name")
 
 
@@ -77,7 +77,7 @@ def item_rows(transcript: Transcript, references: References, counter: Counter) 
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
-    """One need, by its number among the transcript's, that a call no longer had, and how its newest source went."""
+    """A need, by its number in the transcript, that a call's view no longer held, and how its newest source left."""
 
     call: int
     need: int
@@ -99,7 +99,7 @@ def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> li
 
 
 class Losses:
-    """The losses of one replay; call `after` for every call in order."""
+    """The losses of one replay; call `after`, or `pass_by` for an unedited view, for every call in order."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Losses:
         policy: str,
         kept: Sequence[Counts] | None = None,
     ) -> None:
-        """`kept`: the counts of views that nobody edited, if they are known."""
+        """`kept`: the counts for unedited views, if they are known."""
         self._transcript = transcript
         self._policy = policy
         self._survival = Survival(references, kept)
@@ -118,11 +118,11 @@ class Losses:
         """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
         self.lost: list[Lost] = []
         self.lost_strict: list[Need] = []
-        """The aged identifiers among them."""
+        """The aged strict needs among `lost`."""
         self.edited: set[int] = set()
         """Places of the results that were ever cut or removed."""
         self.missed: set[int] = set()
-        """Those of them that held a strict need which was lost."""
+        """Those of `edited` that held a strict need which was lost."""
         self._needles = Needles(transcript) if transcript.needles else None
         self._compacted: list[int] = []
         self.needles: list[NeedleRow] = []
@@ -130,7 +130,7 @@ class Losses:
         self.again_after_edit = 0
 
     def after(self, sent: Sent) -> Counts:
-        """Return the reference counts of a call, and write down what it lost."""
+        """Return the reference counts of a call, and record what it lost."""
         for made in sent.tally.edits:
             edit = made.edit
             if edit.before is None and edit.after is not None:
@@ -179,13 +179,13 @@ class Losses:
             )
 
     def pass_by(self, sent: Sent) -> Counts:
-        """Return the counts of a call whose view nobody has edited: nothing is lost."""
+        """Return the counts of a call with an unedited view: nothing is lost."""
         self._number += len(self._references.needs(sent.call))
         self._look_for_needles(sent)
         return self._survival.kept[sent.call - 1]
 
     def _form(self, place: int) -> str:
-        """How a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
+        """How an item left the view: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
         item = self._survival.changed.get(place)
         if item is None:
             told = any(place in self._told[summary] for summary in self._survival.synthetic)
@@ -210,7 +210,7 @@ def depth_in(need: Need, text: str) -> Depth:
 
 
 def _first_strict(text: str, atom: str) -> tuple[int, int]:
-    """The first place of an atom that no word character touches; else the first place of its characters."""
+    """The span of the first occurrence of an atom that no word character touches; else of the first occurrence."""
     at = first = text.find(atom)
     while at >= 0:
         end = at + len(atom)
@@ -225,9 +225,9 @@ def _in_word(character: str) -> bool:
 
 
 def _first_loose(text: str, atom: str) -> tuple[int, int]:
-    """The first place where the words of a quotation follow one another; else the first place of its first word."""
+    """The span of the first place where a quotation's words follow one another; else the start of its first word."""
     words = atom.split(" ")
-    # Looked for by the longest, which is in the fewest places.
+    # The longest word is searched for, because it occurs least often.
     chosen = max(range(len(words)), key=lambda number: len(words[number]))
     at = text.find(words[chosen])
     while at >= 0:
@@ -241,7 +241,7 @@ def _first_loose(text: str, atom: str) -> tuple[int, int]:
 
 
 def _led_to(text: str, at: int, words: Sequence[str]) -> int | None:
-    """Where words that follow one another up to a place begin, nothing but other characters between them."""
+    """The start of words that follow one another up to `at`, only non-words between them; None if they don't."""
     for word in reversed(words):
         while at and not _in_word(text[at - 1]):
             at -= 1
@@ -252,7 +252,7 @@ def _led_to(text: str, at: int, words: Sequence[str]) -> int | None:
 
 
 def _followed(text: str, at: int, words: Sequence[str]) -> int | None:
-    """Where words that follow one another from a place on end, nothing but other characters between them."""
+    """The end of words that follow one another from `at` on, only non-words between them; None if they don't."""
     for word in words:
         while at < len(text) and not _in_word(text[at]):
             at += 1

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 KEEP_ALL = open_policy("keep-all")
 
 TOLD_CALLS = 500
-"""Calls of a replay between two words about how far it is."""
+"""Calls of a replay between two reports of its progress."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What one replay gives. `demands` are the seconds and tokens that a rate limit was asked for."""
+    """The results of one replay. `demands` are the second and the tokens that each request takes from a rate limit."""
 
     spec: Spec
     calls: Columns
@@ -63,7 +63,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Basis:
-    """One transcript against one provider: what all policies share, each part made when it is first asked for."""
+    """One transcript under one provider: what all policies share. Each part is made at its first use."""
 
     def __init__(
         self, transcript: Transcript, provider: Provider, counter: Counter, references: References | None = None
@@ -77,7 +77,7 @@ class Basis:
 
     @contextmanager
     def telling(self, tell: Callable[[int], object]) -> Iterator[None]:
-        """Tell, now and then, how many calls of a replay are done."""
+        """Within the block, call `tell` now and then with the number of calls of a replay that are done."""
         self.tell = tell
         try:
             yield
@@ -86,16 +86,16 @@ class Basis:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What its replays share."""
+        """The ledger that its replays share."""
         return Ledger(self.transcript, self.provider, self.counter)
 
     @cached_property
     def keep_all(self) -> Measured:
-        """Keep-all: a replay."""
+        """The replay of keep-all."""
         return _measure(self, KEEP_ALL, None)
 
     def believed(self, estimator: Estimator) -> Measured:
-        """Keep-all as another estimator sees it: a replay for each estimator."""
+        """Return the replay of keep-all with another estimator, one for each estimator."""
         if estimator == KEEP_ALL.estimator:
             return self.keep_all
         if estimator not in self._by_estimator:
@@ -104,25 +104,25 @@ class Basis:
 
     @cached_property
     def kept(self) -> list[Counts]:
-        """By call, the reference counts of a view that nobody edited."""
+        """By call, the reference counts of an unedited view."""
         return all_kept(self.references)
 
     @cached_property
     def fetching(self) -> Fetching:
-        """What of its results could be fetched again."""
+        """Which of its results can be fetched again."""
         from ctxsim.simulator.references.fetching import Fetching
 
         return Fetching(self.transcript)
 
     @cached_property
     def cost_usd(self) -> float | None:
-        """What keep-all costs; None if prices are unknown."""
+        """USD of keep-all; None if prices are unknown."""
         return total(self.keep_all.calls["cost_usd"])
 
     @cached_property
     def against_recorded(self) -> dict[str, Any]:
-        """By column of the summary: how large what was recorded is, what keep-all sends and pays at those calls, and
-        where and when its agent worked.
+        """By column of the summary: recorded tokens and dollars, those of keep-all at the same calls, and the time,
+        project, model and version of the session.
         """
         of, transcript, provider = self.keep_all.calls, self.transcript, self.provider
         compared = [pair for pair in zip(of["tokens_recorded"], of["tokens_full"], strict=True) if pair[0]]
@@ -152,20 +152,20 @@ class Basis:
 
     @cached_property
     def frontiers(self) -> dict[Family, Frontier]:
-        """The frontiers that all policies on this transcript are measured by."""
+        """The frontiers that all policies on this transcript are compared with."""
         calls = self.keep_all.calls
         output = total(calls["cost_output_usd"])
         return frontiers(self.ledger, self.references, calls["tokens_full"], output)
 
 
 def measure(basis: Basis, spec: Spec) -> Measured:
-    """Replay a policy once and return what it comes to."""
+    """Replay a policy once and return the results; keep-all is replayed once per basis."""
     return basis.keep_all if spec == KEEP_ALL else _measure(basis, spec, basis.keep_all)
 
 
 def counts_if(basis: Basis, spec: Spec, summaries: SummaryMode) -> Iterator[Counts]:
-    """Replay a policy whose summary calls answer otherwise than the provider says; yield each call's reference counts,
-    and make no rows.
+    """Replay a policy with another mode of summaries than the provider's; yield each call's reference counts, and make
+    no rows.
     """
     survival = Survival(basis.references, basis.kept)
     for sent in Replay(basis.ledger, spec, basis.references, summaries):
@@ -174,7 +174,7 @@ def counts_if(basis: Basis, spec: Spec, summaries: SummaryMode) -> Iterator[Coun
 
 def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     transcript, provider, counter = basis.transcript, basis.provider, basis.counter
-    # Whatever asks what the policy decides by means the one that this session ran.
+    # The version of the policy that this session ran: `Measured.spec` must name that one.
     spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
     replayed = Replay(basis.ledger, spec, basis.references)
     losses = Losses(transcript, basis.references, spec.label, basis.kept)
@@ -206,20 +206,20 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
 
 
 HeadMode = Literal["fitted", "none"] | int
-"""What stands for a head that a log doesn't hold: fitted to usage or by priors, nothing, or so many tokens."""
+"""The size of a head that the log lacks: fitted to usage or by priors, none, or a number of tokens."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Tokens that are in every request from a call on, and in no log."""
+    """Tokens that are in every request from a call on, and not in the log."""
 
     call: int
     tokens: int
 
 
 class Size(msgspec.Struct, frozen=True):
-    """How large what was sent is beside what we count. `how` says where the numbers come from.
+    """The size of the requests as sent, relative to our counts. `how` says where the numbers come from.
 
-    `head`: the provider's tokens of a head that the log doesn't hold. `factor`: its tokens for each counted one.
+    `head`: the provider's tokens of a head that the log lacks. `factor`: the provider's tokens per counted token.
     `calls`, `median_error` and `p95_error` are of the fit: |modelled - recorded| / recorded, None where nothing is
     recorded.
     """
@@ -232,10 +232,10 @@ class Size(msgspec.Struct, frozen=True):
     median_error: float | None = None
     p95_error: float | None = None
     later_errors: tuple[float, ...] = ()
-    """Of calls that took no part in a fit to the earlier ones: |predicted - recorded| / recorded."""
+    """Of calls that are in no fit, predicted from earlier ones: |predicted - recorded| / recorded."""
 
     def unseen(self) -> dict[str, float | None]:
-        """Return columns of the summary: how far those calls are off; missing where there are none."""
+        """Return columns of the summary: number, median and p95 of `later_errors`; None without any."""
         errors = sorted(self.later_errors)
         median, p95 = (nearest_rank(errors, rank) if errors else None for rank in (50, 95))
         return {"calls_unseen": len(errors) or None, "unseen_median": median, "unseen_p95": p95}
@@ -248,8 +248,8 @@ class AsSent(msgspec.Struct, frozen=True):
     provider: Provider
     size: Size = Size("counted")
     counter: Counter | None = None
-    """What has been counted on the way; `basis` needn't count it again."""
+    """A counter whose memo has the texts counted so far; `basis` uses it."""
 
     def basis(self) -> Basis:
-        """Return what all policies on it share."""
+        """Return the basis that all policies on the transcript share."""
         return Basis(self.transcript, self.provider, self.counter or self.provider.counter())

@@ -1,4 +1,4 @@
-"""What a replay comes to where what it lost is fetched again: the other end of teacher forcing.
+"""The tokens and cost of a replay if what it lost is fetched again: the other end of teacher forcing.
 
 Between the ends the bill is linear in the rate at which an agent fetches again: `cost_usd` + rate x `cost_refetch_usd`.
 """
@@ -15,8 +15,8 @@ from ctxsim.simulator.replay.closed import ClosedLoop
 
 
 class Refetched(msgspec.Struct, frozen=True):
-    """One closed replay: calls inserted, those of them whose source had been written to since, and all that was sent
-    and paid, by recorded and inserted calls; dollars are None without prices.
+    """One closed replay: calls inserted, those of them whose source had been written to since, and the tokens and
+    dollars of all recorded and inserted calls; dollars are None without prices.
     """
 
     calls: int
@@ -26,7 +26,7 @@ class Refetched(msgspec.Struct, frozen=True):
 
 
 def draw_rows(basis: Basis, spec: Spec, rate: float, draws: int) -> list[DrawRow]:
-    """Return so many draws at a rate, the same ones whoever asks; none of a bound, which goes by recorded places.
+    """Return `draws` seeded draws at a rate, equal in every run; none for a bound, which edits by recorded places.
 
     Raises ContractError where the policy breaks its contract.
     """
@@ -40,8 +40,8 @@ def draw_rows(basis: Basis, spec: Spec, rate: float, draws: int) -> list[DrawRow
 
 
 def refetched(basis: Basis, spec: Spec, chance: tuple[float, Random] | None = None) -> Refetched:
-    """Replay a policy once, each thing that it lost fetched again with a `chance`: a rate and seeded dice; all of it
-    without one. Raises ContractError where the policy breaks its contract.
+    """Replay a policy once and fetch again what it lost. `chance` is the rate at which results are fetched, and a
+    seeded generator; None fetches all. Raises ContractError where the policy breaks its contract.
     """
 
     def taken() -> bool:

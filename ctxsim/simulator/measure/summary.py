@@ -23,8 +23,8 @@ from ctxsim.simulator.references import Counts
 
 
 class WhatIf(NamedTuple):
-    """What stands beside a replay: by `brackets` what worse and better summaries keep, and the least that anybody needs
-    to keep as much; with what was lost fetched again, and so many `draws` of that at a `rate`.
+    """What is computed beside a replay. `brackets`: what worse and better summaries keep, and the least tokens and
+    dollars at the same survival. `refetched`: all lost results fetched again. `draws`: replays that fetch at a `rate`.
     """
 
     brackets: bool = True
@@ -37,17 +37,17 @@ WHAT_IF = WhatIf()
 
 
 def summary_row(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> SummaryRow:
-    """Return the summary row of a transcript that is no part of a run."""
+    """Return the summary row of a transcript that isn't part of a run."""
     name = basis.transcript.name
     return SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **summarize(basis, measured, what_if))
 
 
 def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> dict[str, Any]:
-    """Return every column of the summary that one replay can say, by name; `what_if` says which others are made.
+    """Return every column of the summary that one replay gives, by name; `what_if` says which further ones are made.
 
     Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), once where it lost
     what can be fetched again (what if all of it is), and once per estimator for the displacement of its threshold.
-    There is at least one call.
+    The replay must have at least one call.
     """
     of = measured.calls
     survival = mean_survival(of, "strict")
@@ -123,7 +123,7 @@ def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
 
 
 def _no_progress(of: Columns) -> int:
-    """How many calls' compactions removed no tokens."""
+    """The number of calls whose compactions removed no tokens."""
     return sum(made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True))
 
 
@@ -136,8 +136,8 @@ UNBRACKETED: dict[str, float | None] = dict.fromkeys(
 
 
 def _brackets(of: Columns, basis: Basis, measured: Measured, survival: float | None) -> dict[str, float | None]:
-    """The survival if summaries kept nothing, and if they knew what later calls use, as nobody knows what a model would
-    have written; unknown without summaries. And the least input and cost that keep as much.
+    """The survival if summaries kept nothing, and if they kept what later calls use, because the text of a real model
+    is unknown; None without summaries. And the least input and cost at the survival of the replay.
     """
     low = high = None
     if any(of["summary_calls"]):
@@ -160,8 +160,8 @@ NOT_FETCHED: dict[str, float | None] = dict.fromkeys(
 
 
 def _if_fetched_again(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
-    """What is inserted and what that adds if all is fetched again that is lost and can be; not known of what goes by
-    the recording's own places, as bounds do.
+    """The calls inserted, and the tokens and dollars added, if all lost results that can be are fetched again; unknown
+    for bounds, which edit by recorded places.
     """
     if not any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict):
         return dict.fromkeys(NOT_FETCHED, 0)
@@ -195,7 +195,7 @@ def _lost(losses: Losses, basis: Basis) -> dict[str, Any]:
 
 
 def frontier_rows(basis: Basis) -> list[FrontierRow]:
-    """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
+    """Return both frontiers of a transcript, level by level; only the first level if it has no aged strict needs."""
     scheduled = None
     if basis.provider.prices is not None:
         from ctxsim.simulator.bounds.lossless import Scheduled
@@ -218,13 +218,13 @@ def frontier_rows(basis: Basis) -> list[FrontierRow]:
 
 def _amount(value: float | None, digits: int) -> Any:
     """Return a bound, rounded down so that it stays one."""
-    # Not because of what floating point lost: 1.9999999 is 2.
+    # The 1e-4 undoes an error of floating point: 1.9999999 is 2.
     return None if value is None else floor(value * 10**digits + 1e-4) / 10**digits
 
 
 def _trigger(of: Columns, basis: Basis, measured: Measured) -> dict[str, int | None]:
     """How the estimator moves the policy's threshold: calls on its wrong side, and how many calls and tokens later than
-    by the tokenizer it is first passed, on the uncompacted history. Nothing without one.
+    by the tokenizer it is first passed, on the uncompacted history. None without a threshold.
     """
     limit, moved = measured.threshold, None
     if limit is not None:
@@ -264,6 +264,6 @@ def _strict(counts: Iterable[Counts]) -> float | None:
 
 
 def _mean_share(pairs: Iterable[tuple[int, int]]) -> float | None:
-    """The mean of kept / needed, where anything is needed."""
+    """The mean of kept / needed over the pairs with any need; None without any."""
     shares = [kept / needed for kept, needed in pairs if needed]
     return round(sum(shares) / len(shares), 6) if shares else None
