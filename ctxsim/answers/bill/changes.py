@@ -1,8 +1,7 @@
-"""What a person could have done otherwise, as changes to the requests of a recorded session.
+"""Changes that a user could have made, applied to the requests of a recorded session.
 
-A change takes a session's requests, by class of tokens, and returns them as they would have been billed. Nothing else
-moves: the same answers, at the same times. Tokens that leave a request leave those that were read before those that
-were written.
+A change takes a session's requests, by class of tokens, and returns them as they would have been billed. Answers and
+times stay as recorded. Removed tokens are taken from where they lay, in the order read, written, plain.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +12,14 @@ from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.facts import Response, Session
 
 SHORT_S, LONG_S = 300.0, 3_600.0
-"""The two lifetimes of what Anthropic's cache writes. https://docs.claude.com/en/docs/build-with-claude/prompt-caching"""
+"""Anthropic's two cache lifetimes, in seconds. https://docs.claude.com/en/docs/build-with-claude/prompt-caching"""
 
 
 class Request(msgspec.Struct, gc=False):
-    """A request by class, with its output and its model; `gone` tokens were left out of its conversation so far.
+    """A request's tokens by class, its output tokens and its model. `gone` tokens stayed behind in an earlier session.
 
-    It is the request of response number `at`, or made right before it; `billed` if that one is. `missed` of its first
-    tokens that weren't read expired in a pause.
+    It is the request of response number `at`, or an added one right before it; `billed` if that response is. The first
+    `missed` of its tokens that weren't read had expired from the cache in a pause.
     """
 
     read: int
@@ -36,11 +35,11 @@ class Request(msgspec.Struct, gc=False):
 
     @property
     def input(self) -> int:
-        """All its tokens."""
+        """Tokens of the whole request."""
         return self.read + self.write + self.plain
 
     def leave_out(self, start: int, tokens: int) -> None:
-        """Take tokens out from a position on."""
+        """Remove `tokens` tokens from position `start` on."""
         self.missed -= max(0, min(start + tokens, self.read + self.missed) - max(start, self.read))
         first = start
         for name in ("read", "write", "plain"):
@@ -53,7 +52,7 @@ class Request(msgspec.Struct, gc=False):
             tokens -= taken
 
     def anew(self, cached: bool) -> None:
-        """Let nothing of it be read: it is written, or where no cache writes are paid, plain."""
+        """Move all tokens out of `read`: to `write` if `cached`, else, where no cache writes are billed, to `plain`."""
         tokens, self.missed = self.input, 0
         if cached:
             self.long = round(tokens * (self.long / self.write)) if self.write else 0
@@ -66,8 +65,8 @@ Requests = list[Request]
 
 
 class Effect(msgspec.Struct):
-    """What a change did to what is billed: how often, of how many chances, and the uses of older results that it would
-    have cost.
+    """The effect of a change on billed requests: how often it applies, of how many chances. For changes that may lose
+    results, `chances` counts the uses of older results and `lost` those that would be lost.
     """
 
     times: int = 0
@@ -76,11 +75,11 @@ class Effect(msgspec.Struct):
 
 
 Change = Callable[[Session, Requests, Effect], Requests]
-"""Gives the requests of a session anew: the first are its responses, in order, and further ones may follow them."""
+"""Returns the changed requests of a session: first one for each response, in order, then any added ones."""
 
 
 def as_recorded(session: Session, within: Sequence[bool] = ()) -> Requests:
-    """Return a session's requests as its log states them; `within` says which are billed, all where nothing does."""
+    """Return a session's requests as recorded; `within` says which are billed, all if it is empty."""
     return [
         Request(
             one.read, one.write, one.long, one.plain, one.output, one.model, at, within[at] if within else True,
@@ -95,8 +94,8 @@ def _writes(session: Session) -> bool:
 
 
 def new_session_per_task(session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Begin a new session at each turn from which on no result from before was used again, where more is left behind
-    than has to be sent anew. Its first request finds nothing in the cache.
+    """Begin a new session at each turn from which on no earlier result was used again, if more tokens are left behind
+    than have to be sent anew. The first request of the new session finds nothing in the cache.
     """
     gone, cached = 0, _writes(session)
     for one, request in zip(session.responses, requests, strict=False):
@@ -119,13 +118,13 @@ def new_session_per_task(session: Session, requests: Requests, effect: Effect) -
 
 
 def _behind(one: Response, request: Request, gone: int) -> int:
-    """How much of what is gone a request still has: its head and what joined last stay, whatever was cut before."""
+    """Tokens of `gone` that a request still holds: its head and its newest tokens stay, whatever was cut before."""
     return min(gone, max(0, request.input - one.head - one.fresh))
 
 
 def compacted_at(limit: int, summary: int, session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Compact before each request of more than `limit` tokens: a request that reads the conversation writes `summary`
-    tokens, which stand in its place. The request after it finds nothing in the cache.
+    """Compact before each request of more than `limit` tokens: an added request reads the conversation and outputs
+    `summary` tokens, which replace it. The request after it finds nothing in the cache.
     """
     gone, before, cached, more = 0, 0, _writes(session), []
     left = _needs(session, requests)
@@ -142,7 +141,7 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
             request.leave_out(one.head + summary, over)
             request.anew(cached)
             effect.times += request.billed
-            # Of the uses from here on those that are billed.
+            # Uses that aren't billed can't be lost.
             effect.lost += min(one.crossing, left)
         left -= one.needs * request.billed
     return [*requests, *more]
@@ -153,7 +152,7 @@ def _needs(session: Session, requests: Requests) -> int:
 
 
 def results_cut(most: int, tool: str, session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Cut each result of a tool, '' for all, to `most` tokens as it comes in."""
+    """Cut each result of a tool, '' for all tools, to `most` tokens when it joins the conversation."""
     effect.chances += _needs(session, requests)
     for large in session.large:
         name = session.parts[large.part].removeprefix(facts.RESULTS)
@@ -173,7 +172,7 @@ def results_cut(most: int, tool: str, session: Session, requests: Requests, effe
 
 
 def without_server(server: str, session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Leave an MCP server's tools out of the head of sessions that never called one of them."""
+    """Leave an MCP server's tools out of the head of sessions that called none; `times` counts the other sessions."""
     effect.chances += 1
     if any(facts.server_of(tool) == server for tool in session.uses):
         effect.times += 1
@@ -186,7 +185,7 @@ def without_server(server: str, session: Session, requests: Requests, effect: Ef
 
 
 def head_shorter(tokens: Mapping[str, int], session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Take so many tokens, by session, out of the head of every request, as a shorter memory file does."""
+    """Remove `tokens`, by session, from the head of every request, as a shorter memory file would."""
     cut = tokens.get(session.name, 0)
     for one, request in zip(session.responses, requests, strict=False):
         effect.times += request.billed and cut > 0
@@ -197,8 +196,8 @@ def head_shorter(tokens: Mapping[str, int], session: Session, requests: Requests
 def other_model(
     now: str, then: str, scale: float, children: bool, session: Session, requests: Requests, effect: Effect
 ) -> Requests:
-    """Send what went to one model, or with `children` what sub-agents sent to it, to another; `scale`: its tokens for
-    each of the first one's.
+    """Send the requests to model `now`, or with `children` only the sub-agents' ones, to model `then`, which has
+    `scale` tokens for each token of `now`.
     """
     if children and not session.parent:
         return requests
@@ -226,13 +225,13 @@ def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: floa
 
 
 def no_long_pause(session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Let every pause end before the cache forgets."""
+    """Let every pause end before the cache expires."""
     _in_time(session, requests, effect, float("inf"))
     return requests
 
 
 def hour_long_cache(session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Write all for the longer lifetime: pauses of up to an hour are read across."""
+    """Write all cache entries for an hour: they are still read after pauses of up to an hour."""
     if any(one.long for one in session.responses) or not _writes(session):
         return requests
     _in_time(session, requests, effect, LONG_S)
@@ -242,7 +241,7 @@ def hour_long_cache(session: Session, requests: Requests, effect: Effect) -> Req
 
 
 def five_minute_cache(session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Write all for the shorter lifetime: after a longer pause nothing is left to be read."""
+    """Write all cache entries for five minutes: nothing is read after a longer pause."""
     if not any(one.long for one in session.responses):
         return requests
     for one, request in zip(session.responses, requests, strict=False):

@@ -1,4 +1,4 @@
-"""What responses cost: as the log states it, else by the log's own classes of tokens at the prices of that day."""
+"""Dollars of responses: as the log states them, else its tokens by class at the list prices of that day."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,11 +14,11 @@ from ctxsim.answers.bill.index import Index
 from ctxsim.answers.forecast.ranges import DAY
 
 ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
-"""What the list of prices lacks. Read by its path: its package takes longer to import than an index to answer."""
+"""Additions to the price list. Read by path: importing their package takes longer than answering from the index."""
 
 
 class Paid(msgspec.Struct, frozen=True, gc=False):
-    """Dollars of one response by class. `how`: 'recorded', 'listed', or '' where neither is known and all are 0."""
+    """Dollars of one response by class. `how`: 'recorded', 'listed', or '' if neither is known and all are 0."""
 
     read: float
     write: float
@@ -28,7 +28,7 @@ class Paid(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def usd(self) -> float:
-        """All classes."""
+        """Dollars of all classes."""
         return self.read + self.write + self.plain + self.output
 
 
@@ -36,7 +36,7 @@ NOTHING = Paid(0.0, 0.0, 0.0, 0.0, "")
 
 
 class PriceList:
-    """Prices by model and day, looked up once and kept in an index: a list of another version is asked again."""
+    """Prices by model and day, looked up once and kept in the index. Another version of the price list clears them."""
 
     def __init__(self, index: Index) -> None:
         now = f"genai-prices {version('genai-prices')}, additions {crc32(ADDITIONS.read_bytes()):08x}"
@@ -46,11 +46,11 @@ class PriceList:
         self.changed = False
 
     def of(self, model: str, time_s: float | None) -> Rates | None:
-        """Return what a model's tokens cost at a time; None where no price is known."""
+        """Return the rates of a model at a time; None if no price is known."""
         if not model:
             return None
         day = f"{model}|{'' if time_s is None else int(time_s // DAY)}d"
-        # Some prices differ by the hour: half an hour is the grain of all that are known.
+        # Some prices depend on the time of day; all known ones change on the hour or half hour.
         hour = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
         key = day if day in self._rates else hour
         if key not in self._rates:
@@ -61,7 +61,7 @@ class PriceList:
 
 
 def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
-    """The prices of the list, and whether they hold for some hours of the day alone."""
+    """The list prices, and whether they depend on the time of day."""
     from ctxsim.simulator.provider.models import find_model
 
     day = None if time_s is None else datetime.fromtimestamp(time_s, UTC).date()
@@ -78,7 +78,7 @@ def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
 
 
 def listed(one: Request | Response, rates: Rates | None) -> Paid:
-    """Return what the classes of a response, or of a changed request, cost at some rates."""
+    """Return the cost by class of a response, or of a changed request, at the given rates; NOTHING without rates."""
     if rates is None:
         return NOTHING
     read, write, long, plain, output = rates.at(one.input)
@@ -89,10 +89,10 @@ def listed(one: Request | Response, rates: Rates | None) -> Paid:
 
 
 def paid(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
-    """Yield what each response of a session cost, and each of those beside it.
+    """Yield each response of a session, and each response outside its conversation, with its cost.
 
-    What the log states of a response is shared by its classes as their listed prices are, or as their tokens; what it
-    states of the session alone, by the responses' tokens.
+    Recorded dollars of a response are divided among its classes by their list prices, or by tokens if there are none.
+    Recorded dollars of a whole session are divided among its responses by tokens.
     """
     tokens = sum(one.input + one.output for one in session.responses)
 

@@ -1,8 +1,8 @@
-"""From a transcript to its facts: recorded usage response by response, and what each request was filled with.
+"""Extract a transcript's facts: recorded usage by response, and what each request was filled with.
 
-What fills a request is told without a tokenizer. Recorded tokens are fitted to logged characters, a head that no log
-holds, and what joined unlogged (`recorded.size_fit.fit_size`); each request is then made as large as it was recorded.
-Where less is logged than was sent, the rest is *unknown*.
+Parts are sized without a tokenizer. Recorded tokens are fitted to logged characters, a head that isn't in the log, and
+unlogged additions (`recorded.size_fit.fit_size`). The parts of a request then add up to its recorded size. Where less
+is logged than was sent, the rest is *unknown*.
 """
 
 from collections import Counter as Frequencies
@@ -28,13 +28,13 @@ from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
 Ints = npt.NDArray[np.int64]
 
 MISSED_LEAST, MISSED_SHARE = 1_000, 0.05
-"""Fewer tokens than these, or than this share of a request, are the grain of a provider's cache and no miss."""
+"""Fewer tokens, or a smaller share of a request, are due to the granularity of a provider's cache and are no miss."""
 
 LARGE = 1_000
-"""Tokens from which on a result is large."""
+"""Least tokens of a large result."""
 
 SLACK_S = 30.0
-"""Logs tell when a response began, not when it was asked for."""
+"""Seconds added to a pause: logs state when a response began, not when it was requested."""
 
 OF_KIND = {"assistant": facts.ASSISTANT, "reasoning": facts.THINKING, "tool_call": facts.ASKED}
 
@@ -69,7 +69,7 @@ def _tools(items: Sequence[Item]) -> Iterator[str]:
 
 
 def _plain_response(call: Call, usage: Usage) -> Response:
-    """A response with what its log states of it alone."""
+    """The response with the fields that its log states; the others keep their defaults."""
     read = min(usage.cache_read_tokens or 0, usage.input_tokens)
     write = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
     long = min(usage.cache_write_long_tokens or 0, write)
@@ -86,7 +86,7 @@ def _beside(usage: Usage, call: Call, part: int) -> Response:
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
-    """What stands at a place of requests: from that place on, its part, its characters; `tokens` if they are known."""
+    """A piece of all requests that start after `place`: its part, its characters, and its tokens if they are known."""
 
     place: float
     part: int
@@ -96,7 +96,7 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Filled:
-    """The requests of one segment, filled."""
+    """The parts of each request of one segment."""
 
     def __init__(self, segment: Transcript, names: dict[str, int]) -> None:
         self.segment, self.names = segment, names
@@ -114,7 +114,6 @@ class _Filled:
         self._fitted()
 
     def _laid_out(self) -> None:
-        """What the entries hold, as arrays."""
         columns = ((one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries)
         found = np.array(list(columns), dtype=float).reshape(-1, 5).T
         self.places, parts, self.chars, self.tokens, reasoning = found
@@ -148,7 +147,7 @@ class _Filled:
             yield _Entry(item.place, known, 0, media.tokens, item.kind == "reasoning")
 
     def _fitted(self) -> None:
-        """Fit head, tokens per character and what joined unlogged, on the calls before anything was cleared."""
+        """Fit head, tokens per character and unlogged additions to the requests before the first unlogged clearing."""
         whole: list[Request] = []
         factor = 1.0
         for number, call, usage in self.calls:
@@ -176,7 +175,7 @@ class _Filled:
         self.sizes: Array = self.chars * factor / USUAL + self.tokens
 
     def _sent(self, call: Call) -> npt.NDArray[np.bool_]:
-        """Which entries a call's request holds, by the vendor's rule on reasoning."""
+        """Mask of the entries that a call's request holds, by the vendor's rule on resending reasoning."""
         sent = self.places < call.start
         if self.reasons and self.resend != "all":
             turn = max((place for place in self.users if place < call.start), default=-1)
@@ -185,7 +184,7 @@ class _Filled:
         return np.asarray(sent)
 
     def responses(self, last: Response | None) -> Iterator[Response]:
-        """Yield the responses of the segment; `last` is the one before it."""
+        """Yield the responses of the segment; `last` is the response before it, None at the beginning."""
         needs, crossing = self._uses()
         before: Call | None = None
         for number, call, usage in self.calls:
@@ -205,7 +204,7 @@ class _Filled:
             before = call
 
     def _written(self, answer: Sequence[Item]) -> int:
-        """About how many tokens a response has: by its characters, and by what stands around its calls."""
+        """Estimated tokens of a response: from its characters, plus the framing of its tool calls."""
         framing, known = load_vendor(vendor_of(self.model)).framing.of(self.model), tokens_per_counted(self.model)
         per_token = USUAL / known.tokens if known else self.chars_per_token
         chars, around = 0, 0
@@ -216,7 +215,7 @@ class _Filled:
         return round(chars / per_token) + around
 
     def _uses(self) -> tuple[list[int], list[int]]:
-        """By call: how often it used older results; how often it and later ones used what was there before it."""
+        """By call: how often it used older results; how often it and later calls used results from before it."""
         starts = [call.start for call in self.segment.calls]
         numbers, places = np.array(self.used, dtype=np.int64).reshape(-1, 2).T
         needs = np.bincount(numbers, minlength=len(starts))
@@ -224,8 +223,8 @@ class _Filled:
         return needs.tolist(), np.cumsum(steps[:-1] - np.concatenate([[0], needs[:-1]])).tolist() if starts else []
 
     def _request(self, call: Call, before: Call | None, made: Response) -> tuple[tuple[int, ...], int, int, int]:
-        """The parts of a request by class, its head's tokens, those that joined since the call before, and those that
-        began its request as well: up to where something was left out.
+        """The parts of a request by class, the tokens of its head, the tokens that joined since the call before, and
+        the tokens of the prefix that it shares with that call's request: up to the first entry that was left out.
         """
         sent, total = self._sent(call), made.input
         sizes, parts, places = self.sizes[sent], self.parts[sent], self.places[sent]
@@ -233,7 +232,7 @@ class _Filled:
         head = min(float(sizes[at_head].sum()), total)
         rest = float(sizes[~at_head].sum())
         if head + rest > total:
-            # More is logged than was sent: the head was, and the rest shares what is left.
+            # More is logged than was sent: the head keeps its size, and the other entries share the rest.
             scale = np.where(at_head, head / max(float(sizes[at_head].sum()), 1e-9), (total - head) / max(rest, 1e-9))
             sizes = sizes * scale
         fresh = float(sizes[places >= before.end].sum()) if before else total - head
@@ -255,7 +254,7 @@ class _Filled:
         return tuple(found.ravel().tolist()), round(head), round(fresh), round(kept)
 
     def large(self, offset: int) -> Iterator[Large]:
-        """Yield the large results: `offset` responses come before the segment."""
+        """Yield the large results; `offset` is the number of responses before the segment."""
         if not self.calls:
             return
         starts = [call.start for _, call, _ in self.calls]
@@ -271,8 +270,8 @@ class _Filled:
 
 
 def _used(segment: Transcript) -> list[tuple[int, int]]:
-    """By which call, from 0, the result at which place was used, a call old or older: strict references alone
-    (docs/references.md).
+    """Pairs: the number of a call, from 0, and the place of a result that it used, at least one call old. Strict
+    references only (docs/references.md).
     """
     found = prepare(segment)
     return [
@@ -284,7 +283,7 @@ def _used(segment: Transcript) -> list[tuple[int, int]]:
 
 
 def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int, float | None]:
-    """What could have been read and wasn't, why, and the pause before a response; `kept` tokens began both requests."""
+    """Tokens missed by the cache, index in CAUSES, pause in seconds; the requests share a prefix of `kept` tokens."""
     if last is None:
         return 0, 0, None
     known = this.time_s is not None and last.time_s is not None

@@ -1,9 +1,9 @@
-"""What a bill needs of a recording: numbers alone, by response. No text of the recording is in it."""
+"""The facts of a recording that a bill needs: numbers by response, and names. They hold no text of the recording."""
 
 import msgspec
 
 CAUSES = ("", "pause", "model", "other")
-"""Why tokens that the cache could have held were not read: nothing missed, it had expired, another model, unknown."""
+"""Why tokens were not read from the cache: nothing missed, expired in a pause, another model, unknown."""
 
 FITTED, SYSTEM, TOOLS = "head, not in the log", "head, system prompt", "head, tools"
 SERVER = "head, MCP server "
@@ -12,19 +12,19 @@ ASSISTANT, THINKING, ASKED = "assistant", "thinking", "tool calls"
 RESULTS = "results of "
 MEDIA, JOINED, UNKNOWN = "images and files", "joined, not in the log", "unknown"
 OUTPUT, BESIDE = "output", "outside the conversation"
-"""Parts. Results have their tool's name behind them, a head's tools that of an MCP server."""
+"""Names of parts. RESULTS is followed by the name of a tool, SERVER by that of an MCP server."""
 
 
 class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One response with recorded usage. `read`, `write` and `plain` are the tokens of its request by what the log says
-    the cache made of them; `long` are those of `write` for the longer lifetime.
+    """One response with recorded usage. `read`, `write` and `plain` are its request's tokens by what the log says that
+    the cache did: read, written, or neither. `long` of the written ones have the longer lifetime.
 
-    `begun`: the log shows it unfinished, and `output` is what was written by then; `written` is then about how many
-    tokens its whole answer has. `parts` are groups of four: part, and its tokens read, written and plain; they sum to
-    the request, `head` is how much of it goes with every request. `fresh` joined since the response before, `pause_s`
-    passed since it. `missed` could have been read, had the cache held; `cause` is of CAUSES. `turn`: a user's text came
-    right before. `needs` is how often it used older results, and `crossing` how often it and later ones used results
-    that were there before it. `unsaid`: the log doesn't say what was read.
+    `begun`: the log shows it unfinished; `output` is then what was written so far, and `written` an estimate of the
+    whole answer's tokens. `parts` are groups of four: part number, tokens read, written and plain. They sum to the
+    request, of which `head` tokens go with every request. `fresh` tokens joined since the previous response, `pause_s`
+    seconds passed. `missed` tokens could have been read from the cache; `cause` is an index in CAUSES. `turn`: a user
+    text came right before. `needs` counts its uses of older results, `crossing` its own and later uses of results that
+    were there before it. `unsaid`: the log doesn't state cache reads.
     """
 
     time_s: float | None
@@ -56,12 +56,12 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def alone(self) -> bool:
-        """Whether it is no response, but the dollars that a log without usage states of its session."""
+        """Whether it is no response, but stands for the dollars of a session whose log states no usage."""
         return bool(self.usd) and not self.input + self.output
 
 
 class Large(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A large result: from which response on, before which (a compaction), its tokens, its part, and uses of it."""
+    """A large result in responses `first` to before `last` (a compaction or the end); `needs` counts its uses."""
 
     first: int
     last: int
@@ -71,11 +71,11 @@ class Large(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 Rate = float | tuple[tuple[int, float], ...]
-"""USD per million tokens; or steps: from so many input tokens on, a price."""
+"""USD per million tokens; or steps: (input tokens above which it applies, price)."""
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
-    """The rates of one model at one time, those of `simulator.provider.prices` with its hours told apart."""
+    """The rates of one model at one time: those of `simulator.provider.prices`, with the time of day resolved."""
 
     read: Rate
     write: Rate
@@ -84,7 +84,7 @@ class Rates(msgspec.Struct, frozen=True, array_like=True):
     output: Rate
 
     def at(self, tokens: int) -> tuple[float, float, float, float, float]:
-        """USD per token of each class, for a request of so many tokens."""
+        """Return the USD per token of each class, for a request of `tokens` input tokens."""
         read, write, long, plain, output = (
             _step(rate, tokens) / 1e6 for rate in (self.read, self.write, self.long, self.plain, self.output)
         )
@@ -98,11 +98,11 @@ def _step(rate: Rate, tokens: int) -> float:
 
 
 class Session(msgspec.Struct, frozen=True, array_like=True):
-    """A recorded conversation: whose, its responses in order, those outside it, and the names of its parts.
+    """A recorded conversation: its origin, its responses in order, the responses `beside` it, and the names of parts.
 
-    `chars_per_token` is fitted to its recorded usage, or a prior. `uses` has by tool how often it was called. `usd` is
-    what the log states of the session where it states nothing of its responses. `unrecorded` are the times of responses
-    without usage. `skipped` says which lines couldn't be read.
+    `chars_per_token` is fitted to its recorded usage, or a prior. `uses` counts calls by tool. `usd` is what the log
+    states for the session if it states nothing for responses. `unrecorded` are the times of responses without usage.
+    `skipped` says which lines couldn't be read.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def root(self) -> str:
-        """The session that it belongs to: a sub-agent's is its parent's."""
+        """The name of its root session: a sub-agent's parent, else its own."""
         return self.parent or self.name
 
 

@@ -1,6 +1,6 @@
-"""Facts of files that were seen before, in the user's cache folder: numbers and names, never a text of a recording.
+"""An index of the facts of files, in the user's cache folder: numbers and names, never text of a recording.
 
-A file is known by its path, size and time. What an index of another version holds is forgotten.
+A file is identified by its path, size and modification time. An index of another version is discarded.
 """
 
 import os
@@ -14,20 +14,20 @@ from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
 VERSION = 5
-"""Of the facts and of how they are told from a recording: whoever changes either counts it up."""
+"""Version of the facts and of their extraction; increase it when either changes."""
 
 Extract = Callable[[Source], tuple[Session, ...]]
 
 
 class Known(msgspec.Struct, array_like=True):
-    """A file as it was when its facts were told."""
+    """The facts of a file, and the sizes and times of the file when they were extracted."""
 
     state: tuple[tuple[int, int], ...]
     sessions: tuple[Session, ...]
 
 
 class Index(msgspec.Struct, array_like=True):
-    """All files that were seen, by path and, in an archive, member; `rates` are the prices that were looked up."""
+    """Facts by path, archive member, column and reader of each file; `rates` are the prices that were looked up."""
 
     version: int = VERSION
     files: dict[str, Known] = {}
@@ -36,12 +36,12 @@ class Index(msgspec.Struct, array_like=True):
 
 
 def place() -> Path:
-    """Return the file of the index: below XDG_CACHE_HOME, else ~/.cache."""
+    """Return the path of the index: below XDG_CACHE_HOME, else ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ctxsim", "bill", "facts.msgpack")
 
 
 def load(path: Path) -> Index:
-    """Return the index of a file; an empty one where there is none, or one of another version or cut off."""
+    """Return the index in a file; an empty one if the file is missing, damaged or of another version."""
     try:
         found = msgspec.msgpack.decode(path.read_bytes(), type=Index)
     except (OSError, msgspec.MsgspecError):
@@ -50,8 +50,8 @@ def load(path: Path) -> Index:
 
 
 def save(path: Path, index: Index) -> None:
-    """Write the index for its user alone, whole or not at all; a folder that can't be written keeps none."""
-    # What was seen before is answered without it.
+    """Write the index atomically, readable for its user alone. If the folder can't be written, there is no index."""
+    # Imported here, as answers from an unchanged index don't need it.
     from ctxsim.results.files import replacing
 
     try:
@@ -64,21 +64,21 @@ def save(path: Path, index: Index) -> None:
 
 
 def forget(path: Path) -> bool:
-    """Remove the index; False if there was none."""
+    """Remove the index and return whether there was one."""
     known = path.exists()
     path.unlink(missing_ok=True)
     return known
 
 
 class Indexed:
-    """Facts of sources, from an index where it knows them, else told anew and remembered in it."""
+    """Facts of sources: taken from an index if they are in it, else extracted and added to it."""
 
     def __init__(self, index: Index, extract: Extract) -> None:
         self.index, self._extract = index, extract
         self.changed = False
 
     def of(self, source: Source) -> tuple[Session, ...]:
-        """Return the sessions of a source. Raises InputError for what can't be read."""
+        """Return the sessions of a source. Raises InputError if it can't be read."""
         key, state = _key(source), _state(source)
         known = self.index.files.get(key)
         if known and state and known.state == state:
@@ -96,7 +96,7 @@ def _key(source: Source) -> str:
 
 
 def _state(source: Source) -> tuple[tuple[int, int], ...]:
-    """Sizes and times of what a source is in, a database's log beside it too; () for what has none."""
+    """Sizes and times of a source's files, with a database's write-ahead log; () for a source that isn't indexed."""
     path = source.path
     if path is None or source.refused is not None or source.reader.endswith(".py"):
         return ()

@@ -1,4 +1,4 @@
-"""Which changes there are for some sessions: those that their agents have a key or a command for."""
+"""The changes offered for some sessions: those for which their agents have a setting or a command."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -25,13 +25,13 @@ ASSUMED_SUMMARY = 5_000
 """Tokens of a summary where none was recorded."""
 
 AGENT_OF = {"claude-code": "claude-code", "codex-rollout": "codex"}
-"""Formats of agents whose compaction and result limits are settings in tokens."""
+"""Agents, by format of their logs, whose compaction and result limits are settings."""
 
 MEMORY_FILE = {"claude-code": "CLAUDE.md", "gemini-cli": "GEMINI.md"}
-"""What these send with every request; others send AGENTS.md."""
+"""The memory file that the agents of these formats send with every request; others send AGENTS.md."""
 
 BY_HAND = tuple({place.format for place in PLACES})
-"""Formats of agents that people talk to: of others, users' messages and pauses are a program's."""
+"""Formats of interactive agents. In other formats, user messages and pauses come from a program."""
 
 WINDOWS = (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)
 LIMITS = (50_000, 100_000, 150_000, 200_000)
@@ -40,13 +40,13 @@ CHARS = (4_000, 8_000, 16_000)
 
 
 MODEL = 8
-"""The place of a change of model in the order: the last."""
+"""`order` of a change of model: the last."""
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A change with its name, for the sessions of some formats, () for all. Changes are made in their `order`.
+    """A change that can be made to sessions of some `formats` (() for all). Changes are applied by ascending `order`.
 
-    `keeps`: it may lose what later calls used. `given` is the setting that it is.
+    `keeps`: it may lose results that later calls used. `given` is the agent's setting, None if the change is none.
     """
 
     name: str
@@ -59,9 +59,9 @@ class Offer(msgspec.Struct, frozen=True):
     given: Given | None = None
 
     def loses(self, effect: Effect) -> str:
-        """Return what it costs, in words."""
+        """Return the drawback of the change in words."""
         if self.keeps:
-            # Rounded down: what is lost is never told as nothing.
+            # Rounded down, so that a loss never shows as 100 % kept.
             kept = 100 * max(0, effect.chances - effect.lost) // effect.chances if effect.chances else 100
             return f"keeps {kept}% at least"
         return self.told.format(times=effect.times, chances=effect.chances,
@@ -69,7 +69,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def offers(bill: Bill, prices: PriceList, memory: Mapping[str, int], folder: Path | None) -> Iterator[list[Offer]]:
-    """Yield groups of changes: of each group one can be made."""
+    """Yield groups of alternative changes: one change of each group can be made."""
     yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear in Claude Code, /new elsewhere",
                  BY_HAND, told="{share:.0%} of turns used nothing older")]  # fmt: skip
     if cuts := _half_of_memory(bill, memory, folder):
@@ -91,8 +91,8 @@ def offers(bill: Bill, prices: PriceList, memory: Mapping[str, int], folder: Pat
 
 
 def _half_of_memory(bill: Bill, memory: Mapping[str, int], folder: Path | None) -> dict[str, int]:
-    """By session, half of the tokens of the memory file that its agent sends: in the sessions of its folder, or in all
-    where the logs name no such session, as those of another machine.
+    """Half of the memory file's tokens, by session: for the sessions in `folder`, or for all sessions if the logs name
+    none in it (logs of another machine).
     """
     own = [one for one in bill.sessions if folder and PurePath(one.project).is_relative_to(folder)] or bill.sessions
     sent = {one.name: memory.get(MEMORY_FILE.get(one.format, "AGENTS.md"), 0) for one in own}
@@ -110,7 +110,7 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         cuts = [("", "tool_output_token_limit", CUTS, 1.0)]
     else:
         key, room = "autoCompactWindow", int(known.get("reserve", 0)) + int(known.get("buffer", 0))
-        # Versions that don't know the key have its forerunner.
+        # Versions without the key have its predecessor.
         keys = ("bashOutputMaxChars", "BASH_MAX_OUTPUT_LENGTH")
         bash = next(one for one in keys if effect(Given(agent, one, CHARS[0]), newest) is not None)
         cuts = [("Bash", bash, CHARS, per_token),
@@ -135,25 +135,25 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
 
 
 def _setting(given: Given, order: int, change: Change, format: str) -> Offer:
-    """A setting under the name that `advise` gives it."""
+    """The offer of a setting, named as `advise` names it."""
     return Offer(f"{given.key} = {given.value}", order, change, _written(given), (format,), True, given=given)
 
 
 def _written(given: Given) -> str:
-    """What to write, and where."""
+    """What to write, and in which file."""
     ((file, wanted),) = lines([given]).items()
     return " ".join(map(str.strip, wanted)) + (f" in {file}" if file != ENV else "")
 
 
 def _summary(own: list[Session]) -> int:
-    """The median of what recorded compactions left beside the head."""
+    """Median tokens that recorded compactions left, without the head; ASSUMED_SUMMARY if there are none."""
     left = [one.input - one.head for session in own for one in session.responses if one.compacted]
     return round(median(left)) if left else ASSUMED_SUMMARY
 
 
 def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
-    """The dearest model's requests, or sub-agents', sent to the cheaper models of its maker that are in these logs and
-    whose window holds them.
+    """Offers to send the requests, or the sub-agents' requests, of the model that cost most to each cheaper model of
+    its maker in these logs, unless the window of that model is known to be too small.
     """
     price = {line.response.model: line.rates.at(1)[4] for line in bill.lines if line.rates}
     dearest = _dearest(bill)
@@ -175,7 +175,7 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
 
 
 def _window(model: str) -> int | None:
-    """A model's window in tokens; None where it isn't known."""
+    """A model's window in tokens; None if unknown."""
     from ctxsim.simulator.provider.models import find_model
 
     found = find_model(model, recorded=True)

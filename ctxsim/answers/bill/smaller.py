@@ -1,8 +1,7 @@
-"""What would have made a bill smaller: every change that a person can make, billed over all sessions, the largest
-saving first.
+"""Changes that would have made a bill smaller: all that a user can make, billed over all sessions, by saving.
 
-A saving is the difference of two bills at the same rates, as a share of what was paid. Its interval is over sessions:
-drawn again with their sub-agents, as often as there are.
+A saving is the difference of two bills at the same rates, scaled to what was paid. Its interval is a bootstrap over
+root sessions with their sub-agents.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ from ctxsim.answers.forecast.ranges import DAY, Array
 from ctxsim.policies.agents.given import Given
 
 LEAST = 0.02
-"""Of a bill: nothing that saves less is worth a line."""
+"""Share of the bill; a change that saves less is not shown."""
 
 MOST = 3
-"""Changes that are billed together."""
+"""Most changes that are billed together."""
 
 MOST_LOST = 0.05
-"""Of the uses of older results: nothing that may lose more is advised."""
+"""Share of the uses of older results; a change that may lose more is not advised."""
 
 RESAMPLES, SEED = 1_000, 36
 MONTH_DAYS = 365.25 / 12
 LEAST_DAYS = 7
-"""Fewer days of recordings tell nothing of a month."""
+"""Least days of recordings for a figure by month."""
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """What a change saves, in dollars of the sessions, and in a month at their pace (None of less than a week), with
-    the 5th and 95th percentile of its interval.
+    """The saving of a change in dollars of the sessions, with its 5th and 95th percentiles `low` and `high`. `months`
+    is the length of the recordings in months, None for less than a week.
 
-    `share` is of the bill. `loses` says what it costs, `how` how to do it. `kept` is the least share of the uses of
-    older results that it keeps, None where it touches none. `given` is the setting that it is.
+    `share` is the saving as a share of the bill. `loses` is its drawback in words, `how` the way to make the change.
+    `kept` is the least share of uses of older results that it keeps, None if it affects none. `given` is the setting.
     """
 
     name: str
@@ -58,17 +57,17 @@ class Saving(msgspec.Struct, frozen=True):
 
     @property
     def keeps_enough(self) -> bool:
-        """Whether it may be advised for what it may lose."""
+        """Whether it keeps enough uses of older results to be advised."""
         return self.kept is None or self.kept >= 1 - MOST_LOST
 
     @property
     def month(self) -> tuple[float, float] | None:
-        """The interval for a month, in dollars."""
+        """`low` and `high` per month, in dollars; None if `months` is None."""
         return None if self.months is None else (self.low / self.months, self.high / self.months)
 
 
 class Smaller(msgspec.Struct, frozen=True):
-    """The savings, the largest first, and what the best of them save together: they overlap, and don't add up."""
+    """Savings, largest first (changes of model last). They overlap: `together` is what the best of them save as one."""
 
     savings: list[Saving]
     together: Saving | None
@@ -76,8 +75,8 @@ class Smaller(msgspec.Struct, frozen=True):
 
 
 def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folder: Path | None = None) -> Smaller:
-    """Return what would have made a bill smaller. `memory`: tokens of a folder's memory files, of which half could go,
-    by name.
+    """Return the changes that would have made a bill smaller. `memory` has the tokens of a folder's memory files by
+    name; an offer halves them.
     """
     paid = _Paid(bill, prices)
     found: list[tuple[Saving, Offer]] = []
@@ -87,14 +86,14 @@ def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folde
         made = [(paid.saving([offer]), offer) for offer in group]
         fit = [one for one in made if one[0].share >= LEAST and one[0].keeps_enough]
         found += sorted(fit, key=lambda one: -one[0].usd)[:1]
-    # Nobody can foretell another model's answers: it stands last, and never among the best.
+    # Another model's answers can't be predicted: it stands last and is never combined with others.
     found.sort(key=lambda one: (one[1].order >= MODEL, -one[0].usd, one[0].name))
     together = _best(paid, [offer for _, offer in found if offer.order < MODEL])
     return Smaller([saving for saving, _ in found], together, tried)
 
 
 def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
-    """What the first changes save together, up to three: one that adds nothing to those before it is passed over."""
+    """The saving of up to MOST of the changes together; one that adds less than LEAST to those before it is skipped."""
     best: list[Offer] = []
     together: Saving | None = None
     for offer in chosen:
@@ -106,7 +105,7 @@ def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
 
 
 class _Paid:
-    """What sessions cost, as recorded and changed, at the rates of their responses' times."""
+    """Cost of the sessions, as recorded and after changes, at the rates of the responses' times."""
 
     def __init__(self, bill: Bill, prices: PriceList) -> None:
         self.prices = prices
@@ -114,9 +113,9 @@ class _Paid:
         known = {(line.session.name, id(line.response)): line.paid.usd for line in bill.lines}
         sessions = [one for one in bill.sessions if one.responses]
         paid = [[known.get((one.name, id(response))) for response in one.responses] for one in sessions]
-        # A response that stands in two files is changed in the one that is billed.
+        # A response in two files is counted only in the one where it is billed.
         self.sessions = [(one, [usd is not None for usd in own]) for one, own in zip(sessions, paid, strict=True)]
-        # No change touches what a session has beside its conversation.
+        # No change touches a session's responses outside its conversation, so they are left out.
         self.recorded = np.array([sum(filter(None, own)) for own in paid])
         self.before = np.array([self._cost(one, as_recorded(one, within)) for one, within in self.sessions])
         numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one in sessions))}
@@ -133,7 +132,7 @@ class _Paid:
         )
 
     def saving(self, chosen: Sequence[Offer]) -> Saving:
-        """Return what some changes save together, in their order."""
+        """Return the saving of some changes together, applied in the given order."""
         effects = [Effect() for _ in chosen]
         after = []
         for session, within in self.sessions:
@@ -142,14 +141,14 @@ class _Paid:
                 if not offer.formats or session.format in offer.formats:
                     requests = offer.change(session, requests, effect)
             after.append(self._cost(session, requests))
-        # Where a log states dollars, the change is as large a share of them.
+        # Where a log states dollars, the change in list prices is scaled to them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale
         low, high = _interval(np.bincount(self.root, saved, 1).astype(float))
         usd = float(saved.sum())
         share = usd / self.usd if self.usd else 0.0
         each = list(zip(chosen, effects, strict=True))
-        # Two may lose the same use: together they lose at most what each does.
+        # Two changes may lose the same use, so the sum of their losses is an upper bound.
         lost = [effect.lost / effect.chances for offer, effect in each if offer.keeps and effect.chances]
         return Saving(
             " + ".join(offer.name for offer in chosen), usd, low, high, share, self.months,

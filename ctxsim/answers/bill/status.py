@@ -1,7 +1,7 @@
-"""The line for an agent's status line: window used, dollars of the session, calls until it compacts.
+"""The text of an agent's status line: window used, dollars of the session, calls until compaction.
 
-It runs at every message, so it imports next to nothing and reads only what was appended to a log since the last time.
-What it remembers of a project's logs are numbers, in the user's cache folder.
+It runs at every message, so it imports little and reads only what was appended to a log since the last run. It stores
+only numbers about a project's logs, in the user's cache folder.
 
 Input: https://code.claude.com/docs/en/statusline
 """
@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-# Type checkers take this name for true; importing typing takes a tenth of the time that there is.
+# Type checkers treat this name as true; importing typing would take a tenth of the time budget.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,34 +28,34 @@ LATE_SINCE, LATE = [2, 1, 153], ("claude-sonnet-4-5", "claude-haiku-4-5")
 """Since this version these models compact only after a refusal, unless a window is set."""
 
 SMALLEST, LARGEST = 100_000, 1_000_000
-"""Of `autoCompactWindow`; another value is ignored, that of its variable is moved to the nearer end."""
+"""Limits of `autoCompactWindow`: a key's value outside them is ignored, a variable's is moved to the nearer limit."""
 
 FILES = ("settings.local.json", "settings.json")
-"""Of a project, the one that goes first before the other; a user has the last one."""
+"""A project's settings files, the one that takes precedence first; a user has only the last one."""
 
 MOST_GROWTHS = 400
-"""Of one session: what came before says little of what comes next."""
+"""Growths kept of one session; older ones say little about the next ones."""
 
 LEAST_SEEN = 10
-"""Spans that grew as much as is left; of fewer none tells how long one takes."""
+"""Least spans in which the request grew by what is left, for an estimate of the calls that this takes."""
 
 MOST_SESSIONS = 20
-"""Of a project, the newest."""
+"""Other sessions of a project that are read, the newest."""
 
 BESIDE_BYTES = 2_000_000
-"""Of the project's other sessions, so much is read in one go; the next line goes on from there."""
+"""Bytes of the project's other sessions that one run reads; the next run continues there."""
 
 INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""What a request's tokens are told in."""
+"""The usage fields that add up to a request's tokens."""
 
 SHARES = (0.05, 0.5, 0.95)
-"""Of an interval, and its middle. `python -m evidence.sessions` says how many spans ended within it."""
+"""Quantiles of an interval: low end, middle, high end. `python -m evidence.sessions` says how many spans it held."""
 
 
 def line(said: Any, home: Path, cache: Path) -> str:
-    """Return the status line for what the agent says; `home` holds its settings, `cache` what is remembered.
+    """Return the status line for the agent's input `said`; `home` is the settings folder, `cache` the cache folder.
 
-    Parts that aren't known stay out.
+    Unknown parts are left out.
     """
     said = said if isinstance(said, dict) else {}
     log = Path(text) if isinstance(text := said.get("transcript_path"), str) and text else None
@@ -93,22 +93,22 @@ def _number(value: Any) -> float:
 
 
 def _used(window: State) -> float:
-    """Tokens in the window: of the last request, with its answer."""
+    """Tokens of the last request and its answer."""
     usage = _of(window, "current_usage")
     return sum(_number(usage.get(name)) for name in (*INPUT, "output_tokens"))
 
 
 def _proactive(said: State) -> bool:
-    """Whether it compacts before a refusal where no window is set."""
+    """Whether the agent compacts before a refusal if no window is set."""
     numbers = str(said.get("version", "")).partition("-")[0].split(".")
     version = [int(part) for part in numbers if part.isdecimal()]
     return version < LATE_SINCE or not any(name in str(_of(said, "model").get("id")) for name in LATE)
 
 
 def _limit(size: float, files: list[Path], environment: State, proactive: bool = True) -> float:
-    """Tokens at which Claude Code compacts, by the rules of its settings.toml; 0 where it doesn't before a refusal.
+    """Tokens at which Claude Code compacts, by the rules of its settings.toml; 0 if it doesn't before a refusal.
 
-    The first file's settings go first, variables before keys.
+    Earlier files take precedence over later ones, and variables over keys.
     """
     keys: State = {}
     variables = dict(environment)
@@ -132,7 +132,7 @@ def _limit(size: float, files: list[Path], environment: State, proactive: bool =
 
 
 def _settings(path: Path) -> State:
-    """What a file of settings holds; nothing where it can't be read."""
+    """The contents of a settings file; {} if it can't be read."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         if "//" in text or "/*" in text:
@@ -146,13 +146,13 @@ def _settings(path: Path) -> State:
 
 
 def _count(text: str) -> float:
-    """A number of tokens as a variable has it: 300k is 300,000; 0 for what is none."""
+    """A number of tokens in a variable's text: 300k is 300,000; 0 if it is no number."""
     digits, thousands = (text[:-1], 1_000) if text[-1:] in ("k", "K") else (text, 1)
     return float(digits) * thousands if digits.isascii() and digits.isdecimal() else 0.0
 
 
 def _ahead(left: float, series: list[list[int]]) -> str:
-    """In how many calls what is left fills up: as many as it took in the project's sessions, from wherever it began."""
+    """In how many calls `left` tokens are used up, in words: as many as spans of that growth took in the sessions."""
     if left <= 0:
         return "compaction at the next call"
     seen = sorted(calls for growths in series for calls in _calls(growths, left))
@@ -163,7 +163,7 @@ def _ahead(left: float, series: list[list[int]]) -> str:
 
 
 def _calls(growths: list[int], left: float) -> Iterator[int]:
-    """Yield for each call of a session after how many more of them it had grown by so much."""
+    """Yield, for each call of a session, the number of calls until the session had grown by `left` tokens."""
     end, grown = 0, 0
     for start, own in enumerate(growths):
         while end < len(growths) and grown < left:
@@ -176,7 +176,7 @@ def _calls(growths: list[int], left: float) -> Iterator[int]:
 
 
 def _read(log: Path, known: State, most: int | None) -> State:
-    """What a log holds: the part that is known, and `most` bytes of whole lines behind it, None for all."""
+    """The state `known` of a log, updated with the whole lines among its next `most` bytes, None for all."""
     new: State = {"at": 0, "tokens": 0, "id": "", "growths": []}
     found = new | known
     with log.open("rb") as stream:
@@ -184,7 +184,7 @@ def _read(log: Path, known: State, most: int | None) -> State:
             found = new
         stream.seek(found["at"])
         data = stream.read(-1 if most is None else most)
-    # A line that is still being written is read the next time; one longer than all that is read at once is passed over.
+    # A line that is still being written is read the next time; one longer than BESIDE_BYTES is skipped.
     end = data.rfind(b"\n") + 1 or (len(data) if most == BESIDE_BYTES == len(data) else 0)
     for one in data[:end].split(b"\n"):
         if b'"usage"' in one and b'"assistant"' in one:
@@ -212,7 +212,7 @@ def _hear(found: State, text: bytes) -> None:
 
 
 def _beside(log: Path, known: dict[str, State]) -> None:
-    """Go on reading the project's other sessions, the newest first, a little at a time."""
+    """Read on in the project's other sessions, newest first, up to BESIDE_BYTES in all."""
     room = BESIDE_BYTES
     logs = (one for one in os.scandir(log.parent) if one.name.endswith(".jsonl") and one.name != log.name)
     others = sorted(((one.stat().st_mtime, one.stat().st_size, one.name) for one in logs), reverse=True)[:MOST_SESSIONS]
@@ -231,7 +231,7 @@ def _beside(log: Path, known: dict[str, State]) -> None:
 def _place(cache: Path, log: Path) -> Path:
     from zlib import crc32
 
-    # Names of folders are the user's: their hash will do.
+    # The name holds a hash, as folder names are private.
     folder = str(log.parent)
     return cache / "ctxsim" / "status" / f"{crc32(os.fsencode(folder)):08x}{len(folder)}.json"
 
@@ -258,17 +258,17 @@ def _remember(cache: Path, log: Path, known: dict[str, State]) -> None:
 
 
 def main() -> None:
-    """Print the line for what stands on standard input. Whatever goes wrong, the agent goes on: one short line."""
+    """Print the status line for the JSON on standard input. Any error becomes one short line, so the agent goes on."""
     try:
         said = json.loads(sys.stdin.buffer.read() or b"{}")
         home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         shown = line(said, home, Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    # It must never disturb the agent that asks it.
+    # An error must never disturb the agent.
     except Exception as error:  # noqa: BLE001
         shown = f"ctxsim: {type(error).__name__}"
     try:
         sys.stdout.write("".join(one if one.isprintable() else "?" for one in shown)[:200] + "\n")
         sys.stdout.flush()
     except (OSError, ValueError):
-        # Nobody reads it, or its encoding lacks a sign; Python would tell of the first once more at its end.
+        # The reader is gone, or the encoding lacks a character. Else Python would report a lost reader again at exit.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123

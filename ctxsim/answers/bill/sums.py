@@ -1,4 +1,4 @@
-"""The bill added up: by day, week, project, session, model, agent or part, each token and each dollar once."""
+"""Sums of the bill by day, week, project, session, model, agent or part. Each token and each dollar is counted once."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ UNDATED = "no date"
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """One response that is paid: its session, what it cost, and the rates of its time, None where none are known."""
+    """One billed response: its session, its cost, and the rates at its time (None if unknown)."""
 
     session: Session
     response: Response
@@ -30,10 +30,10 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sum(msgspec.Struct):
-    """What lines come to. Dollars by class; `parts` has by part tokens read, written and plain, and their dollars.
+    """Totals of some lines: tokens and dollars by class. `parts` has [tokens read, written, plain, dollars] by part.
 
-    `unpriced` responses have neither a recorded cost nor a listed price. Of `unsaid` ones logs don't say what was read;
-    `alone` sessions have dollars, but no tokens.
+    `unpriced` counts responses with neither a recorded cost nor a list price, `unsaid` those whose log doesn't state
+    cache reads. `alone` counts sessions with recorded dollars but no tokens.
     """
 
     sessions: set[str] = msgspec.field(default_factory=set)
@@ -53,7 +53,7 @@ class Sum(msgspec.Struct):
 
     @property
     def usd(self) -> float:
-        """Recorded dollars, and listed ones where none are recorded."""
+        """Recorded dollars, plus list-price dollars of responses without a recorded cost."""
         return self.usd_recorded + self.usd_listed
 
     @property
@@ -63,11 +63,11 @@ class Sum(msgspec.Struct):
 
     @property
     def cached(self) -> bool:
-        """Whether a log says what was read."""
+        """Whether the log of at least one response states cache reads."""
         return self.unsaid < self.responses
 
     def told(self, kind: str) -> int | None:
-        """Return the tokens of a class; None where no log tells them."""
+        """Return the tokens of a class: read, write, plain or output; None if no log states them."""
         known = self.cached if kind in ("read", "write") else self.responses
         return getattr(self, kind) if known else None
 
@@ -109,10 +109,10 @@ def _unit(usd: float, tokens: int) -> float:
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """All lines of some sessions, each response once: one that stands in several files is in `repeated`.
+    """The billed lines of some sessions. A response in several files is billed once; `repeated` counts its copies.
 
-    `unrecorded` are responses without usage, which no bill can have; `older` are sessions before the days it is of, and
-    `earlier` the lines before them. A sub-agent's conversation is one of `sessions`, with its session as the parent.
+    `unrecorded` counts responses without usage, which can't be billed. `older` are sessions before the billed days,
+    `earlier` lines before them. A sub-agent's conversation is one of `sessions`, with its root session as the parent.
     """
 
     sessions: list[Session]
@@ -127,20 +127,20 @@ class Bill(msgspec.Struct, frozen=True):
         return next(iter(self.by(lambda line: "").values()), Sum())
 
     def by(self, key: Callable[[Line], str]) -> dict[str, Sum]:
-        """Return sums by key, in the order in which keys come first."""
+        """Return the sum of each key, in the order in which keys first appear."""
         sums: dict[str, Sum] = {}
         for line in self.lines:
             sums.setdefault(key(line), Sum()).add(line)
         return sums
 
     def span_s(self) -> tuple[float, float] | None:
-        """Return the times of the first and the last line, seconds since 1970; None if none has any."""
+        """Return the earliest and the latest time of the lines, in seconds since 1970; None if no line has a time."""
         times = [line.response.time_s for line in self.lines if line.response.time_s is not None]
         return (min(times), max(times)) if times else None
 
 
 def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> Bill:
-    """Return the bill of sessions: of the last `days` that they hold, None for all. A response without a time stays."""
+    """Return the bill of the last `days` up to the newest response, None for all. Responses without a time are kept."""
     found = _of_roots(sessions)
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY if times and days is not None else None
@@ -171,7 +171,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
 
 
 def _of_roots(sessions: Iterable[Session]) -> list[Session]:
-    """Sessions whose parent, if they have one, is nobody's sub-agent."""
+    """The sessions, with the parent of each sub-agent replaced by its root session."""
     found = list(sessions)
     parents = {one.name: one.parent for one in found}
     return [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]
@@ -186,7 +186,7 @@ def _root(name: str, parents: Mapping[str, str]) -> str:
 
 
 def key_of(by: By) -> Callable[[Line], str]:
-    """Return what a line is counted under; parts are no property of a line."""
+    """Return the function from a line to its key. Raises KeyError for `part`, as a line has several parts."""
     return {
         "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
         "session": lambda line: line.session.root, "model": lambda line: line.response.model or "unknown",
@@ -202,12 +202,12 @@ def _day(line: Line, week: bool) -> str:
 
 
 def project_of(line: Line) -> str:
-    """Return the folder that the agent worked in, else the one that the log lies in."""
+    """Return the folder that the agent worked in; if it isn't recorded, the folder of the log."""
     return line.session.project or str(PurePath(line.session.name).parent)
 
 
 class Misses(msgspec.Struct):
-    """What the cache could have held and didn't, for one cause: how often, tokens, and dollars more than reading it."""
+    """Cache misses of one cause: their number, their tokens, and the dollars paid beyond the price of a cache read."""
 
     times: int = 0
     tokens: int = 0
@@ -215,7 +215,7 @@ class Misses(msgspec.Struct):
 
 
 def misses(bill: Bill) -> dict[str, Misses]:
-    """Return misses by cause, of CAUSES."""
+    """Return the misses by cause, one of CAUSES."""
     found: dict[str, Misses] = {}
     for line in bill.lines:
         one = line.response
@@ -230,9 +230,7 @@ def misses(bill: Bill) -> dict[str, Misses]:
 
 
 def unfinished(bill: Bill) -> tuple[int, float]:
-    """Return the tokens and dollars of output beyond what logs state of responses that they show unfinished, by about
-    how many tokens these have.
-    """
+    """Return the output tokens and dollars that logs leave out of unfinished responses, estimated from their texts."""
     tokens, usd = 0, 0.0
     for line in bill.lines:
         one = line.response
@@ -244,8 +242,8 @@ def unfinished(bill: Bill) -> tuple[int, float]:
 
 
 def summaries(bill: Bill) -> tuple[int, float]:
-    """Return how many recorded compactions there are, and about what their own requests cost, which logs don't state:
-    the request before was read once more, and what stands after it beside the head was written by the model.
+    """Return the number of recorded compactions, and an estimate of their own requests' dollars, which logs don't
+    state: the request before is read once more, and the tokens after it, without the head, are output.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
@@ -261,10 +259,10 @@ def summaries(bill: Bill) -> tuple[int, float]:
 
 
 def sessions_of(bill: Bill) -> Sessions:
-    """Return the root sessions that a bill knows, the oldest first: dollars, input tokens and responses of each.
+    """Return the root sessions of a bill, oldest first, with the dollars, input tokens and responses of each.
 
-    Those before its days count too, those without tokens don't. Where fewer than half of the sessions have prices there
-    are no dollars.
+    Sessions before the billed days are included, those without tokens are not. Dollars are left out if fewer than half
+    of the sessions have prices.
     """
     lines: dict[str, list[Line]] = {}
     for line in (*bill.earlier, *bill.lines):

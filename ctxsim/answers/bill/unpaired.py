@@ -1,9 +1,9 @@
-"""Two sets of sessions that have nothing in common but what they are for: what changed, and is it more than chance?
+"""Comparison of two sets of sessions that are not paired: what changed, and is it more than chance?
 
-A figure is taken of each session with its sub-agents. Sets differ in their projects and models, so sessions are
-compared within these. What is compared is the typical session, by ranks: a few that are ten times as large as others
-don't decide. The effect is the median difference, its chance that of sessions dealt to the sets anew within their
-strata (a permutation test), its interval that of sessions drawn again (a bootstrap).
+Each session, with its sub-agents, has one value of a figure. Sets differ in their projects and models, so sessions are
+compared within strata of project and model. Typical sessions are compared, by ranks: a few that are ten times as large
+as others have little weight. The effect is the median difference. Its p-value comes from a permutation test within
+strata, its interval from a bootstrap of sessions.
 """
 
 import math
@@ -27,28 +27,28 @@ FIGURES = {
     "tokens_per_call": "input tokens of a call", "head": "tokens that go with every request",
     "calls": "calls of a session", "compactions": "compactions of a session",
 }  # fmt: skip
-"""What is compared."""
+"""The figures that are compared, with their descriptions."""
 
 BY_NUMBER = "compactions"
-"""Compared by its number, the others by their ratio."""
+"""The figure that is compared by difference; the others are compared by ratio."""
 
 LEAST = 4
-"""Sessions of a side, below which nothing can be told."""
+"""Least sessions of each set for a comparison."""
 
 CHANCE = 0.05
 DRAWS, RESAMPLES, TRIES, SEED = 2_000, 500, 200, 36
 SHARE = 0.10
-"""The change of which it is said how often it would be found."""
+"""The relative change for which `power` is computed."""
 
 WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
-"""Where git, and Claude Code, keep further working copies of a project in its folder."""
+"""Folders inside a project where git and Claude Code keep its worktrees."""
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One figure of two sets: its medians, and the effect, in per cent of the first set, or as a number where `ratio`
-    is false. `low` to `high` are its 95 % interval, `chance` is that of such an effect where nothing changed.
+    """One figure of two sets: its medians, and the effect, in per cent of the first set, or as a difference if `ratio`
+    is false. `low` to `high` is the effect's 95 % interval, `chance` its p-value.
 
-    `power` is the share of such pairs of sets in which a change of 10 % would be found; None for a number.
+    `power` is the probability that a change of 10 % would be found in such sets; None if `ratio` is false.
     """
 
     figure: str
@@ -64,21 +64,21 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether it is more than chance."""
+        """Whether the p-value is at most CHANCE."""
         return self.chance <= CHANCE
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A session with its sub-agents: its stratum, and its figures; a figure that isn't known is missing."""
+    """A session with its sub-agents: its stratum (project and model), and its figures. Unknown figures are missing."""
 
     stratum: str
     figures: dict[str, float]
 
 
 def cases(bill: Bill) -> list[Case]:
-    """Return the sessions of a bill that have tokens."""
+    """Return a case for each session of a bill that has tokens."""
     by: dict[str, list[Line]] = {}
-    # A sub-agent's file may lie before its session's.
+    # A sub-agent's file may come first, but the session's own lines must.
     for line in sorted(bill.lines, key=lambda line: line.session.parent != ""):
         if not line.response.alone:
             by.setdefault(line.session.root, []).append(line)
@@ -87,9 +87,9 @@ def cases(bill: Bill) -> list[Case]:
 
 def _case(lines: Sequence[Line]) -> Case:
     tokens = sum(line.response.input for line in lines)
-    # A part of its prices is not its price.
+    # A session without a price of one of its responses has no cost.
     usd = sum(line.paid.usd for line in lines) if all(line.paid.how for line in lines) else 0.0
-    # The first conversation's: a sub-agent has a head of its own.
+    # Of the first conversation only: a sub-agent has a head of its own.
     own = [line.response for line in lines if line.session is lines[0].session and line.response.head]
     figures = {
         "cost": usd, "cost_per_call": usd / len(lines), "tokens": tokens, "tokens_per_call": tokens / len(lines),
@@ -101,8 +101,8 @@ def _case(lines: Sequence[Line]) -> Case:
 
 
 def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Difference]:
-    """Return each figure that both sets have, of sessions whose project and model both sets have; of all where they
-    share none. Raises CtxsimError where a set has too few sessions.
+    """Return the difference of each figure, over the sessions whose project and model both sets have, or over all if
+    that leaves a set fewer than LEAST. Raises CtxsimError if a set has too few sessions.
     """
     if min(len(before), len(after)) < LEAST:
         raise CtxsimError(f"{len(before)} and {len(after)} sessions: each set needs {LEAST} for a comparison")
@@ -111,14 +111,14 @@ def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Differenc
 
 
 def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple[int, int]]:
-    """Return whether only sessions are compared whose project and model both sets have, and how many others of each."""
+    """Return whether only sessions of shared projects and models are compared, and how many others each set has."""
     kept = _alike(before, after)
     strata = [{case.stratum for case in side} for side in kept]
     return strata[0] == strata[1], (len(before) - len(kept[0]), len(after) - len(kept[1]))
 
 
 def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
-    """The cases of both sets' strata: what one set alone has tells of itself, not of a change."""
+    """The cases in shared strata, as others say nothing of a change; all if that leaves a set fewer than LEAST."""
     shared = _shared(before, after)
     kept = [[case for case in side if case.stratum in shared] for side in (before, after)]
     return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
@@ -129,7 +129,7 @@ def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
 
 
 def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
-    """Return the difference of one figure; None where a set has too few sessions that have it."""
+    """Return the difference of one figure; None if fewer than LEAST sessions of a set have it."""
     before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
     if min(len(before), len(after)) < LEAST:
         return None
@@ -137,7 +137,7 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
     plain = np.array([case.figures[figure] for case in (*before, *after)])
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)
-    # Where sets share no stratum, all are one.
+    # Cases outside shared strata form one stratum.
     shared = sorted(_shared(before, after))
     strata = np.array([shared.index(case.stratum) if case.stratum in shared else -1 for case in (*before, *after)])
     rng = np.random.default_rng(SEED)
@@ -158,8 +158,8 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
 
 
 def _ranks(values: Array, strata: Ints) -> Array:
-    """Each value's rank within its stratum, less the mean rank, by the stratum's size: large ones don't count for more
-    than their sessions (van Elteren 1960). Equal values share their ranks.
+    """Ranks within each stratum, minus their mean, divided by the stratum's size plus 1, so that large strata don't
+    count for more than their sessions (van Elteren 1960). Equal values share their mean rank.
     """
     found = np.zeros(len(values))
     for one in np.unique(strata):
@@ -171,7 +171,7 @@ def _ranks(values: Array, strata: Ints) -> Array:
 
 
 def _dealt(ranks: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> Array:
-    """The second set's sum of ranks where its sessions are dealt anew within each stratum, DRAWS times."""
+    """The rank sum of the second set in DRAWS random permutations of the sessions within each stratum."""
     found = np.zeros(DRAWS)
     for one in np.unique(strata):
         at = strata == one
@@ -181,9 +181,7 @@ def _dealt(ranks: Array, side: Sides, strata: Ints, rng: np.random.Generator) ->
 
 
 def _effect(values: Array, side: Sides, strata: Ints) -> float:
-    """The median difference of a session of the second set and one of the first, of the same stratum (Hodges and
-    Lehmann 1963).
-    """
+    """The median difference, second set minus first, of all pairs within strata (Hodges and Lehmann 1963)."""
     pairs = [
         np.subtract.outer(values[(strata == one) & side], values[(strata == one) & ~side]).ravel()
         for one in np.unique(strata)
@@ -193,7 +191,7 @@ def _effect(values: Array, side: Sides, strata: Ints) -> float:
 
 
 def _power(values: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> float:
-    """How often a change of SHARE would be found in sets like these: dealt anew, the second one moved by it."""
+    """How often a change of SHARE would be found in such sets: permuted within strata, the second one shifted by it."""
     _, stratum = np.unique(strata, return_inverse=True)
     sizes, second = np.bincount(stratum), np.bincount(stratum, side)
     found = 0
@@ -202,7 +200,7 @@ def _power(values: Array, side: Sides, strata: Ints, rng: np.random.Generator) -
         moved = np.empty_like(side)
         moved[np.argsort(strata, kind="stable")] = side[order]
         ranks = _ranks(values + math.log1p(SHARE) * moved, strata)
-        # Its variance where all orders are as likely (Lehmann 1975); a session alone has rank 0.
+        # Variance of the rank sum if all orders are equally likely (Lehmann 1975); a session alone has rank 0.
         squares = np.bincount(stratum, ranks**2) / np.maximum(1, sizes - 1)
         variance = float((second * (sizes - second) / sizes * squares).sum())
         found += abs(float(ranks[moved].sum())) > NormalDist().inv_cdf(1 - CHANCE / 2) * variance**0.5 > 0
