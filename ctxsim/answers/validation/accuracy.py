@@ -1,4 +1,4 @@
-"""How wrong estimates are, per text and per request, and what that does to a policy with a threshold."""
+"""Errors of estimates, per text and per request, and their effect on a policy with a threshold."""
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +26,11 @@ AT = 0.7
 """Threshold as a share of a segment's largest request: where many agents compact."""
 
 WINDOW = 0.9 / AT
-"""Window as a multiple of the threshold: 90 % of the largest request, so that who never acts overflows."""
+"""Window as a multiple of the threshold: 90 % of the largest request, so that a policy that never acts overflows."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One text or request: what it counts and what each estimator says."""
+    """One text or request: its tokens, its recorded tokens if known, and the estimate of each estimator."""
 
     transcript: str
     kind: str
@@ -42,8 +42,7 @@ class Point(msgspec.Struct, frozen=True):
 class Accuracy(msgspec.Struct, frozen=True):
     """One estimator on one group. Errors are (estimate - tokens) / tokens; percentiles are of their absolute value.
 
-    `worst_under` is the most negative error: the request that would have been believed much smaller than it is.
-    `pooled` is the error of the sums.
+    `worst_under` is the most negative error: the most underestimated request. `pooled` is the error of the sums.
     """
 
     estimator: str
@@ -61,7 +60,7 @@ class Accuracy(msgspec.Struct, frozen=True):
 
 
 class Consequence(msgspec.Struct, frozen=True):
-    """What an estimator does to a policy that acts over a threshold, on requests as they were sent.
+    """The effect of an estimator on a policy that acts over a threshold, on requests as they were sent.
 
     `transcripts` counts segments: a transcript without a recorded compaction is one.
 
@@ -89,10 +88,10 @@ class Consequence(msgspec.Struct, frozen=True):
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """Everything of a set of transcripts: per text, per request, and the requests of each segment in order.
+    """The points of a set of transcripts: per text, per request, and the requests of each segment in order.
 
-    A segment is what lies between two recorded compactions. `usage` has what providers recorded, as
-    `recorded.size_fit.comparisons` says what compares.
+    A segment is what lies between two recorded compactions. `usage` has the points that can be compared with recorded
+    usage (`recorded.size_fit.comparisons`).
     """
 
     texts: list[Point]
@@ -124,7 +123,7 @@ def observe(transcripts: Iterable[Transcript], tokenizer: Tokenizer, estimators:
 
 
 def _requests(segment: Transcript, counter: Counter, estimators: Sequence[Estimator]) -> list[Point]:
-    """Each request of a segment under keep-all, as each estimator sees it."""
+    """A point for each request of a segment under keep-all."""
     provider = Provider(window=1 << 60)
     rows = [replay(segment, open_policy("keep-all", estimator), provider, counter) for estimator in estimators]
     found = []
@@ -165,9 +164,9 @@ def accuracy(
 
 
 def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -> list[Accuracy]:
-    """Return the accuracy of each estimator: texts by kind and all, requests, and what recorded usage grew by.
+    """Return the accuracy of each estimator: texts by kind and all, requests, and the growth of recorded usage.
 
-    Growth says nothing of an estimator that goes by usage: after its first request its rule is another.
+    Growth is left out for estimators that go by usage, as they follow another rule after the first request.
     """
     kinds = sorted({point.kind for point in observed.texts})
     groups = [("text", kind, [p for p in observed.texts if p.kind == kind]) for kind in kinds]

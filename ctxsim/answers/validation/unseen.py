@@ -1,7 +1,7 @@
-"""Sizes of requests predicted without the usage that they are held against.
+"""Sizes of requests, predicted without the recorded usage that they are compared with.
 
-Three ways, the nearest first: later calls of a segment from its earlier ones; the segment behind a compaction from the
-one before it, and from what other sessions were given again; a session from the sessions of other projects.
+There are three ways, from near to far: later calls of a segment from its earlier calls; the segment after a compaction
+from the segment before it and from what joined again in other sessions; a session from sessions of other projects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ Way = Literal["later calls", "past a compaction", "another project"]
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """The calls of one segment that have recorded usage. `number` is the segment's, from 0; `prior` the provider's
-    tokens for each counted one if nothing of it were known; `summarised`: it begins with a summary that the log holds.
+    """The calls of one segment that have recorded usage. `number` is the segment's, from 0. `prior` is the expected
+    factor of provider tokens per counted token. `summarised`: the segment begins with a summary that the log holds.
     """
 
     transcript: str
@@ -39,11 +39,11 @@ class Stretch(msgspec.Struct, frozen=True):
     whole: bool
     requests: tuple[Request, ...]
     again: int = 0
-    """Tokens of files that its agent attaches again behind it, as far as the log tells."""
+    """Tokens of files that the agent attaches again after the segment, as far as the log shows."""
 
 
 class Predicted(msgspec.Struct, frozen=True):
-    """Tokens of one call, or of a whole session with `call` 0, beside what was recorded."""
+    """Predicted and recorded tokens of one call, or of a whole session with `call` 0."""
 
     way: Way
     transcript: str
@@ -81,14 +81,14 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
 
 
 def of_later_calls(found: Stretch) -> Iterator[Predicted]:
-    """Yield the calls in the later half of a segment."""
+    """Yield predictions of the calls in the later half of a segment."""
     for request, tokens in later_calls(found.requests, found.prior, found.whole):
         yield _predicted("later calls", found, request.call, tokens, request.recorded, request.model)
 
 
 def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
-    """Yield the calls behind each compaction whose summary the log holds: the head is that of the session's first
-    request, the agent attaches the files again that it touched last, and what else joins is the median of the other
+    """Yield predictions of the calls after each compaction whose summary the log holds. The head is that of the
+    session's first request, plus the files that the agent attaches again, plus the median of what else joined in other
     sessions of that format.
     """
     every = {(one.transcript, one.number): one for one in found}
@@ -110,8 +110,8 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
 
 
 def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
-    """Yield each session's tokens up to its first compaction, by the heads and factors of other projects' sessions of
-    the same format and model; those of a format where no other project has the model.
+    """Yield a prediction of each session's tokens up to its first compaction, from the median head and factor of other
+    projects' sessions of the same format and model, or of the format if no other project has the model.
     """
     sessions = [one for one in found if one.number == 0 and not one.whole]
     factors = [(one, factor_of(one.requests, one.prior)) for one in sessions]
@@ -142,7 +142,7 @@ def _predicted(way: Way, one: Stretch, call: int, tokens: float, recorded: int, 
 
 
 class Unseen(msgspec.Struct, frozen=True):
-    """How far predictions of one way are off: shares of what was recorded. `n` are calls, or sessions."""
+    """Relative errors of `n` predictions (calls, or sessions): median and p95 of their sizes; `bias` is the mean."""
 
     way: Way
     n: int
@@ -152,7 +152,7 @@ class Unseen(msgspec.Struct, frozen=True):
 
 
 def unseen(found: Sequence[Predicted]) -> list[Unseen]:
-    """Return how far each way is off that was possible, in their order."""
+    """Return the errors of each way that has predictions, in the order of `Way`."""
     rows = []
     for way in get_args(Way):
         if errors := [one.error for one in found if one.way == way]:

@@ -1,4 +1,4 @@
-"""Model against the record: what replay says that a request was and cost, and what the provider said."""
+"""Modelled against recorded requests: their sizes, cache reads and dollars by the replay and by the provider."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,9 +16,9 @@ from ctxsim.transcript import Transcript
 class Compared(msgspec.Struct, frozen=True):
     """One call. Tokens: of its texts and of framing as our rules count, recorded, and modelled with the fitted size.
 
-    `read_predicted` are cache reads by the vendor's rules, less what caches miss on other recordings; `read_trivial`
-    is a guess that knows no rule: all that the request before held. `read_recorded` and `cost_recorded_usd` are None
-    where the source doesn't say. `whole`: the source holds the head with its tools.
+    `read_predicted` are cache reads by the vendor's rules, minus the misses expected from other recordings.
+    `read_trivial` is a guess without rules: all tokens of the previous request. `read_recorded` and `cost_recorded_usd`
+    are None if the source lacks them. `whole`: the source holds the head with its tools.
     """
 
     transcript: str
@@ -51,8 +51,8 @@ class Compared(msgspec.Struct, frozen=True):
 def compare(transcript: Transcript, misses: Misses = "expected", by_cost: bool = False) -> list[Compared]:
     """Return the calls of a transcript that have recorded usage of the same request, segment by segment.
 
-    Reads and dollars are by the vendor's rules and what caches miss elsewhere; what was recorded of them isn't asked.
-    With `by_cost` recorded costs say which prices they are, and whether there was a cache.
+    Reads and dollars follow the vendor's rules and the misses of other recordings, not this recording's own. With
+    `by_cost` recorded costs decide which prices apply, and whether there was a cache.
     """
     found: list[Compared] = []
     for one in as_sent(transcript, by_cost=by_cost):
@@ -81,9 +81,9 @@ class Score(msgspec.Struct, frozen=True):
     """How well a group of calls was modelled; shares are of calls, errors relative. None: nothing to compare.
 
     `median_error`, `p95_error`, `within_5` are of the modelled size, with what was fitted to the same recording;
-    `held_out_*` of the calls in the later half of each segment, predicted from the earlier one. Figures of cache and
-    dollars leave out first calls, for which another session may have warmed the cache: `agreement` of the vendor's
-    rules, `trivial_agreement` of the guess that all is read.
+    `held_out_*` are of the calls in the later half of each segment, predicted from the earlier half. Figures of cache
+    and dollars leave out first calls, for which another session may have warmed the cache: `agreement` is of the
+    vendor's rules, `trivial_agreement` of the guess that all is read.
     """
 
     format: str
@@ -108,7 +108,7 @@ AGREES = 0.05
 
 
 def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:
-    """Return the score of the calls of one format and model; at least one. `later` are the errors of those that were
+    """Return the score of the calls of one format and model; at least one. `later` has the errors of calls that were
     predicted from earlier ones.
     """
     errors = sorted(abs(call.error) for call in calls)
