@@ -1,4 +1,4 @@
-"""Fitting chars-per-token ratios and class weights to one's own transcripts, with how far to trust them."""
+"""Fits of chars-per-token ratios and class weights to the user's transcripts, with their held-out errors."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -30,13 +30,13 @@ from ctxsim.simulator.measure.columns import nearest_rank
 FOLDS = 5
 
 AS_RECORDED = "requests as recorded, with the head fitted to each series of calls"
-"""What a calibration against usage holds for."""
+"""The requests for which a calibration against usage holds."""
 
 
 def class_weights(texts: Sequence[Text]) -> Array:
     """Return the non-negative weight of each class that fits tokens best.
 
-    Each text counts by the square root of its tokens, so that neither the many small nor the few large ones decide.
+    Residuals are divided by the root of a text's tokens, so that neither many small nor few large texts dominate.
     """
     matrix = np.array([text.features for text in texts], dtype=float)
     target = np.array([text.tokens for text in texts], dtype=float)
@@ -45,7 +45,7 @@ def class_weights(texts: Sequence[Text]) -> Array:
 
 
 def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Prompt]:
-    """Return what was recorded beyond each series' fitted head: what characters have to stand for."""
+    """Return a prompt for each recorded request, with its recorded tokens minus the fitted head of its series."""
     return [
         Prompt(series.transcript, chars, recorded - hidden, features)
         for series in found
@@ -55,8 +55,8 @@ def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Prompt]:
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Errors on transcripts that the fit never saw: mean absolute relative errors of requests, and how often the
-    divisor under-estimates one near the window, as counted and as recorded.
+    """Held-out errors: mean absolute relative errors of requests by each fit, and how often the divisor underestimates
+    a request near the window, as counted and as recorded.
     """
 
     chars4: float
@@ -67,9 +67,9 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> Held | None:
-    """Return held-out errors, folds by project where there are five, else by transcript; None with fewer than 5.
+    """Return held-out errors, folds by project if there are five, else by transcript; None with fewer than 5.
 
-    Against usage a request is told from the first one of its series, as an agent would.
+    Against usage a request is predicted from the first one of its series, as an agent would do.
     """
     if sample.transcripts < FOLDS:
         return None
@@ -86,7 +86,7 @@ def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> H
         divisor = _divisor(training, risk, against_usage, per_char)
         counted += votes(held.prompts, divisor)
         if training.series:
-            # The head is what an agent knows of its own session; the constant is what others' sessions say.
+            # The head is fitted to the held-out session, as an agent knows its own; the constant is from the others.
             recorded += votes(recorded_prompts(held.series, slope(training.series)), divisor)
     if not errors[0]:
         return None
@@ -95,12 +95,12 @@ def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> H
 
 
 def by_project(sample: Sample) -> bool:
-    """Return whether there are projects enough to hold some out."""
+    """Return whether there are enough projects for each fold to hold out whole ones."""
     return len(set(sample.projects)) >= FOLDS
 
 
 def _part(sample: Sample, fold: int, held: bool) -> Sample:
-    """Training or held-out transcripts: nothing of a project stands on both sides."""
+    """The transcripts for training, or the held-out ones: no project (or transcript) is on both sides."""
     unit = sample.projects if by_project(sample) else range(sample.transcripts)
     parts = {
         name: [one for one in getattr(sample, name) if (unit[one.transcript] % FOLDS == fold) is held]
@@ -114,7 +114,7 @@ def _by_class(weights: Array) -> Measure:
 
 
 def _fitted(sample: Sample, weights: Array, against_usage: bool) -> tuple[float, Array]:
-    """Tokens per character, and the class weights, scaled to what they are to meet."""
+    """Tokens per character, and the class weights scaled to the requests' tokens, recorded or counted."""
     if against_usage:
         return slope(sample.series), weights * slope(sample.series, _by_class(weights))
     tokens = sum(one.tokens for one in sample.prompts)
@@ -124,7 +124,7 @@ def _fitted(sample: Sample, weights: Array, against_usage: bool) -> tuple[float,
 
 
 def _errors(held: Sample, fits: tuple[float, float, Array], against_usage: bool) -> tuple[list[float], ...]:
-    """Absolute relative errors of each fit on requests it never saw."""
+    """Absolute relative errors of each fit on held-out requests."""
     quarter, per_char, weights = fits
     if against_usage:
         told = [(unseen_errors(one, quarter), unseen_errors(one, per_char), unseen_errors(one, 1.0, _by_class(weights)))
@@ -146,7 +146,7 @@ def _divisor(sample: Sample, risk: float | None, against_usage: bool, per_char: 
 def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, against_usage: bool) -> Calibration:
     """Return the calibration of a sample. Raises CtxsimError if there is nothing to fit to.
 
-    Logs whose growth can't be that of their texts are left out of all that is about recorded usage.
+    Logs whose recorded growth can't come from their texts are left out of all figures of recorded usage.
     """
     whole = [series for series in sample.series if holds_its_texts(series)]
     left_out = len(sample.series) - len(whole)
@@ -179,7 +179,7 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
 
 
 def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
-    """Return characters per token of (transcript, chars, tokens), pooled, with an interval over transcripts."""
+    """Return the pooled characters per token of (transcript, chars, tokens), with an interval over transcripts."""
     chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
     interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs])
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
@@ -188,7 +188,7 @@ def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
 
 
 def recorded_ratio(found: Sequence[Series]) -> Ratio:
-    """Return characters per recorded token, the heads taken off, with an interval over transcripts."""
+    """Return characters per recorded token without the heads, with an interval over transcripts."""
     per_char, interval = slope(found), slope_interval(found)
     beyond = recorded_prompts(found, per_char)
     high, low = (round(chars_per_token(end), 4) for end in interval) if interval else (None, None)
@@ -199,16 +199,16 @@ def recorded_ratio(found: Sequence[Series]) -> Ratio:
 
 
 def heads(found: Sequence[Series], per_char: float, left_out: int) -> Heads:
-    """Return how large the fitted heads are; there is at least one."""
+    """Return the 10th, 50th and 90th percentiles of the fitted heads' tokens; needs at least one series."""
     sizes = sorted(round(head(series, per_char)) for series in found)
     low, middle, high = (int(nearest_rank(sizes, percent)) for percent in (10, 50, 90))
     return Heads(median=middle, p10=low, p90=high, series=len(sizes), left_out=left_out)
 
 
 def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[str, Ratio]:
-    """Ratios of groups of texts, or of models' recorded calls; most tokens first.
+    """Ratios by group of texts, or against usage by model of the recorded calls; most tokens first.
 
-    Usage isn't recorded for a tool or a kind of content: against it the counted ratios are `scale`d to the overall one.
+    Usage isn't recorded by tool or kind of content: against it the counted ratios are `scale`d to the overall one.
     """
     if against_usage and by == "model":
         models = sorted({series.model for series in sample.series})

@@ -1,4 +1,4 @@
-"""The risk of a divisor: how often characters divided by it are fewer tokens than a request near the window has."""
+"""The risk of a divisor: how often characters divided by it underestimate the tokens of a request near the window."""
 
 import math
 from collections import Counter
@@ -11,22 +11,21 @@ from ctxsim.errors import CtxsimError
 from ctxsim.recorded.sample import Prompt
 
 NEAR_WINDOW = 0.5
-"""Requests of at least this share of a transcript's largest are what a risk is about: small ones can't overflow."""
+"""A risk is about requests of at least this share of a transcript's largest one: small ones can't overflow."""
 
 
 def divisor_at_risk(prompts: Sequence[Prompt], risk: float, projects: Sequence[int] = ()) -> float:
-    """Return the divisor whose chance to under-estimate any request near the window of a new transcript is at most
-    `risk`: of a new project's where `projects` has each transcript's, by number.
+    """Return the divisor that underestimates any request near the window of a new transcript with a probability of at
+    most `risk`. `projects` has each transcript's project, by number: then the new transcript is of a new project.
 
     Split-conformal, by groups (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets for two-layer
-    hierarchical models, 2023): every project weighs one, shared among its transcripts. Of n projects the smallest
-    ratios that together weigh no more than risk * (n + 1) - 1 may lie below the divisor. Where that is less than
-    nothing there are too few for so small a risk, and the smallest ratio seen is all that can be said. Raises
-    CtxsimError without any request.
+    hierarchical models, 2023): every project has weight one, divided among its transcripts. Of n projects, the smallest
+    ratios of a total weight of at most risk * (n + 1) - 1 may lie below the divisor. If that is negative, there are too
+    few projects for the risk, and the divisor is the smallest ratio. Raises CtxsimError without any request.
     """
     smallest: dict[int, float] = {}
     for prompt in _near_window(prompts):
-        # chars / divisor < tokens, an under-estimate, exactly where chars / tokens < divisor.
+        # chars / divisor < tokens (an underestimate) if and only if chars / tokens < divisor.
         ratio = prompt.chars / prompt.tokens
         smallest[prompt.transcript] = min(smallest.get(prompt.transcript, math.inf), ratio)
     if not smallest:
@@ -51,7 +50,7 @@ def _near_window(prompts: Sequence[Prompt]) -> Iterator[Prompt]:
 
 
 class Unsafe(msgspec.Struct, frozen=True):
-    """How often a divisor under-estimates: the share of requests near the window, mean over transcripts, and the share
+    """How often a divisor underestimates: the share of requests near the window, mean over transcripts, and the share
     of transcripts with such a request.
     """
 
@@ -60,7 +59,7 @@ class Unsafe(msgspec.Struct, frozen=True):
 
 
 def unsafe(votes: Sequence[tuple[int, bool]]) -> Unsafe | None:
-    """Return how often it is, of (transcript, under-estimated); None without any."""
+    """Return the shares of underestimates in pairs of (transcript, underestimated); None without any pair."""
     if not votes:
         return None
     transcripts, under = zip(*votes, strict=True)
@@ -70,5 +69,5 @@ def unsafe(votes: Sequence[tuple[int, bool]]) -> Unsafe | None:
 
 
 def votes(prompts: Sequence[Prompt], divisor: float) -> list[tuple[int, bool]]:
-    """Return, for each request near the window, its transcript and whether the divisor under-estimates it."""
+    """Return, for each request near the window, its transcript and whether the divisor underestimates it."""
     return [(one.transcript, one.chars / divisor < one.tokens) for one in _near_window(prompts)]
