@@ -1,1 +1,1 @@
-"""The next sessions: how they may come, drawn from those seen, and what is read off such draws."""
+"""Forecasts of the next sessions, from random draws of the sessions seen."""

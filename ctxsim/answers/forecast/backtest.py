@@ -1,4 +1,4 @@
-"""Forecasts held against what came: made at each session from those before it."""
+"""Backtests: forecasts made at each session from those before it, compared with the sessions that followed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,16 +12,16 @@ from ctxsim.answers.forecast.sessions import Next, Sessions
 HORIZONS = (5, 10, 20)
 
 PLAIN = 2_000
-"""Draws of the bootstrap that forecasts are held against."""
+"""Draws of the plain bootstrap that forecasts are compared with."""
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """One forecast of one amount: made after `seen` sessions, of the next `ahead`, at a level in per cent; `far`: as
-    Forecast's basis.
+    """One forecast of one amount after `seen` sessions, for the next `ahead`, at a level in per cent. `came` is the
+    amount that followed; `far`: the forecast's basis was `far`.
 
     `score` is the interval score (T. Gneiting, A. Raftery, Journal of the American Statistical Association 102, 2007),
-    as a share of the mean over all sessions of as many; the smaller the better. `plain` is that of a bootstrap of the
-    sessions before, and `plain_held` whether that one held.
+    divided by the mean amount of `ahead` sessions; smaller is better. `plain` is the score of a bootstrap of the
+    sessions before, `plain_held` whether its interval held.
     """
 
     seen: int
@@ -39,8 +39,8 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int | None = None) -> Iterator[Tried]:
-    """Yield every forecast of dollars, without prices of tokens, that could have been made; of each horizon at most
-    so many, spread over the sessions.
+    """Yield every possible forecast of dollars, or of tokens without prices; for each horizon at most `most`, spread
+    over the sessions. Forecasts from priors are left out.
     """
     amount = "usd" if "usd" in sessions.amounts else "tokens"
     values = sessions.amounts[amount]
@@ -64,5 +64,5 @@ def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int |
 
 
 def score(low: float, high: float, came: float, level: float) -> float:
-    """Return the interval score: the width, and what came outside, times 2 / (1 - level)."""
+    """Return the interval score: the width, plus 2 / (1 - level) times the distance of `came` from the interval."""
     return float(high - low + 2 / (1 - level) * (max(0.0, low - came) + max(0.0, came - high)))

@@ -1,4 +1,4 @@
-"""Drift: from when on a habit, a model or a pace is another one, and whether only later sessions say what comes."""
+"""Drift: from when on sizes, models or the pace differ, and whether forecasts use only the later sessions."""
 
 from collections.abc import Sequence
 
@@ -10,31 +10,31 @@ from ctxsim.answers.forecast.ranges import LEAST, Array
 from ctxsim.answers.forecast.sessions import Sessions
 
 CHANCE = 0.01
-"""How seldom sessions without any order may seem to change so much."""
+"""Largest p-value of a change."""
 
 SHUFFLES = 999
 
 
 class Change(msgspec.Struct, frozen=True):
-    """From session number `at` on, from 0, `what` is another one: size, or how often the model that is named begins a
-    session, `more` or less than before. `cuts`: whether only the sessions since then say what comes. A model whose
-    tokens cost what those before did doesn't cut.
+    """A change from session number `at`, from 0, on. `what` is `size`, or a model that begins sessions `more` or less
+    often than before. `cuts`: forecasts use only the sessions since then. A change of model whose tokens cost the same
+    as before doesn't cut.
     """
 
     at: int
     what: str
     share: float
-    """How seldom sessions in a random order change so much."""
+    """The p-value: the share of random orders of the sessions with at least as large a change."""
     more: bool
     cuts: bool = True
 
 
 def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
-    """Return from where on values are higher or lower than before, and how seldom that is by chance; None if it may be.
+    """Return the index from which on values are higher or lower than before, and its p-value; None if over CHANCE.
 
-    The statistic is the largest difference of means on both sides of a place, over its standard error; its level comes
+    The statistic is the largest difference of means on both sides of an index, over its standard error; its level comes
     from SHUFFLES of the values (a permutation test: F. Pesarin, L. Salmaso, Permutation Tests for Complex Data, 2010).
-    There are LEAST values or more on either side.
+    Each side has at least LEAST values.
     """
     data = np.asarray(values, dtype=float)
     if len(data) < 2 * LEAST or not np.ptp(data):
@@ -45,13 +45,13 @@ def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
 
 
 def _by_chance(statistics: Array) -> float:
-    """Return how many of the orders, the values' own first, show as much as that."""
+    """Return the p-value: the share of orders whose statistic is at least that of the first, the values' own."""
     return float((statistics >= statistics[0] - 1e-12).mean())
 
 
 def _differences(values: Array) -> Array:
-    """The difference of means at every place, over its standard error if all were alike: a row for the values' own
-    order, and one for each of SHUFFLES.
+    """The difference of means at every index, over its standard error (up to a constant) if all values were alike: a
+    row for the values' own order, and one for each of SHUFFLES.
     """
     rng = np.random.default_rng(0)
     rows = np.stack([values, *(rng.permutation(values) for _ in range(SHUFFLES))])
@@ -65,8 +65,8 @@ def _differences(values: Array) -> Array:
 
 
 def last_change(sessions: Sessions) -> Change | None:
-    """Return the last change of the sessions' size or model that cuts, otherwise one that doesn't; None where there is
-    none, or no time to order them by.
+    """Return the last change of the sessions' size or model that cuts, else one that doesn't; None if there is none, or
+    if a session has no time to order it by.
     """
     if any(one is None for one in sessions.started):
         return None
@@ -83,7 +83,7 @@ def last_change(sessions: Sessions) -> Change | None:
             )
             for what, values in series.items() if (point := change_point(values))
         ]  # fmt: skip
-        # Where one model takes another's place, the new one is told.
+        # Where one model replaces another, the new one is reported.
         first = min(points, key=lambda one: (not one.cuts, one.share, one.at, not one.more, one.what), default=None)
         if first is None or not first.cuts:
             return found or first
@@ -92,7 +92,7 @@ def last_change(sessions: Sessions) -> Change | None:
 
 
 def last_pace(counts: Sequence[int] | npt.NDArray[np.int64]) -> int:
-    """Return since which day, from 0, about as many sessions a day come as now."""
+    """Return the day, from 0, since which the number of sessions a day has not changed."""
     values = np.log1p(counts)
     start = 0
     while point := change_point(values[start:]):
@@ -101,7 +101,7 @@ def last_pace(counts: Sequence[int] | npt.NDArray[np.int64]) -> int:
 
 
 def _other_price(sessions: Sessions, at: int) -> bool:
-    """Whether a token costs more or less in the sessions from number `at` on than in those before."""
+    """Whether the price per token differs between the sessions from number `at` on and those before."""
     if "usd" not in sessions.amounts:
         return False
     prices = np.log1p(1e6 * sessions.amounts["usd"] / np.maximum(1.0, sessions.amounts["tokens"]))

@@ -1,4 +1,4 @@
-"""What the next sessions will come to: dollars, tokens, calls, compactions, refused calls."""
+"""Forecasts of the next sessions: dollars, tokens, calls, compactions, refused calls."""
 
 from __future__ import annotations
 
@@ -31,47 +31,47 @@ if TYPE_CHECKING:
 LEVELS = (0.5, 0.8, 0.9)
 
 FARTHEST = 0.5
-"""Of the sessions seen, the share up to which as many to come have an interval."""
+"""Most sessions ahead that have an interval, as a share of the sessions seen."""
 
 COUNTS = {"compactions": 0.5, "refused": 0.0}
-"""Amounts between whose numbers nothing lies. Ranges that are no intervals take so many to have been seen besides: that
-none came so far doesn't mean that none comes (Jeffreys' prior). Requests of sessions that all fit their window stay so.
+"""Whole-number amounts, and what is added to those seen if ranges are no intervals: that none came so far doesn't mean
+that none comes (Jeffreys' prior). It is 0 for refused calls: sessions that all fit their window go on to fit it.
 """
 
 OF_SESSIONS, OF_PERIODS = 1.0, 0.35
-"""Standard deviations, in logarithms, of a project's sessions and of its periods: medians over projects, for ranges
-where too few sessions were seen. `python -m evidence.forecast` prints them.
+"""Standard deviations, in logarithms, of a project's sessions and of its periods: medians over projects, for ranges if
+too few sessions were seen. `python -m evidence.forecast` prints them.
 """
 
 FAR = 0.2
-"""The same of what comes farther ahead than the sessions seen tell of; of two projects either gave the number that held
-on the other.
+"""Standard deviation, in logarithms, of totals farther ahead than FARTHEST. Fitted on either of two projects, the value
+held on the other.
 """
 
 THURSDAY, SATURDAY = 3, 5
 """Days of the week, from Monday, 0; Saturday is the first of the weekend."""
 
 LONGEST = 16 * HALF
-"""Days after which one says nothing of the pace."""
+"""Days before the last one that count for the pace."""
 
 Basis = Literal["sessions", "far", "priors"]
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """A forecast amount: the middle of the draws, and by level, in per cent, between which values it lies."""
+    """A forecast amount: the median of the draws, and its range by level in per cent."""
 
     middle: float
     ranges: dict[str, tuple[float, float]]
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """What the next sessions come to, under one policy.
+    """The forecast of the next sessions under one policy.
 
-    `basis`: `sessions` where ranges are intervals; `far` where more sessions come than FARTHEST of those seen, and
-    ranges are wider by FAR; `priors` where fewer than LEAST were seen, and ranges are by how sessions of other projects
-    differ. `seen` are the sessions that count, of `known`: those since `since`, if `change` cuts. Dollars are of the
-    `priced` ones of these known, those whose prices are all known. `come` is how many sessions come, where the horizon
-    is days.
+    `basis`: `sessions` if ranges are intervals; `far` if the sessions ahead are more than FARTHEST of those seen, and
+    ranges are wider by FAR; `priors` if fewer than LEAST were seen, and ranges come from the spread of sessions of
+    other projects. `seen` of the `known` sessions count: those since `since`, if `change` cuts. `priced` of the known
+    sessions have all prices; missing dollars of the others count as 0. `come` is the number of sessions ahead, which
+    varies by draw if the horizon is days.
     """
 
     policy: str
@@ -98,7 +98,7 @@ class Forecast(msgspec.Struct, frozen=True):
 
 
 def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
-    """Return the forecast of the next sessions. Raises CtxsimError without any session, or for days without times."""
+    """Return the forecast of the next sessions. Raises CtxsimError without sessions, or for days if one has no time."""
     if not len(sessions):
         raise CtxsimError("nothing to forecast from: no session has a call")
     rng = np.random.default_rng(0)
@@ -118,9 +118,9 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
 
 
 def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return how many sessions come, by draw: days like those since the pace last changed, weekends apart.
+    """Return how many sessions come, by draw. Days are drawn from those since the pace last changed, weekends apart.
 
-    Raises CtxsimError for days where a session has no time.
+    Raises CtxsimError for days if a session has no time.
     """
     if not ahead.days:
         return np.full(DRAWS, ahead.many)
@@ -145,15 +145,15 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArr
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
-    """Return which share of the dollars of the next sessions `then` saves beside `now`, draw by draw: the same sessions
-    come under both. What they save, and what they pay more, also differ as they do between projects (`ranges.varied`).
+    """Return the share of the next sessions' dollars that `then` saves against `now`, from draws of the same sessions
+    for both. Savings and extra costs vary beyond the draws, as they do between projects (`ranges.varied`).
     """
     change = last_change(now)
     seen, rng = _that_count(now, change), np.random.default_rng(0)
     drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)
     noise = np.random.default_rng(1).normal(size=(2, len(drawn)))
     left = varied(drawn, _that_count(then, change).amounts["usd"], seen.amounts["usd"], noise)
-    # Of nothing nothing is saved.
+    # A draw without dollars saves nothing.
     return _amount(1 - np.nan_to_num(left, nan=1.0))
 
 
@@ -170,7 +170,7 @@ def _basis(seen: int, many: npt.NDArray[np.int64]) -> Basis:
 def _wider(
     draws: dict[str, Array], seen: int, many: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Return draws of totals farther ahead than so many sessions show."""
+    """Return the draws of totals, widened for a horizon that is too far for the sessions seen."""
     factor = np.exp(rng.normal(0.0, FAR, len(many)))
 
     def count(name: str, values: Array) -> Array:
@@ -180,7 +180,7 @@ def _wider(
 
 
 def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
-    """Return the draws of each amount's total over the next sessions, so `many` in each draw."""
+    """Return draws of each amount's total over the next sessions; `many` has the number of sessions of each draw."""
     drawn = _drawn(sessions, many, rng)
     return {
         name: drawn @ values if name in COUNTS else smoothed(values, drawn, rng)
@@ -189,13 +189,13 @@ def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random
 
 
 def _drawn(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """How often each session comes among the next ones, in each draw."""
+    """How often each session is drawn among the next ones, in each draw."""
     blocks = blocks_of(sessions.started, sessions.projects)
     return next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
 
 
 def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
-    """Return the same by how far sessions and periods of other projects differ, around the mean of those seen."""
+    """Return the same, spread around the mean of the sessions seen as sessions and periods of other projects differ."""
     some = np.maximum(many, 1)
     noise = rng.normal(0.0, 1.0, len(many))
 
@@ -205,7 +205,7 @@ def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Ge
     def total(name: str, values: Array) -> Array:
         if name not in COUNTS:
             return np.asarray(values.mean() * many * off(1 / len(sessions)))
-        # How little is known of the mean is in the rates.
+        # The rates already hold the uncertainty of the mean.
         rates = rng.gamma(values.sum() + COUNTS[name], size=len(many)) / len(sessions)
         return rng.poisson(rates * many * off(0.0)).astype(float)
 

@@ -1,9 +1,9 @@
-"""Sessions whose texts are known, told without their own usage: how large they are, what they cost, whether they are
-compacted. What came is held against it.
+"""Predictions of sessions from their texts, without their own usage: tokens, dollars, and whether they are compacted.
+They are compared with the same sessions modelled with their usage.
 
-Heads and factors are those of earlier sessions, of the same project and model where there are any. The interval is
-split conformal: of the earlier sessions' errors, in logarithms, as many lie outside as the level says (V. Vovk,
-A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
+Heads and factors are those of earlier sessions, of the same project and model if there are enough. The interval is
+split conformal: of the earlier sessions' errors, in logarithms, as many lie outside as the level says (V. Vovk, A.
+Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,18 +22,18 @@ from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
 RECENT = 7
-"""Earlier sessions whose heads and factors are gone by."""
+"""Most recent earlier sessions whose heads and factors are used."""
 
 FEW = 3
-"""Earlier sessions of a project and model from which others don't count."""
+"""Least earlier sessions of the same project and model; with fewer, those of other projects are used too."""
 
 STEP, MOST = 0.05, 0.99
-"""How far a miss moves the level that ranges are asked for, and the highest."""
+"""Step by which a miss moves the level of ranges, and the highest level."""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """One session as it was told, and as it came. Dollars are None without prices, compactions where the agent's rule
-    isn't told.
+    """One session as predicted, and with its own usage (`_came`). Dollars are None without prices, `compacts` is None
+    if the agent's rule isn't known.
     """
 
     session: str
@@ -47,7 +47,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterator[Told]:
-    """Yield each session that has usage and times, the oldest first, by those before it; the first has none.
+    """Yield a prediction of each session with usage and times, oldest first, from those before it; the first has none.
 
     With `first_call` the usage of a session's first call is known too, and with it the head.
     """
@@ -73,7 +73,7 @@ def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterato
 
 
 def _like(before: Sequence[tuple[Transcript, Size]], transcript: Transcript) -> Size:
-    """The size by the nearest earlier sessions."""
+    """The median head and factor of the nearest earlier sessions."""
     near = [pair for pair in before if (pair[0].parent is None) == (transcript.parent is None)] or before
     same = [pair for pair in near if pair[0].model == transcript.model] or near
     closest = [pair for pair in same if pair[0].project == transcript.project]
@@ -87,7 +87,7 @@ def _without_usage(transcript: Transcript, known: int) -> Transcript:
 
 
 def _sums(found: Iterable[AsSent]) -> tuple[float, float | None]:
-    """Input tokens and dollars of keep-all."""
+    """Input tokens and dollars under keep-all."""
     tokens, usd, priced = 0, 0.0, True
     for one in found:
         for sent in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter):
@@ -107,7 +107,7 @@ def _compacts(transcript: Transcript, like: Size, largest: Accepted) -> bool:
 
 
 def error_range(errors: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
-    """Return between which factors what comes lies of what is told, given earlier sessions' came / told; None with
+    """Return the range of the factor between actual and predicted, given the factors of earlier sessions; None with
     fewer than LEAST of them.
     """
     if len(errors) < LEAST:
@@ -120,7 +120,7 @@ def error_range(errors: Sequence[float], level: float = LEVEL) -> tuple[float, f
 
 
 class Held(msgspec.Struct, frozen=True):
-    """How often the ranges of sessions whose texts are known held, and how wide they were: upper end by lower."""
+    """How often the ranges of one amount held, and their median width: upper end / lower end."""
 
     amount: str
     forecasts: int
@@ -129,9 +129,9 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
-    """Return that of tokens and of dollars, each session judged by those before it.
+    """Return how often ranges held for tokens and for dollars, with each session's range from those before it.
 
-    The level asked for moves with the misses so far: up after a miss, down a little after a hit (I. Gibbs, E. Candes,
+    The level of ranges moves with the misses so far: up after a miss, down a little after a hit (I. Gibbs, E. Candes,
     Adaptive Conformal Inference Under Distribution Shift, 2021).
     """
     rows = []
@@ -151,7 +151,7 @@ def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """Sessions with a compaction, told and came."""
+    """Numbers of sessions: all, with a recorded compaction, with a predicted one, and with both."""
 
     sessions: int
     came: int
@@ -160,7 +160,7 @@ class Compactions(msgspec.Struct, frozen=True):
 
 
 def compactions(found: Sequence[Told]) -> Compactions | None:
-    """Return how often compactions were told right; None where no agent's rule is told."""
+    """Return how predicted compactions compare with recorded ones; None if no agent's rule is known."""
     rows = [one for one in found if one.compacts is not None]
     if not rows:
         return None

@@ -1,9 +1,9 @@
-"""Draws of the next sessions from those seen: what forecasts, intervals and the advice are read off.
+"""Draws of the next sessions from those seen, on which forecasts, intervals and the advice are based.
 
-A draw first gives every block of sessions an unknown share of the future, the Bayesian bootstrap (D. Rubin, Annals of
-Statistics 9, 1981), and then draws as many blocks as come. So it holds both what isn't known of the past and how the
-next sessions differ. Sessions of one day and project come together; recent ones weigh more. What sessions to come do
-that none did yet stands in `spread`. `python -m evidence.forecast` measures how often intervals hold.
+A draw first gives every block of sessions a random share of the future, the Bayesian bootstrap (D. Rubin, Annals of
+Statistics 9, 1981), and then draws as many blocks as come. It thus holds both the uncertainty about the past and the
+variation of the next sessions. Sessions of one day and project form a block; recent ones weigh more. `spread` adds
+deviations from all sessions seen. `python -m evidence.forecast` measures how often intervals hold.
 """
 
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ Array = npt.NDArray[np.float64]
 DRAWS = 1_000
 
 HALF = 60
-"""Sessions after which one counts half as much."""
+"""Half-life of a session's weight, in sessions."""
 
 FEW_BLOCKS = 5
-"""With fewer days and projects than this, sessions are drawn one by one."""
+"""With fewer blocks of day and project, sessions are drawn one by one."""
 
 DRIFT, SCARCE = 0.3, 1.0
-"""Standard deviation by which shares differ from those seen, in logarithms: however many sessions showed it, and times
-the root of one by their number. Measured over projects and dates.
+"""Standard deviations of the next sessions' shares around those seen, in logarithms: one for any number of sessions,
+one to divide by the root of their number. Measured over projects and dates.
 """
 
 LEAST = 8
-"""Sessions from which there is an interval; of fewer there is a range by priors over projects."""
+"""Least sessions for an interval; with fewer there is a range by priors over projects."""
 
 LEVEL = 0.90
-"""The level of intervals, unless another is asked for."""
+"""The default level of intervals."""
 
 DAY = 86_400
 
 
 def blocks_of(started: Sequence[float | None], projects: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the number of the block that each session belongs to: its day (UTC) and project, or, where a session has
-    no time or there are fewer than FEW_BLOCKS, each its own.
+    """Return the number of each session's block: its day (UTC) and project. Each session is a block of its own if one
+    has no time, or if there are fewer than FEW_BLOCKS.
     """
     alone = np.arange(len(started))
     if any(one is None for one in started):
@@ -48,7 +48,7 @@ def blocks_of(started: Sequence[float | None], projects: Sequence[str]) -> npt.N
 
 
 def recency(started: Sequence[float | None]) -> Array:
-    """Return how much each session counts, the newest 1, half as much HALF sessions earlier; all 1 without times."""
+    """Return the weight of each session: 1 for the newest, half as much HALF sessions earlier; all 1 without times."""
     if any(one is None for one in started):
         return np.ones(len(started))
     later = np.empty(len(started))
@@ -64,14 +64,14 @@ def next_sessions(
     rng: np.random.Generator,
     draws: int = DRAWS,
 ) -> Array:
-    """Return draws of the next `ahead` sessions, a row each: how often each session seen comes among them.
+    """Return draws of the next `ahead` sessions, a row each: how often each session seen is in them.
 
-    Every row adds up to `ahead`, which may differ from draw to draw. Blocks come whole, so the numbers are no integers
-    where these are of several sizes.
+    Every row adds up to `ahead`, which may be an array with a number for each draw. Blocks are drawn whole, so the
+    numbers are no integers if blocks differ in size.
     """
     sizes = np.bincount(blocks)
     shape = np.bincount(blocks, weights) / sizes
-    # As many observations as weights that differ are worth (Kish).
+    # The effective number of observations of unequal weights (Kish).
     shape *= shape.sum() / (shape**2).sum()
     shares = rng.gamma(shape, size=(draws, len(sizes)))
     shares /= shares.sum(axis=1, keepdims=True)
@@ -83,30 +83,25 @@ def next_sessions(
 
 
 def worth(parts: Array) -> float:
-    """Return how many sessions with equal parts tell as much as these parts, an entry per session (Kish); of no part at
-    all how many sessions there are.
-    """
+    """Return the effective number of sessions (Kish), given a part of each one; their number if all parts are 0."""
     return float(parts.sum() ** 2 / (parts**2).sum()) if parts.any() else float(len(parts))
 
 
 def spread(sessions: float) -> float:
-    """Return the standard deviation, in logarithms, by which a share of the next sessions may be off all that so many
-    sessions have shown.
-    """
+    """Return the standard deviation, in logarithms, of a share of the next sessions around that of `sessions` seen."""
     return float(np.sqrt(DRIFT**2 + SCARCE**2 / sessions))
 
 
 def unseen(parts: Array, noise: Array) -> Array:
-    """Return by what factor, in each draw, the next sessions' part of an effect is off that of those seen, given each
-    one's part and what is drawn in standard deviations.
+    """Return the factor, in each draw, between an effect in the next sessions and in those seen, given each session's
+    part of the effect and the draws' `noise` in standard deviations.
     """
     return np.asarray(np.exp(noise * spread(worth(parts))))
 
 
 def varied(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
-    """Return what share of a whole is to pay in each draw, given both by session: what some sessions save and what
-    others pay more are off what was seen by factors of their own, by a row of `noise` each. No number where nothing was
-    drawn to divide by.
+    """Return the share of `whole` that `own` is in each draw, both given by session. The savings of some sessions and
+    the extra costs of others are each multiplied by a random factor, from a row of `noise`. NaN if a draw's whole is 0.
     """
     less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -115,8 +110,8 @@ def varied(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
 
 
 def by_odds(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
-    """Return what share of a whole is kept in each draw, given both by session: what is lost is off what was seen, by
-    odds, so that it stays between nothing and all.
+    """Return the share of `whole` that `own` keeps in each draw, both given by session. The odds of a loss are
+    multiplied by a random factor, so that the share stays between 0 and 1.
     """
     less = np.maximum(whole - own, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -125,28 +120,28 @@ def by_odds(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
 
 
 def stretched(left: Array, times: Array) -> Array:
-    """Return the share that is left to pay where a saving is `times` times as large; nothing saves more than all."""
-    # A saving grows in logarithms.
+    """Return the share that is left to pay if a saving is `times` as large; it doesn't fall below 0."""
+    # A larger saving is scaled in logarithms, so that it stays below 1.
     grows = (left < 1) & (times > 1)
     return np.where(grows, np.where(grows, left, 1.0) ** times, 1 - (1 - left) * times)
 
 
 def smoothed(values: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """Return the total of each draw, given each session's amount: no session comes again exactly.
+    """Return the total of each draw, given each session's amount. No session repeats exactly, so amounts are smoothed.
 
     Amounts are smoothed in logarithms by the usual width, their standard deviation times n ** -1/5 (D. Scott,
     Multivariate Density Estimation, 1992).
     """
     known = values[values > 0]
     width = float(np.log(known).std()) * len(values) ** -0.2 if len(known) > 1 else 0.0
-    # Of several that come the noise averages out.
+    # The noise of a session that is drawn several times averages out.
     noise = rng.normal(0.0, 1.0, drawn.shape) * width / np.sqrt(np.maximum(drawn, 1.0))
     found: Array = (drawn * values * np.exp(noise)).sum(axis=1)
     return found
 
 
 def interval(values: Array, level: float = LEVEL) -> tuple[float, float] | None:
-    """Return between which values the middle `level` of draws lie; None where no draw has a value."""
+    """Return the ends of the central `level` of the draws; None if no draw is finite."""
     known = values[np.isfinite(values)]
     if not len(known):
         return None

@@ -1,4 +1,4 @@
-"""The sessions of a run in order of time, what each came to under a policy, and how many are asked for."""
+"""The sessions of a run in order of time, their amounts under a policy, and how many to forecast."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import pandas
 
 AMOUNTS = ("usd", "tokens", "calls", "compactions", "refused")
-"""What is forecast of sessions; without prices there are no dollars."""
+"""The amounts of a session that are forecast; without prices there are no dollars."""
 
 
 class Sessions(msgspec.Struct, frozen=True):
-    """Root sessions, the oldest first; in the order of the run where fewer than half have a time.
+    """Root sessions, the oldest first; in the order of the run if fewer than half have a time.
 
     `started` is in seconds, UTC. `amounts` has AMOUNTS by name, an entry per session; sub-agents count to their root.
-    `priced` are the sessions whose dollars are all known. Of the `untimed` ones no time is known: they are left out, as
-    only the others tell a trend.
+    `priced` is the number of sessions whose dollars are all known, `untimed` that of sessions left out because they
+    have no time, while at least half have one.
     """
 
     names: tuple[str, ...]
@@ -50,15 +50,15 @@ class Sessions(msgspec.Struct, frozen=True):
 
 
 def enough(priced: int, sessions: int) -> bool:
-    """Return whether dollars, or times, are told of sessions of which so many have some: at least half."""
+    """Return whether enough sessions have prices, or times, for them to be used: at least half."""
     return priced > 0 and 2 * priced >= sessions
 
 
 def sessions_of(run: Run, label: str) -> Sessions:
     """Return a run's sessions under one of its policies.
 
-    Compactions are those that were recorded and the policy's own. Where fewer than half of the sessions have prices
-    there are no dollars.
+    Compactions are the recorded ones plus the policy's own. Dollars are left out if fewer than half of the sessions
+    have prices.
     """
     rows = run.of(label)
     made = rows.compactions + rows.compactions_recorded.fillna(0)
@@ -83,7 +83,7 @@ def sessions_of(run: Run, label: str) -> Sessions:
 
 
 class Next(msgspec.Struct, frozen=True):
-    """The next so many sessions, or with `days` those of so many days."""
+    """A horizon: the next `many` sessions, or with `days` the sessions of the next `many` days."""
 
     many: int
     days: bool = False
@@ -93,7 +93,7 @@ class Next(msgspec.Struct, frozen=True):
 
 
 def parse_next(text: str) -> Next:
-    """Return the horizon of `20` or `7d`. Raises CtxsimError if it is none."""
+    """Return the horizon that a text such as `20` or `7d` names. Raises CtxsimError for any other text."""
     found = re.fullmatch(r"([1-9]\d{0,5})(d?)", text)
     if found is None:
         raise CtxsimError(f"'{text}' is no horizon: a number of sessions, as 20, or of days, as 7d, up to 999,999")
