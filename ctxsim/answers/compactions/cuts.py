@@ -1,6 +1,6 @@
-"""Where a recorded compaction cuts: what the request held before it, what was left of that, and what followed.
+"""Recorded compactions: what the request held before, what was left of that, and the calls that followed.
 
-Calls without a compaction are its control: agents ask again and use old things anyway.
+Calls without a compaction are the control: agents repeat calls and use old content anyway.
 """
 
 import random
@@ -17,8 +17,8 @@ from ctxsim.transcript import Compaction, Item, Transcript
 class Cut(msgspec.Struct, frozen=True):
     """One recorded compaction. `last` is the last call, from 1, before the history is cut again, or of the recording.
 
-    `before` and `after` are the items of the request that was compacted and what stood for them afterwards: summary and
-    kept items, without what joined later. `readable` is false where the log doesn't hold the summary's text.
+    `before` and `after` are the items of the compacted request and those that replaced them: summary and kept items,
+    without what joined later. `readable` is false if the log doesn't hold the summary's text.
     """
 
     transcript: Transcript
@@ -29,21 +29,21 @@ class Cut(msgspec.Struct, frozen=True):
     after: tuple[Item, ...]
     provider: Provider
     unlogged_tokens: int
-    """By how many tokens the fitted hidden head is larger after it: files attached again without a line in the log."""
+    """Tokens by which the fitted hidden head is larger after it: files attached again without a line in the log."""
 
     @property
     def readable(self) -> bool:
-        """Whether what stood for the history is known: the log holds the summary in words."""
+        """Whether the log holds the summary's text, so that the content left is known."""
         return bool(self.compaction.summary)
 
     @property
     def first(self) -> int:
-        """The first call, from 1, that was sent without the history before."""
+        """The number, from 1, of the first call that was sent without the history before."""
         return self.compaction.call
 
     @property
     def summary(self) -> str:
-        """The summary, all its texts."""
+        """All texts of the summary, joined."""
         return "\n".join(self.compaction.summary)
 
 
@@ -54,7 +54,7 @@ class Session(msgspec.Struct, frozen=True):
     segments: tuple[tuple[int, AsSent], ...]
 
     def cuts(self) -> list[Cut]:
-        """Return the recorded compactions of which the history before is known, in order."""
+        """Return the recorded compactions whose history before is known, in order."""
         begins = dict(self.segments)
         ends = {first + len(one.transcript.calls): one for first, one in self.segments}
         found = []
@@ -86,14 +86,14 @@ def session_of(transcript: Transcript) -> Session:
 
 
 CONTROLS = 10
-"""Control calls drawn for each compaction."""
+"""Most control calls drawn for each compaction."""
 
 BEHIND = 20
-"""Calls that a control has behind it at least."""
+"""Least calls of the session before a control."""
 
 
 class Control(msgspec.Struct, frozen=True):
-    """One call of the same session, the items of its request, and the place up to which the recording had come."""
+    """A control call of the same session, the items of its request, and the place `at` which its response begins."""
 
     call: int
     at: int
@@ -101,7 +101,7 @@ class Control(msgspec.Struct, frozen=True):
 
 
 def controls(session: Session, cut: Cut) -> list[Control]:
-    """Return up to `CONTROLS` calls drawn at random, in order: no compaction among the ten calls before or after.
+    """Return up to `CONTROLS` calls drawn at random, in order, with no compaction in the ten calls before or after.
 
     The draw depends on the transcript's name and the compaction's number alone.
     """

@@ -1,4 +1,4 @@
-"""What a recorded compaction cost, and after how many calls it has paid for itself. Dollars are modelled."""
+"""The cost of a recorded compaction, and after how many calls it has paid for itself. Dollars are modelled."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from ctxsim.simulator.provider.prices import rate_at
 
 
 class Paid(NamedTuple):
-    """Dollars of the summary request and of the broken cache, and calls until their saving has paid for both."""
+    """Dollars of the summary request and of the broken cache, and the calls until savings have paid for both."""
 
     summary_usd: float
     cache_usd: float
@@ -17,9 +17,9 @@ class Paid(NamedTuple):
 
 
 def paid(provider: Provider, before: int, after: int, summary: int, rewritten: int) -> Paid | None:
-    """Return it for a request of so many tokens before and after; None without prices.
+    """Return the cost of a compaction of a request from `before` to `after` tokens; None without prices.
 
-    The summary request reads what the cache holds of the history and writes `summary` tokens. The next request writes
+    The summary request reads `before` tokens from the cache and outputs `summary` tokens. The next request writes
     `rewritten` tokens that it would have read. Each later call saves reading what was removed. The same rule as
     `measure.columns.payback_calls`.
     """
@@ -33,7 +33,7 @@ def paid(provider: Provider, before: int, after: int, summary: int, rewritten: i
 
 
 def asked_again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
-    """Return the dollars of tool calls as output tokens and of their results as new input; None without prices."""
+    """Return the dollars of repeated tool calls as output tokens, and of results as new input; None without prices."""
     if provider.prices is None:
         return None
     calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)

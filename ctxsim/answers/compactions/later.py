@@ -1,4 +1,4 @@
-"""What the calls after a point needed of the history before it, and what some items or texts still hold of that."""
+"""What calls after a point needed of the history before it, and how much of that some items or texts still hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxsim.simulator.references.needs import Detector, Key
 from ctxsim.transcript import Item
 
 SOON = 10
-"""Calls after a compaction that are looked at by themselves."""
+"""Number of calls after a compaction that have figures of their own."""
 
 KINDS = ("path", "address", "number", "id", "name", "quotation")
 
@@ -22,10 +22,10 @@ _NUMBER = re.compile(r"[\d./+-]+")
 
 
 class Later(msgspec.Struct, frozen=True):
-    """What calls after a point needed that only the history before it had, by the number of the call, from 1.
+    """What calls after a point needed that only the history before it had, with the number of the call, from 1.
 
-    `needed`: tool results are its only earlier sources, all of them before the point. `carried`: identifiers that the
-    agent itself had repeated, too. `again`: results after the point hold it as well, so the agent could get it there.
+    `needed`: its only earlier sources are tool results before the point. `carried`: identifiers that the agent itself
+    had repeated, too. `again`: results after the point hold it as well, so the agent could get it there.
     """
 
     needed: dict[Key, int]
@@ -33,18 +33,18 @@ class Later(msgspec.Struct, frozen=True):
     again: dict[Key, int]
 
     def until(self, call: int) -> Later:
-        """The same for the calls up to that one."""
+        """Return the needs of the calls up to number `call`."""
         return Later(*({key: at for key, at in one.items() if at <= call} for one in msgspec.structs.astuple(self)))
 
     def of(self, detector: str) -> list[Key]:
-        """Its needs that one detector found, in order of use."""
+        """Return the keys of `needed` that one detector found, in order of use."""
         return [key for key in self.needed if key[0] == detector]
 
 
 def later(references: References, at: int, first: int, last: int, held: set[Key] | None = None) -> Later:
     """Return what the calls `first` to `last` needed of items before the place `at`.
 
-    `held`: what the request before the point held; what was gone already isn't counted again.
+    `held` are the keys in the request before the point: needs that were already lost by then are not counted.
     """
     found = Later({}, {}, {})
     for number in range(first, last + 1):
@@ -58,18 +58,18 @@ def later(references: References, at: int, first: int, last: int, held: set[Key]
 
 
 def held_by(references: References, items: Iterable[Item]) -> set[Key]:
-    """Return what some items hold of all that any call needed; reasoning holds nothing."""
+    """Return which keys of all calls' needs some items hold; reasoning is ignored."""
     vocabulary = references.vocabulary
     return set().union(*(vocabulary.held_by(item) for item in items if item.kind != "reasoning"))
 
 
 def held_in(references: References, text: str) -> set[Key]:
-    """Return what a text holds of all that any call needed."""
+    """Return which keys of all calls' needs a text holds."""
     return references.vocabulary.held(canonical(text))
 
 
 def identifiers(items: Sequence[Item]) -> set[str]:
-    """Return all different identifiers in some items, needed or not."""
+    """Return the set of identifiers in some items, needed or not."""
     return set().union(*(atoms(content(item)) for item in items if item.kind != "reasoning"))
 
 

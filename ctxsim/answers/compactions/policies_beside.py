@@ -1,4 +1,4 @@
-"""What another policy would have left of the same request, fitted to leave as many tokens as was recorded."""
+"""What another policy would have left of the same request, with a number fitted to leave as many tokens as recorded."""
 
 from itertools import zip_longest
 
@@ -21,10 +21,10 @@ FITTED = {
 """Built-in policies with one number to fit: the larger it is, the more is left."""
 
 MOST = 1 << 24
-"""No number is tried above it."""
+"""The largest number that is tried."""
 
 DEFAULT_SUMMARY = "summary:at=0.000001,keep_last=1"
-"""The summary as it is by default, whatever tokens it leaves."""
+"""The summary policy with its default length, whatever number of tokens it leaves."""
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -36,14 +36,14 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def tokens_of(items: tuple[Item, ...], counter: Counter) -> int:
-    """Tokens of some items, the head and framing apart; reasoning isn't sent again."""
+    """Return the tokens of some items, without head and framing; reasoning isn't counted, as it isn't sent again."""
     return sum(counter.item(item) for item in items if item.kind != "reasoning")
 
 
 def left_by(label: str, items: tuple[Item, ...], head: Head, provider: Provider, counter: Counter) -> Left:
-    """Return what a policy leaves of a request that it may act on before it, and after an empty response to it.
+    """Return what a policy leaves of a request if it may act before it, and after an empty response to it.
 
-    Nothing is refused: the window is far larger than the request. Raises UnknownName or LabelError for the label.
+    No request is refused: the window is far larger. Raises UnknownName or LabelError for the label.
     """
     spec = open_policy(label)
     end = len(items)
@@ -58,9 +58,9 @@ def left_by(label: str, items: tuple[Item, ...], head: Head, provider: Provider,
 def fitted(
     pattern: str, items: tuple[Item, ...], tokens: int, head: Head, provider: Provider, counter: Counter
 ) -> Left:
-    """Return what a policy leaves with the largest number in its label that leaves at most so many tokens.
+    """Return what a policy leaves with the largest number in its label (to 1/64) that leaves at most `tokens`.
 
-    With 0 or 1 as its number where it can't leave so few: the result says how many it left.
+    If the smallest number, 0 or 1, leaves more, what it leaves is returned.
     """
 
     def at(number: int) -> Left:
@@ -70,7 +70,7 @@ def fitted(
     best = at(low)
     if best.tokens > tokens:
         return best
-    # Most numbers are tokens or fewer than those: what was allowed is a good first guess.
+    # Most numbers count tokens or something rarer, so the allowed tokens are a good first guess.
     high = max(1, tokens)
     while (more := at(high)).tokens <= tokens:
         best, low, high = more, high, high * 2

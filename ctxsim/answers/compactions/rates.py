@@ -1,4 +1,4 @@
-"""How often something was seen, and how far to trust that: what one session shows hangs together."""
+"""Shares and their intervals, which take into account that observations of one session are correlated."""
 
 from collections.abc import Sequence
 from math import exp, log, sqrt
@@ -12,18 +12,18 @@ Rate = tuple[float, float, float]
 
 LEVEL = 0.9
 FEWEST = 10
-"""With fewer compactions an interval says little: what others' recordings showed is told instead."""
+"""With fewer compactions an interval says little: PRIOR is shown instead."""
 
 PRIOR = (0.2, 0.85)
-"""What share of the lost and used came again, elsewhere: by the narrow definition, and by the wide one."""
+"""Share of the lost and used that came again in other recordings: by the narrow definition, and by the wide one."""
 
 Array = npt.NDArray[np.float64]
 Counts = Sequence[int] | Array
 
 
 def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
-    """Return the share of all hits in all, and its interval, on the scale of log odds; `roots` names each count's
-    session. None for fewer than two sessions that have any.
+    """Return the share of all hits in all, and its interval, on the scale of log odds; `roots` has the session of each
+    count. None for fewer than two sessions with counts.
     """
     had, all_of = _by_session(hits, of, roots)
     had, all_of = had[all_of > 0], all_of[all_of > 0]
@@ -31,7 +31,7 @@ def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
         return None
     at, without = _with_and_without(had, all_of)
     if not 0 < at < 1:
-        # Where none has any the exact binomial interval (C. Clopper, E. Pearson, Biometrika 26, 1934), of as many.
+        # At 0 or 1: exact binomial interval (C. Clopper, E. Pearson, Biometrika 26, 1934) of the effective number.
         reach = 1 - ((1 - LEVEL) / 2) ** (1 / _alike(all_of))
         return at, max(0.0, at - reach), min(1.0, at + reach)
     odds, step = log(at / (1 - at)), _reach(without - at, all_of) / (at * (1 - at))
@@ -40,13 +40,13 @@ def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
 
 
 def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots: Sequence[str]) -> Rate | None:
-    """Return by how much one share is above another that the same sessions have, and its interval. None as `share`."""
+    """Return the difference of two shares of the same sessions, and its interval. None as in `share`."""
     both = _by_session(hits, of, roots), _by_session(control, of_control, roots)
     if any(np.count_nonzero(all_of) < 2 for _, all_of in both):
         return None
     (share, without), (other, without_other) = (_with_and_without(*one) for one in both)
     at = share - other
-    # What large sessions do to both shares takes itself away: all sessions say as much.
+    # The effect of a large session on both shares cancels out, so all sessions weigh the same.
     reach = _reach(without - without_other - at, np.ones(len(without)))
     return at, at - reach, at + reach
 
@@ -58,18 +58,18 @@ def _by_session(hits: Counts, of: Counts, roots: Sequence[str]) -> tuple[Array, 
 
 
 def _with_and_without(had: Array, all_of: Array) -> tuple[float, Array]:
-    """The share over all sessions, and over all but each one."""
+    """The share over all sessions, and the shares with each one left out."""
     return had.sum() / all_of.sum(), (had.sum() - had) / (all_of.sum() - all_of)
 
 
 def _alike(sizes: Array) -> float:
-    """How many sessions of one size would say as much (Kish)."""
+    """The effective number of sessions (Kish): as many of equal size say as much."""
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _reach(errors: Array, sizes: Array) -> float:
-    """How far an interval reaches: the jackknife over sessions, by Student's t for as many sessions of one size as
-    would say as much, since a few large ones say less than their number. t by its expansion at the normal.
+    """Half the width of an interval: the jackknife over sessions, times Student's t for the effective number of
+    sessions, since a few large ones say less than their number. t by its expansion at the normal.
     """
     free = max(2.0, _alike(sizes) - 1)
     z = NormalDist().inv_cdf((1 + LEVEL) / 2)

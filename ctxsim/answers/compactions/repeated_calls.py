@@ -1,6 +1,6 @@
-"""What the agent asked again: tool calls that repeat one from before a point, exactly or by reading the same file.
+"""Repeated tool calls: those that repeat one from before a point, exactly or by reading the same file.
 
-And whether what calls used after a compaction came again before: of what it lost, and of what it kept, the control.
+Also whether identifiers used after a compaction had come again by then: those it lost, and as control those it kept.
 """
 
 import json
@@ -18,7 +18,7 @@ from ctxsim.transcript import Transcript
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One tool call that repeats an earlier one, `of` (the newest such place); `exact`: with the same arguments."""
+    """One tool call that repeats an earlier one, at the place `of` (the newest); `exact`: with the same arguments."""
 
     place: int
     call: int
@@ -29,7 +29,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
-    """Return the tool calls that repeat an earlier one: the same tool with the same arguments, or another look into the
+    """Return the tool calls that repeat an earlier one: the same tool with the same arguments, or another read of the
     same file. Tokens are counted.
     """
     exact, same_file = reissues(transcript), _same_file(transcript)
@@ -47,7 +47,7 @@ def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
 
 
 def _same_file(transcript: Transcript) -> dict[int, int]:
-    """By place, the newest earlier look into the same file by the same tool; looks of one response are no repeats."""
+    """By place, the newest earlier call of the same tool on the same file; calls of one response aren't repeats."""
     found: dict[int, int] = {}
     newest: dict[tuple[str, str], int] = {}
     for call in transcript.calls:
@@ -59,8 +59,8 @@ def _same_file(transcript: Transcript) -> dict[int, int]:
 
 
 def looked_at(arguments: str) -> str | None:
-    """Return the path that is the only text in some arguments: where in the file to look may be said in numbers. None
-    for any others.
+    """Return the path that is the only text in some JSON arguments, else None. Numbers may say where in the file to
+    look, so they are allowed.
     """
     try:
         values = json.loads(arguments)
@@ -72,15 +72,15 @@ def looked_at(arguments: str) -> str | None:
 
 
 def repeated_after(asked: list[Asked], at: int, first: int, last: int) -> list[Asked]:
-    """Return the tool calls of the calls `first` to `last` whose newest earlier like lies before the place `at`."""
+    """Return the repeats in the calls `first` to `last` whose newest earlier instance lies before the place `at`."""
     return [one for one in asked if first <= one.call <= last and one.of < at]
 
 
 class CameAgain(msgspec.Struct):
-    """Identifiers that calls used, once each, and of those the ones that had come again before their first use.
+    """Number of identifiers that calls used, and of those that had come again before their first use.
 
-    `fetched`: the newest tool call that had brought it was made again, or looked into the same file again. `shown`: any
-    result after the compaction held it.
+    `fetched`: the newest tool call that had brought it was repeated, or its file was read again. `shown`: any result
+    after the compaction held it.
     """
 
     used: int = 0
@@ -89,9 +89,9 @@ class CameAgain(msgspec.Struct):
 
 
 def came_again(cut: Cut, asked: Sequence[Asked]) -> tuple[CameAgain, CameAgain]:
-    """Return both of what the compaction lost and of what it kept, of the identifiers that calls used after it.
+    """Return the counts of what the compaction lost and of what it kept, of the identifiers that calls used after it.
 
-    They are those that a tool result of the request before it held, and neither head nor user text. The agent may have
+    Counted are identifiers in tool results of the request before it, but not in head or user text. The agent may have
     repeated them. `asked` are the transcript's repeated tool calls.
     """
     transcript = cut.transcript

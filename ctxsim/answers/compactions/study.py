@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class Compactions(msgspec.Struct):
-    """Recorded compactions: what each kept and lost, `beside` it what policies would have kept, and of each need and
-    kind of content what became of it.
+    """Rows of recorded compactions: what each kept and lost, what policies would have kept (`beside`), and what became
+    of each need and of each kind of content.
     """
 
     compactions: list[CompactionRow] = []
@@ -37,7 +37,7 @@ class Compactions(msgspec.Struct):
     kinds: list[CompactionKindRow] = []
 
     def add(self, other: Compactions) -> None:
-        """Append another's rows."""
+        """Append the rows of another one."""
         for mine, theirs in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True):
             mine.extend(theirs)
 
@@ -47,7 +47,7 @@ class Compactions(msgspec.Struct):
 
 
 def score(transcript: Transcript, beside: bool = True) -> Compactions:
-    """Return the rows of a transcript's recorded compactions; `beside`: what policies would have kept, too."""
+    """Return the rows of a transcript's recorded compactions; with `beside` also those of policies."""
     scored = Compactions()
     if not transcript.compactions:
         return scored
@@ -63,7 +63,7 @@ def score(transcript: Transcript, beside: bool = True) -> Compactions:
 
 
 class _Compaction:
-    """One recorded compaction being scored."""
+    """The rows of one recorded compaction."""
 
     def __init__(self, cut: Cut, controls: Sequence[Control], references: References) -> None:
         self.cut = cut
@@ -78,7 +78,7 @@ class _Compaction:
         self.identifiers = identifiers(cut.before)
 
     def kept(self, keys: Iterable[Key]) -> int | None:
-        """How many of these what was left holds; None where the log doesn't show that."""
+        """How many of some keys are left after the compaction; None if the log doesn't hold the summary."""
         return sum(key in self.held for key in keys) if self.cut.readable else None
 
     def row(self) -> CompactionRow:
@@ -111,7 +111,7 @@ class _Compaction:
         )  # fmt: skip
 
     def _used(self, until: str, later: Later) -> dict[str, Any]:
-        """What calls used of what lay behind it, by detector, and how much of that is kept."""
+        """Needed and kept keys by detector; `until` ends the names of columns."""
         found: dict[str, Any] = {}
         for detector in ("strict", "loose"):
             keys = later.of(detector)
@@ -119,11 +119,11 @@ class _Compaction:
         return found
 
     def _soon(self, one: Control) -> Later:
-        """What the next calls needed at a control."""
+        """What the next calls after a control needed."""
         return later(self.references, one.at, one.call, one.call + SOON - 1, held_by(self.references, one.items))
 
     def _control(self) -> dict[str, Any]:
-        """The same measures at the control calls, means."""
+        """Means of the same measures over the control calls."""
         soon = [self._soon(one) for one in self.controls]
         again = [repeated_after(self.asked, one.at, one.call, one.call + SOON - 1) for one in self.controls]
         counts = {
@@ -135,14 +135,14 @@ class _Compaction:
         return {"controls": len(soon), **means}
 
     def _came_again(self) -> dict[str, int]:
-        """What came again before it was used; nothing where the log doesn't show what was lost."""
+        """What came again before it was used; empty if the log doesn't hold the summary."""
         if not self.cut.readable:
             return {}
         both = zip(("lost", "kept"), came_again(self.cut, self.asked), strict=True)
         return {f"{kind}_{name}": n for kind, one in both for name, n in msgspec.structs.asdict(one).items()}
 
     def needs(self) -> list[CompactionNeedRow]:
-        """Each thing that calls after it used of what lay behind it."""
+        """A row for each need of later calls for content from before the compaction."""
         rows = []
         for name, keys in msgspec.structs.asdict(self.later).items():
             for key, call in keys.items():
@@ -152,7 +152,7 @@ class _Compaction:
         return rows
 
     def kinds(self) -> list[CompactionKindRow]:
-        """All identifiers before it by kind, and how many of them are left."""
+        """A row for each kind of identifier: how many there were before, and how many are left."""
         before = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers)
         left = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers & identifiers(self.cut.after))
         name, number, readable = self.cut.transcript.name, self.cut.number, self.cut.readable
@@ -161,7 +161,7 @@ class _Compaction:
         ]
 
     def beside(self) -> list[BesideRow]:
-        """What policies would have left at the compaction, and at its controls, with as many tokens."""
+        """What policies would have left with as many tokens, at the compaction and at every second control."""
         cut = self.cut
         place = _Place("compaction", cut.first, cut.before, self.soon)
         rows = [self._beside(place, "recorded", "recorded", cut.after, self.tokens), *self._policies(place)]
@@ -193,7 +193,7 @@ class _Compaction:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a policy is asked: the request, and what calls after it needed of that."""
+    """A request on which policies are tried, and what the calls after it needed."""
 
     at: str
     call: int
@@ -202,7 +202,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
-    """Recorded input before and after, and what of the request after wasn't read from the cache."""
+    """Recorded input before and after, and the tokens after that weren't read from the cache; None if not recorded."""
     calls = cut.transcript.calls
     last = calls[cut.first - 2].usage
     following = calls[cut.first - 1].usage if cut.first <= len(calls) else None
@@ -216,7 +216,7 @@ def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
 class SummaryScore(msgspec.Struct, frozen=True):
     """What a text holds of the history before a call. Needs are of the calls from there on.
 
-    `lost` are the needs that it doesn't hold, by kind, in order of use.
+    `lost` are the needs that it doesn't hold, with their kinds, in order of use; carried ones come last.
     """
 
     transcript: str
@@ -231,8 +231,8 @@ class SummaryScore(msgspec.Struct, frozen=True):
 
 
 def score_summary(text: str, transcript: Transcript, call: int | None = None) -> SummaryScore:
-    """Return how a text would do in place of the history before a call, from 2; by default the last compaction's, or
-    all of it. Raises ValueError for a call that isn't in the transcript.
+    """Return the score of a text in place of the history before a call, from 2; by default before the last compaction's
+    call, or at the end of the transcript. Raises ValueError if there is no history before the call.
     """
     calls = len(transcript.calls)
     if call is None:
