@@ -1,1 +1,1 @@
-"""Answers: from results and recordings to what a person asked. Its rooms do not know each other."""
+"""Answers to users' questions, from results and recordings. Its rooms import no other one but `forecast`."""

@@ -1,7 +1,7 @@
 """Which policy to take: the answer that commands begin with. docs/advice.md has the rules.
 
-Refused calls rule out; then what loses too much; of the front of amount against kept, the cheapest, and of those hardly
-dearer the one that loses least. keep-all is a candidate: where nothing saves, the answer is not to compact.
+Policies with more refused calls than others are ruled out, then those that lose too much. Of the rest, the one that
+loses least among those hardly dearer than the cheapest is taken. If no policy saves, the answer is keep-all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,33 +24,33 @@ Goal = Literal["dollars", "kept", "tokens", "window"]
 GOALS: tuple[str, ...] = get_args(Goal)
 
 MAY_LOSE = {"dollars": 0.10, "kept": 0.01, "tokens": 0.10, "window": 0.10}
-"""How much less than the candidate that keeps most one may keep, by goal: share of what later calls used."""
+"""By goal, how much less a policy may keep than the candidate that keeps most: share of what later calls used."""
 
 FAR = 0.05
 """Share by which keep-all may be off what was recorded before advice is called weak."""
 
 SETTLED = 0.6
-"""An answer that fewer of the ways than this share give, in which the sessions could have come, is none of its own."""
+"""An answer in at least this share of the resamples of the sessions is settled."""
 
 NAMED = 0.1
-"""An answer that more of the ways than this share give is named where none is settled."""
+"""An answer in at least this share of the resamples is named if none is settled."""
 
 EDITS = "The policy edits history"
-"""How the caveat on bound thinking begins."""
+"""The beginning of the caveat on bound thinking."""
 
 BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2"
-"""Models that bind thinking to what stands before it."""
+"""Models that bind thinking to the prefix before it."""
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """Which policy to take, beside what, and how far to trust it.
+    """Which policy to take, its alternatives, and how reliable the answer is.
 
-    `goal` is what was asked for, `amount` what was compared: usd, tokens or peak. `nothing` is keep-all's figures.
-    `wins` is the share of the ways in which these sessions could have come that give each answer, most first, `take`
-    among them; empty where nothing can tell. Below SETTLED the answer is open: `open` are the other ones that may be
-    it, and `more` the sessions that may separate them. `alike` can't be told apart from `take`, in amount and in
-    what is kept. `ahead`: the next sessions that intervals are of, None where they are of none. `off_recorded`: how
-    far keep-all is from what was recorded, None where nothing was. `caveats`: what the run's figures leave out.
+    `goal` is the user's goal, `amount` the amount compared: usd, tokens or peak. `nothing` has keep-all's figures.
+    `wins` is the share of resamples of these sessions in which each policy is the answer, largest first; empty without
+    resamples. If the share of `take` is below SETTLED, the answer is open: `open` are the other possible answers,
+    `more` the further sessions that may separate them. `alike` can't be told apart from `take`, in amount and in what
+    is kept. `ahead` is the number of next sessions that intervals are for, None if for none. `off_recorded` is how far
+    keep-all is from what was recorded, None if nothing was. `caveats`: what the run's figures leave out.
     """
 
     goal: str
@@ -69,12 +69,12 @@ class Advice(msgspec.Struct, frozen=True):
     off_recorded: float | None = None
     caveats: tuple[str, ...] = ()
     again: Again | None = None
-    """How the answer stands if what it loses is fetched again; None where that isn't known."""
+    """How the answer holds if lost results are fetched again; None if that isn't known."""
 
 
 @lru_cache(maxsize=1)
 def advise(run: Run, goal: str = "dollars") -> Advice | None:
-    """Return which policy to take for a goal; None if only bounds ran. Raises UnknownName for no goal."""
+    """Return which policy to take for a goal; None if only bounds ran. Raises UnknownName for an unknown goal."""
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
     found = figures_of(run)
@@ -110,7 +110,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
 
 
 def may_be_taken(found: Pooled, goal: str) -> set[str]:
-    """Return the policies of a run that the rule chooses among."""
+    """Return the policies of a run that are sound: the rule chooses among them."""
     labels = candidates(found)
     return _sound(labels, _seen(found, labels, found.amount(goal)), goal)
 
@@ -120,7 +120,7 @@ def _sound(labels: Sequence[str], seen: Seen, goal: str) -> set[str]:
 
 
 def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
-    """What is known of the candidates."""
+    """The candidates' figures as input of the rule."""
 
     def shares(of: str) -> Array:
         return np.array([found.seen(label, of) for label in labels])
@@ -135,16 +135,16 @@ def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
 
 
 def _columns(of: Callable[[str, str], Array], labels: Sequence[str], share: str) -> Array:
-    """A share of each label in all draws; where nothing was drawn to divide by, nothing is saved and all kept."""
+    """A share in all draws, a column for each label; NaN (a draw's whole is 0) becomes 1: nothing saved, all kept."""
     return np.nan_to_num(np.column_stack([of(label, share) for label in labels]), nan=1.0)
 
 
 def _at_rate(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, rate: float) -> Seen:
-    """The same where that share of what is lost is fetched again: a draw's saving stays the same part of the whole."""
+    """The same at another refetch rate: the saving in a draw keeps its ratio to the saving over all sessions."""
     added = np.array([found.again(label, amount) or 0.0 for label in labels]) * (rate - found.rate)
     base, own = 0.0, 0.0
     if seen.nothing is not None:
-        # What stands for doing nothing may lose something too, as an agent does as it is set.
+        # The row that stands for doing nothing may lose results too, as an agent does as set.
         base, own = found.total(labels[seen.nothing], amount), float(added[seen.nothing])
     saved = 1 - (1 - seen.saved + (added / base if base else 0.0)) / (1 + own / base if base else 1.0)
     part = np.divide(saved, seen.saved, out=np.zeros(len(labels)), where=seen.saved > 0)
@@ -153,7 +153,7 @@ def _at_rate(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, rate
 
 
 def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_lose: float) -> dict[str, float]:
-    """In which share of the ways the sessions could have come each policy is the answer, most first."""
+    """The share of resamples of the sessions in which each policy is the answer, largest first."""
     if not found.has_next:
         return {}
 
@@ -164,25 +164,25 @@ def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_los
 
 
 def _more(sessions: int, wins: Mapping[str, float]) -> int:
-    """How many more sessions may let the first of two answers win in four of five ways: what tells them apart grows
-    with the root of the sessions.
+    """How many more sessions may let the first of two answers win in four of five resamples: the distance between them,
+    in standard errors, grows with the root of the sessions.
     """
     first, second = [*sorted(wins.values(), reverse=True), 0.0][:2]
-    # Where all ways show one answer, nothing is to be told apart.
+    # Below 1: the quantile is infinite if all resamples give one answer.
     ahead = NormalDist().inv_cdf(min(0.999, first / (first + second)))
     needed = sessions * (NormalDist().inv_cdf(0.8) / max(ahead, 0.05)) ** 2
     return max(1, round(needed - sessions))
 
 
 def candidates(found: Pooled) -> list[str]:
-    """Return the policies that can be taken: all but bounds and agents that ended early, and keep-all."""
+    """Return the policies that can be taken: keep-all, and all others but bounds and agents that ended early."""
     out = {*found.run.info.bounds, *found.run.ended_early}
     return [label for label in found.labels if label == found.nothing or label not in out]
 
 
 def _beside(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[Figures | None, Figures | None]:
-    """The next ones on the front, other than doing nothing: one that keeps noticeably more, one that is noticeably
-    cheaper. On the front are those that no other one beats, the cheapest first: each keeps more than those before it.
+    """The next policies on the front, without keep-all: one that keeps noticeably more, one that is noticeably cheaper.
+    On the front are policies that no other one beats, the cheapest first: each keeps more than those before it.
     """
     front: list[str] = []
     for label in sorted(labels, key=lambda label: (found.seen(label, amount), -found.seen(label, "kept"))):
@@ -196,7 +196,7 @@ def _beside(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tup
 
 
 def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[str, ...]:
-    """Those whose paired differences to the chosen one have 0 in their intervals, in amount and in what is kept."""
+    """Policies whose paired differences to `take`, in amount and in what is kept, have 0 in their intervals."""
     if not found.has_next or take == found.nothing:
         return ()
 
@@ -208,9 +208,9 @@ def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tupl
 
 
 def off_recorded(run: Run) -> float | None:
-    """Return by which share keep-all's tokens or dollars are off what was recorded, the larger of the two; signed.
+    """Return the error of keep-all's tokens or dollars as a share of the recorded ones, the larger of the two; signed.
 
-    None where nothing was recorded.
+    None if nothing was recorded.
     """
     rows = run.of(run.labels[0])
     if not rows.calls_recorded.any():
@@ -224,7 +224,7 @@ def off_recorded(run: Run) -> float | None:
 
 
 def _of_thinking(run: Run, take: str) -> list[str]:
-    """What becomes of thinking under a policy, as lines of the verdict; none where history isn't edited."""
+    """Caveats on thinking under a policy, as lines of the verdict; none if history isn't edited."""
     rows = run.of(take)
     refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
     if refused:

@@ -1,6 +1,6 @@
-"""Advice beside what the recorded agent does as it is set: only what its user can set is a candidate.
+"""Advice beside the recorded agent as it is set: only what its user can set is a candidate.
 
-The rule is that of `advice`. It sees a run in which the row as set plays the part of doing nothing.
+The rule is that of `advice`, on a run in which the row as set takes the place of keep-all.
 """
 
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ from ctxsim.results.run_info import Recorder, baseline_in, is_as_set
 
 
 class AsSetAdvice(Advice, frozen=True):
-    """What a user should set. `nothing` is the row as set, and policies are labels of it with settings.
+    """What a user should set. `nothing` is the row as set, and policies are its labels with settings.
 
-    `recorders` are those of the transcripts, `tried` the labels beside it, `builders` what whoever builds the agent
-    could have instead: a policy that is clearly cheaper and that no user can set.
+    `recorders` are the agents that recorded the transcripts, `tried` the labels beside the row as set. `builders` is a
+    clearly cheaper policy that no user can set, only the agent's developers.
     """
 
     recorders: tuple[Recorder, ...] = ()
@@ -33,7 +33,7 @@ class AsSetAdvice(Advice, frozen=True):
 
 
 class AsSetRun(Run):
-    """A run in which the agent as it is set stands for doing nothing, beside what else its user can set.
+    """A run in which the agent as it is set takes the place of keep-all, beside what else its user can set.
 
     With `agent` only that agent's transcripts are in it.
     """
@@ -48,14 +48,14 @@ class AsSetRun(Run):
 
     @cached_property
     def labels(self) -> list[str]:
-        # Another name of the same setting is no other one.
+        # Labels of the same effective settings count once.
         named: dict[object, str] = {}
         for label in self._beside(self._whole.labels):
             named.setdefault(self._meant(label), label)
         return [self.baseline, *named.values()]
 
     def _meant(self, label: str) -> object:
-        """What a label's settings change for those that recorded; of no change the label."""
+        """What a label's settings change for the agents that recorded; the label itself if they change nothing."""
         given, base = given_in(label), given_in(self.baseline)
         who = sorted({(one.agent, one.version, one.model) for one in self.recorders})
         meant, unchanged = (
@@ -69,7 +69,7 @@ class AsSetRun(Run):
         return {label: count for label, count in rows.items() if count < self.transcripts}
 
     def _beside(self, labels: Iterable[str]) -> list[str]:
-        """Those beside the baseline: what another agent can set changes nothing here."""
+        """The other labels as set; settings of other agents than this run's are left out, as they change nothing."""
         return [
             label for label in labels if is_as_set(label) and label != self.baseline
             and self._agent in ("", *(one.agent for one in added(label, self.baseline)))
@@ -89,7 +89,7 @@ class AsSetRun(Run):
         return kept.reset_index(drop=True)
 
     def of(self, label: str) -> Any:
-        """Return the rows of a policy, beside those as set instead of keep-all's."""
+        """Return the rows of a policy, compared with those as set instead of keep-all's."""
         rows = self._base if label == self.baseline else self._of(label)
         return rows.assign(
             tokens_full_sum=self._base.tokens_sum, cost_vs_keep_all=rows.cost_usd / self._base.cost_usd.replace(0, None)
@@ -97,26 +97,26 @@ class AsSetRun(Run):
 
 
 def baseline_of(run: Run) -> str | None:
-    """Return the label of the row as set; None where it didn't run, or where we know none of the agents."""
+    """Return the label of the row as set; None if it didn't run, or if no agent is known."""
     return baseline_in(run.labels) if run.info.recorders else None
 
 
 @lru_cache(maxsize=8)
 def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
-    """Return what to set for a goal, where the agent's row as set ran; else which policy to take.
+    """Return what to set for a goal if the agent's row as set ran, else which policy to take.
 
-    With `agent` that agent's transcripts alone count. None if only bounds ran. Raises UnknownName for no goal.
+    With `agent` only that agent's transcripts count. None if only bounds ran. Raises UnknownName for an unknown goal.
     """
     baseline = baseline_of(run)
     if baseline is None:
         return rule.advise(run, goal)
-    # What others could have instead is asked of all sessions alone.
+    # The policy for builders is chosen over all sessions only.
     whole = None if agent else rule.advise(run, goal)
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal) or _only(own, goal)
     better = whole.take if whole else None
     values = {name: getattr(found, name) for name in Advice.__struct_fields__}
-    # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
+    # An agent's edits of its own history need no caveat on thinking; refusals do.
     values["caveats"] = tuple(line for line in found.caveats if not line.startswith(EDITS))
     return AsSetAdvice(
         **values,
@@ -127,7 +127,7 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
 
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:
-    """Whether a policy that nobody can set is clearly cheaper."""
+    """Whether a policy that users can't set is clearly cheaper."""
     theirs, ours = figures.size(amount), take.size(amount)
     if figures.bound or is_as_set(figures.policy) or theirs is None or not ours:
         return False
@@ -135,7 +135,7 @@ def _better(figures: Figures, take: Figures, amount: str) -> bool:
 
 
 def _only(own: AsSetRun, goal: str) -> Advice:
-    """The advice where nothing was tried beside the row as set."""
+    """The advice if nothing was tried beside the row as set."""
     found, off = figures_of(own), rule.off_recorded(own)
     figures = found.all[own.baseline]
     return Advice(goal, found.amount(goal), figures, nothing=figures, off_recorded=off, caveats=own.caveats)

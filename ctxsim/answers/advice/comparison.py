@@ -51,9 +51,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """`same`, `changed`, or `noise`: the interval has 0 in it, or p is above .05. A call that is refused is a fact:
-        never noise.
-        """
+        """`same`, `changed`, or `noise`: the interval has 0 in it, or p is above .05. Refused calls are never noise."""
         if self.difference == 0 and (self.interval is None or self.interval == (0.0, 0.0)):
             return "same"
         around = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
@@ -62,10 +60,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
-    """Return which policy of a run is compared with which of the other one.
+    """Return the pairs of policies that are compared, one label of each run.
 
-    The same labels; else those that differ in their estimators only; else the one candidate of each. Raises CtxsimError
-    if there is no pair.
+    The same labels, and labels that differ only in their estimators; else the only candidate of each. Raises
+    CtxsimError without a pair.
     """
     found = [(label, label) for label in before.labels if label in after.labels]
     rest = [[label for label in run.labels if label not in dict(found) and label not in run.info.bounds]
@@ -82,7 +80,7 @@ def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
 
 
 def unpaired(before: Run, after: Run, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return which candidates of each run are in no pair, a line for each run that has some."""
+    """Return a line for each run with candidates that are in no pair."""
     found = []
     for run, name, paired in zip((before, after), "AB", zip(*pairs, strict=True), strict=True):
         alone = [label for label in (*run.labels, *run.partial) if label not in (*paired, *run.info.bounds)]
@@ -91,7 +89,7 @@ def unpaired(before: Run, after: Run, pairs: Sequence[tuple[str, str]]) -> list[
 
 
 def without_estimator(label: str) -> str:
-    """Return a label without what its policy decides by, which stands last."""
+    """Return a label without its estimator, which stands last."""
     return re.split(r"[:,]estimator=", label, maxsplit=1)[0]
 
 

@@ -1,10 +1,10 @@
-"""What is known of one policy over all transcripts of a run."""
+"""The figures of one policy over all transcripts of a run."""
 
 import msgspec
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A share with its interval: of the next sessions, 90 %, or of a sampled folder, 95 %."""
+    """A share with its interval: at 90 % for the next sessions, at 95 % for a sampled folder."""
 
     value: float
     low: float | None = None
@@ -12,13 +12,13 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """One policy over all transcripts. None is not known.
+    """One policy over all transcripts. None is unknown.
 
     `usd` is the bill of the transcripts with known prices, `tokens` the input of all; their shares are of keep-all's.
     `peak` is the largest request of all; `peak_mean` the mean of the transcripts' largest, which the share is of.
-    `kept_low` and `kept_high`: survival if summaries kept nothing, and if they kept what later calls use.
-    `usd_again` and `tokens_again`: what fetching again all that is lost adds, `at_rate` how much of that is in the
-    amounts. `usd_least`: the least that anybody could have paid who keeps as much, by any means.
+    `kept_low` and `kept_high`: survival if summaries kept nothing, and if they kept what later calls use. `usd_again`
+    and `tokens_again`: what fetching all lost results again adds; `at_rate` is the share of that in the amounts.
+    `usd_least`: the least dollars for which as much could have been kept, by any means.
     """
 
     policy: str
@@ -49,6 +49,6 @@ class Figures(msgspec.Struct, frozen=True):
         return {"usd": self.usd, "tokens": self.tokens, "peak": self.peak_mean}[of]
 
     def share(self, of: str) -> Share | None:
-        """Return one of SHARES."""
+        """Return a share: usd, tokens, peak or kept."""
         found: Share | None = self.kept if of == "kept" else getattr(self, f"{of}_share")
         return found

@@ -1,4 +1,4 @@
-"""Whether recorded compactions came where the agent's setting says."""
+"""Whether recorded compactions came at the size that the agent's setting says."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -7,11 +7,11 @@ from ctxsim.errors import many
 from ctxsim.results.run_info import Recorder
 
 OFF = 0.05
-"""Share by which a compaction may be off what is set: requests grow in steps, and its estimate errs."""
+"""Tolerance as a share of the threshold set: requests grow in steps, and the agent's estimate errs."""
 
 
 def contradictions(recorders: Sequence[Recorder]) -> list[str]:
-    """Return a line for each threshold that most of its recordings contradict: what was expected, what was seen."""
+    """Return a line for each threshold that most of its recordings contradict, or any if no compaction is expected."""
     by_limit: dict[int | None, list[Recorder]] = {}
     for one in recorders:
         by_limit.setdefault(one.fires_at, []).append(one)

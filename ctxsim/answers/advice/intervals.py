@@ -1,4 +1,4 @@
-"""Means over transcripts and how far to trust them: intervals, ranks, and the chance of a paired difference."""
+"""Means over transcripts and how far to trust them: intervals, ranks, and the p-value of a paired difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 RESAMPLES = 2_000
 FINE_RESAMPLES = 20_000
-"""Where far tails are asked for."""
+"""Resamples for far tails."""
 
 MANY_SESSIONS = 5_000
-"""With more sessions means are normally distributed, and nothing is resampled."""
+"""With more sessions, means are taken as normally distributed, and nothing is resampled."""
 
 DRAWN_AT_ONCE = 20_000_000
-"""Numbers in memory while resampling."""
+"""Most numbers in memory while resampling."""
 
 Interval = tuple[float, float, float]
 """Mean, low, high."""
@@ -45,7 +45,7 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return each policy's best and worst possible rank by survival, given its summary rows; empty for one session.
 
     Two policies are ranked against each other only if the bootstrap interval of their paired difference excludes 0, at
-    a level that leaves 5 % for one wrong order among all pairs (Bonferroni). Of many sessions the interval is normal.
+    a level that leaves 5 % for one wrong order among all pairs (Bonferroni). With many sessions it is a normal one.
     """
     first = next((part[part.survival.notna()] for part in parts.values()), None)
     if first is None or len(parts) < 2:
@@ -92,27 +92,27 @@ FEWEST = 6
 """Sessions that must differ for a p-value of at most .05: of five the smallest is 2 / 2^5 = .06."""
 
 EXACT = 14
-"""Up to so many sessions that differ every assignment of signs is looked at; of more, some are drawn."""
+"""With up to this many sessions that differ, all assignments of signs are tested; with more, random ones."""
 
 DRAWS = 9_999
 SIGNS_AT_ONCE = 4_000_000
-"""Signs in memory."""
+"""Most signs in memory."""
 
 
 def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str]) -> float | None:
-    """Return the two-sided p-value of a mean paired difference where nothing changed, by a sign-flip permutation test;
-    `roots` names each one's session.
+    """Return the two-sided p-value of a mean paired difference under no change, by a sign-flip permutation test;
+    `roots` has the session of each difference.
 
-    Each session is measured under both. Where nothing changed, A and B could be swapped within a session: its
-    difference has either sign with the same chance, and transcripts of one session swap together (R. A. Fisher, The
-    Design of Experiments, 1935, section 21).
+    Each session is measured under both. Under no change, A and B could be swapped within a session: its difference has
+    either sign with the same probability, and transcripts of one session swap together (R. A. Fisher, The Design of
+    Experiments, 1935, section 21).
 
-    It is the share of assignments of signs whose sum is at least as far from 0 as that of what was seen; of drawn ones
-    what was seen counts as one more. None where fewer than FEWEST sessions differ.
+    The p-value is the share of assignments of signs whose sum is at least as far from 0 as the observed sum; if
+    assignments are drawn, the observed one is added to them. None if fewer than FEWEST sessions differ.
     """
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     sums = np.bincount(session, weights=np.asarray(differences, dtype=float))
-    # What doesn't differ has no sign to swap.
+    # A difference of 0 has no sign to flip.
     sums = sums[sums != 0]
     if len(sums) < FEWEST:
         return None

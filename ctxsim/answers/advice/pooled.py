@@ -1,10 +1,10 @@
-"""The figures of a run, each policy over all its transcripts: what every table, chart, page and advice agrees on.
+"""The figures of a run, each policy over all its transcripts: every table, chart, page and advice uses them.
 
-Of a sampled run they are estimates of the whole folder, with sampling errors of that folder for intervals.
+For a sampled run they are estimates of the whole folder, and intervals are sampling errors of that folder.
 
 Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. `kept` is survival, the mean over the
 transcripts that have aged needs. Intervals are of the next sessions, as many as there are, from the same draws for
-every policy (ctxsim/answers/forecast/ranges.py); of fewer than 8 sessions they are ranges by priors over projects. A
+every policy (ctxsim/answers/forecast/ranges.py); with fewer than 8 sessions they are ranges by priors over projects. A
 generated conversation has no next sessions, and one session no interval.
 """
 
@@ -29,18 +29,18 @@ MEASURES = (
     "tokens", "tokens_all", "tokens_again", "peak", "peak_all", "usd", "usd_all", "usd_again", "usd_least", "kept",
     "kept_low", "kept_high", "having", "refused", "calls",
 )  # fmt: skip
-"""What is summed by session. `_all` is what keep-all sends or pays, `_again` what fetching again all that is lost adds;
-`having` counts transcripts with aged needs.
+"""The sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having` counts
+transcripts with aged needs.
 """
 
 AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
-"""What each goal wants little of. `kept` wants few dollars too, once little is lost."""
+"""The amount that each goal minimizes. `kept` minimizes dollars too, among policies that lose little."""
 
 DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
-"""Numbers in memory while drawing sessions, and how many draws are made all the same."""
+"""Most numbers in memory while drawing sessions, and the least number of draws, even beyond that memory."""
 
 FINE, FINE_AT_ONCE = 10_000, 2_000_000
-"""Draws of the next sessions, and the numbers that they may take: by DRAWS of them the rule's limits err by .005."""
+"""Draws of the next sessions, and the most numbers in them: with DRAWS only, the rule's limits err by .005."""
 
 _AT = {name: number for number, name in enumerate(MEASURES)}
 
@@ -58,36 +58,36 @@ class Pooled:
         self.transcripts = len(first)
         self.sample = run.info.sample or None
         self._taken = sampled.probabilities(self.sample, first.transcript) if self.sample else None
-        # What was drawn are transcripts.
+        # A sample draws transcripts, not sessions.
         by_session = first.groupby("transcript" if self.sample else "root", sort=True)
         self._session: npt.NDArray[np.int64] = by_session.ngroup().to_numpy()
         self._weight = np.ones(self.transcripts) if self._taken is None else 1 / self._taken
         self.stands_for = float(self._weight.sum())
-        """How many transcripts those that ran stand for: as many as there are, or an estimate of the folder's."""
+        """The number of transcripts that the run stands for: those that ran, or an estimate of the folder's."""
         self.sessions = int(by_session.ngroups)
         began = by_session.started.min().to_numpy(dtype=float)
         self._started = [None if np.isnan(one) else float(one) for one in began]
         self._project = by_session.project.first().fillna("").tolist()
         self.has_next = run.info.scenario is None and self.sample is None and self.sessions > 1
-        """Whether there are sessions enough, and real ones, to tell the next from."""
+        """Whether next sessions can be drawn: the run has two or more sessions, neither generated nor sampled."""
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
         self.priced = int(priced.sum())
         self._priced = priced.to_numpy()
         self.rate = run.info.refetch if run.info.refetch is not msgspec.UNSET else 0.0
-        """Of what is lost the share that is fetched again in all amounts."""
+        """The refetch rate in all amounts."""
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
         self.nothing = run.nothing
         keep_all = run.of(self.nothing) if self.nothing else None
         for label in self.labels:
             part = run.of(label)
-            # Who ended early is beside keep-all's bill of its own calls, which the rows' ratios to it know.
+            # An agent that ended early is compared with keep-all's bill of the same calls, from the rows' ratios.
             beside = part if keep_all is None else keep_all
             if keep_all is None or label in run.ended_early:
                 bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
                 sent = part.tokens_full_sum.to_numpy(dtype=float)
             else:
-                # As an agent does as it is set, doing nothing may lose something that is fetched again.
+                # The row that stands for doing nothing may lose results too, as an agent does as set.
                 bill = self._spent(beside, "cost_usd", "cost_refetch_usd")
                 sent = self._spent(beside, "tokens_full_sum", "tokens_refetch")
             self.sums[label] = self._sums(part, bill, sent, beside.tokens_peak.to_numpy())
@@ -96,7 +96,7 @@ class Pooled:
             self._to_known_totals(self.sample)
 
     def _to_known_totals(self, sample: Sample) -> None:
-        """Bring amounts to what is known of keep-all's: ratio estimates, of tokens, of dollars and of calls."""
+        """Scale amounts to keep-all's known totals (ratio estimates), of tokens, of dollars and of calls."""
         known = {
             "tokens_all": (float(sample.tokens), ("tokens", "tokens_again")),
             "usd_all": (sample.usd or 0.0, ("usd", "usd_again", "usd_least")),
@@ -109,7 +109,7 @@ class Pooled:
                     sums[:, [_AT[one] for one in (name, *others)]] *= total / estimated
 
     def _spent(self, rows: Any, amount: str, again: str) -> Array:
-        """An amount at the rate that was asked for; of bounds what would be fetched isn't known."""
+        """An amount at the run's refetch rate; refetching that isn't known, as of bounds, counts as 0."""
         spent: Array = rows[amount].to_numpy(dtype=float) + self.rate * np.nan_to_num(rows[again].to_numpy(dtype=float))
         return spent
 
@@ -138,7 +138,7 @@ class Pooled:
 
     @property
     def ranges(self) -> str:
-        """What the intervals are of, in words; '' where there are none."""
+        """What the intervals mean, in words; '' if there are none."""
         if not self.has_next:
             return ""
         few = self.sessions < LEAST
@@ -149,21 +149,21 @@ class Pooled:
         return float(self.sums[label][:, _AT[measure]].sum())
 
     def value(self, label: str, share: str) -> float | None:
-        """Return one of SHARES, of all sessions; None where it isn't known."""
+        """Return one of SHARES over all sessions; None if it isn't known."""
         totals = self.sums[label].sum(axis=0)
         of = totals[_AT[SHARES[share]]]
         if of > 0:
             return float(totals[_AT[share]] / of)
-        # Transcripts of no tokens at all save nothing.
+        # Transcripts without any tokens save nothing.
         return 1.0 if share in ("tokens", "peak") else None
 
     def seen(self, label: str, share: str) -> float:
-        """Return one of SHARES; what nobody can tell counts as nothing saved and all kept."""
+        """Return one of SHARES; 1 (nothing saved, all kept) if it isn't known."""
         found = self.value(label, share)
         return 1.0 if found is None else found
 
     def again(self, label: str, amount: str) -> float | None:
-        """Return what fetching again all that is lost adds to an amount; None where it isn't known, as of bounds."""
+        """Return what fetching all lost results again adds to an amount; None if it isn't known, as for bounds."""
         added = self.total(label, f"{amount}_again") if amount in ("usd", "tokens") else 0.0
         return None if np.isnan(added) else added
 
@@ -174,12 +174,12 @@ class Pooled:
 
     @cached_property
     def _drawn(self) -> Array:
-        """How often each session comes among the next ones, in each draw."""
+        """How often each session is drawn among the next ones, in each draw."""
         return self._come(recency(self._started), 0, max(DRAWS, min(FINE, FINE_AT_ONCE // self.sessions)))
 
     @cached_property
     def _ways(self) -> Array:
-        """How often each session comes, in each way in which they could have come; recent ones don't count more."""
+        """How often each session is drawn, in each resample of the sessions seen; recent ones don't weigh more."""
         return self._come(np.ones(self.sessions), 2, DRAWS)
 
     def _come(self, weights: Array, seed: int, most: int) -> Array:
@@ -189,14 +189,14 @@ class Pooled:
 
     @cached_property
     def _noise(self) -> Array:
-        """What no session seen shows, in standard deviations by draw: of what sessions save, of what others pay more,
-        and of what is lost. It is the same for every policy.
+        """Deviations of next sessions from those seen, in standard deviations by draw: of what sessions save, of what
+        others pay more, and of what is lost. They are the same for every policy.
         """
         return np.random.default_rng(1).normal(size=(3, len(self._drawn)))
 
     def draws(self, label: str, share: str) -> Array:
-        """Return a share in every draw of the next sessions, of a sample in every draw of its folder; no number where
-        nothing was drawn to divide by, or where one transcript alone was drawn by chance: it tells no error.
+        """Return a share in every draw of the next sessions, or for a sample in random draws of its folder's share. NaN
+        where a draw's whole is 0 or unknown, or if only one transcript was drawn at random, which gives no error.
         """
         if self.value(label, share) is None:
             return np.full(len(self._drawn) if self._taken is None else DRAWS, np.nan)
@@ -210,7 +210,7 @@ class Pooled:
         return self._shares(self._drawn, label, share, self._noise)
 
     def ways(self, label: str, share: str) -> Array:
-        """Return a share in every way in which the sessions could have come, with what none of them shows."""
+        """Return a share in every resample of the sessions seen, with the same deviations as `draws`."""
         return self._shares(self._ways, label, share, self._noise[:, : len(self._ways)])
 
     def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
@@ -227,7 +227,7 @@ class Pooled:
             reach = self._of_this_folder(label, share, other)
             if reach is None or other is not None:
                 return reach
-            # No share is below 0, and no more is kept than all.
+            # No share is below 0, and `kept` isn't above 1.
             return max(0.0, reach[0]), min(1.0 if share == "kept" else np.inf, reach[1])
         if not self.has_next:
             return None
@@ -235,27 +235,27 @@ class Pooled:
         return interval(found if other is None else found - self.draws(other, share))
 
     def _of_this_folder(self, label: str, share: str, other: str | None) -> tuple[float, float] | None:
-        """Of a sample: how far the whole folder's share may be from the estimate."""
+        """For a sample: the interval of the whole folder's share, or of its difference to another policy's."""
         assert self._taken is not None
         of = self.sums[label][:, _AT[SHARES[share]]]
         parts = self.sums[label][:, _AT[share]]
         if other is not None:
             parts = parts - self.sums[other][:, _AT[share]]
         middle = float(parts.sum() / of.sum())
-        # Of a sample each transcript is a session.
+        # In a sample each transcript counts as a session.
         taken = self._taken[np.argsort(self._session)]
         reach = sampled.reach(parts - middle * of, float(of.sum()), taken)
         return None if reach is None else (middle - reach, middle + reach)
 
     def share(self, label: str, share: str) -> Share | None:
-        """Return one of SHARES with its interval; None where it isn't known."""
+        """Return one of SHARES with its interval; None if it isn't known."""
         value = self.value(label, share)
         if value is None:
             return None
         return Share(value, *(self.interval(label, share) or (None, None)))
 
     def figures(self, label: str) -> Figures:
-        """Return what is known of one policy."""
+        """Return the figures of one policy."""
         peak, failing = self._tops[label]
         tokens = self.share(label, "tokens")
         assert tokens is not None
@@ -285,15 +285,15 @@ class Pooled:
 
     @property
     def by_dollars(self) -> bool:
-        """Whether prices are known for most transcripts: then amounts are dollars, else tokens."""
+        """Whether prices are known for at least half of the transcripts: then amounts are dollars, else tokens."""
         return self.priced * 2 >= self.transcripts
 
     def amount(self, goal: str) -> str:
-        """Return what is compared for a goal: usd, tokens or peak."""
+        """Return the amount compared for a goal: usd, tokens or peak."""
         return AMOUNT[goal] if AMOUNT[goal] != "usd" or self.by_dollars else "tokens"
 
 
 @lru_cache(maxsize=1)
 def figures_of(run: Run) -> Pooled:
-    """Return a run's figures; those of the run asked for last are kept, for its pictures, its table and the advice."""
+    """Return a run's figures; those of the last run are cached for its charts, its table and the advice."""
     return Pooled(run)

@@ -1,4 +1,4 @@
-"""What advice predicted, kept without any text, and what came after."""
+"""Predictions of advice, stored without any text of recordings, and the sessions that came after them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,11 @@ Range = tuple[float, float]
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
-    many sessions. `days` are those of the next 30 days, None where sessions have no times; `saves` is the share that
-    the settings save of these, draw by draw. `made` is when, in seconds, UTC, and `seen` the sessions it is told from:
-    those since `since`, in seconds too, where something changed then. `over` marks the paths of these sessions; it is
-    '' in what earlier versions kept. `by_priors`: the range of `days` comes from other projects.
+    """90 % ranges of the dollars of an agent's next sessions, by number of sessions: `as_set`, and `advised`, with the
+    settings advised. `days` has both for the next 30 days, None if sessions have no times; `saves` is the share that
+    the settings save in these days, from paired draws. `made` is its time, in seconds, UTC. `seen` is the number of
+    sessions used: those since `since`, in seconds too, if something changed then. `over` marks the paths of these
+    sessions; it is '' in files of earlier versions. `by_priors`: the range of `days` comes from other projects.
     """
 
     agent: str
@@ -40,7 +40,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
 
 class Came(msgspec.Struct, frozen=True):
-    """What the first `sessions` after a prediction came to, and which of its ranges held that."""
+    """The dollars of the first `sessions` sessions after a prediction, and which of its ranges held them."""
 
     prediction: Prediction
     sessions: int
@@ -50,7 +50,7 @@ class Came(msgspec.Struct, frozen=True):
 
 
 def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | float | str]) -> Prediction | None:
-    """Return what the next sessions will cost as set, and under the policy to take; None with too few prices, and of a
+    """Return the cost of the next sessions as set, and under the policy to take; None with too few prices, and for a
     sample, which says nothing of sessions to come.
     """
     if run.info.sample:
@@ -59,7 +59,7 @@ def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | fl
     now, then = (sessions_of(run, label) for label in (run.nothing, take))
     if "usd" not in now.amounts or not figures_of(run).by_dollars:
         return None
-    # The same sessions count for both: those since the last change as set.
+    # Both forecasts use the same sessions: those since the last change as set.
     then = msgspec.structs.replace(then, amounts={**now.amounts, "usd": then.amounts["usd"]})
     timed = None not in now.started
     ahead = Next(30, days=True) if timed else Next(HORIZONS[0])
@@ -76,9 +76,9 @@ def _range(sessions: Sessions, ahead: Next) -> Range:
 
 
 def scored(predictions: Sequence[Prediction], sessions: dict[str, Sessions]) -> list[Came]:
-    """Return each prediction beside the first sessions of its agent that began after it: as many as one of HORIZONS.
+    """Return each prediction with the first sessions of its agent that began after it: as many as one of HORIZONS.
 
-    One with fewer than the least of them after it is left out.
+    A prediction with fewer sessions after it than the smallest of HORIZONS is left out.
     """
     found = []
     for one in predictions:
@@ -96,19 +96,19 @@ def scored(predictions: Sequence[Prediction], sessions: dict[str, Sessions]) -> 
 
 
 def place() -> Path:
-    """Return the file of predictions: below XDG_STATE_HOME, else ~/.local/state."""
+    """Return the path of the file of predictions: below XDG_STATE_HOME, else ~/.local/state."""
     root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(root, "ctxsim", "advised.jsonl")
 
 
 def mark(paths: Sequence[str]) -> str:
-    """Return eight characters that stand for some paths; for none, and for FOUND, for the user's home."""
+    """Return eight characters that identify some paths. No paths, and FOUND, stand for the user's home."""
     places = {str(Path.home() if path == FOUND else Path(path).resolve()) for path in paths or [FOUND]}
     return f"{crc32(os.fsencode(chr(0).join(sorted(places)))):08x}"
 
 
 def not_scored(paths: Sequence[str]) -> Iterator[str]:
-    """Yield how many predictions are from other paths than these, or from nobody knows which."""
+    """Yield a line on how many predictions are from other paths than these, or from unknown ones."""
     others = [one.over for one in kept() if one.over != mark(paths)]
     if others:
         old = f"; an earlier version didn't store the paths of {old:,}" if (old := others.count("")) else ""
@@ -124,7 +124,7 @@ def keep(one: Prediction, made: float, paths: Sequence[str]) -> None:
 
 
 def kept() -> list[Prediction]:
-    """Return the predictions of the file, the oldest first; a line that is none is left out."""
+    """Return the predictions in the file, the oldest first; invalid lines are left out."""
     file = place()
     found = []
     for line in file.read_bytes().splitlines() if file.is_file() else ():

@@ -1,7 +1,6 @@
-"""The other end of the bill: what is lost may be fetched again, and then the answer may be another one.
+"""The advice at other refetch rates: if lost results are fetched again, the answer may be another one.
 
-Between the ends an amount is linear in the rate of fetching again, so that each rate at which two policies cost the
-same has a closed form.
+An amount is linear in the refetch rate, so that each rate at which two policies cost the same has a closed form.
 """
 
 from bisect import bisect_left
@@ -13,21 +12,21 @@ from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import Pooled
 
 SEEN = (0.20, 0.85)
-"""Rates seen after recorded compactions: of what was lost and used later the same call or file came again, and any
-later result showed it again.
+"""Refetch rates after recorded compactions. Of what was lost and used later: the share for which the same call or file
+came again, and the share that any later result showed again.
 """
 
 TURNS_SEEN = (0.86, 1.20)
-"""Turns under a policy beside those without, over published outcomes of ten pairs of model and strategy."""
+"""Turns with a policy divided by turns without, over published outcomes of ten pairs of model and strategy."""
 
 
 class Again(msgspec.Struct, frozen=True):
-    """How an answer stands if what it loses is fetched again.
+    """How an answer holds if lost results are fetched again.
 
-    `even_at` is the rate below which it saves, or with `above` the one above which it does, as doing nothing loses
-    more; None where it saves at every rate. `turns` is how many times as many turns eat its saving if nothing is
-    fetched again, or all where it saves at that; None where it saves nothing. `instead` is what to take from the rate
-    `instead_at` on, where that is within what was seen.
+    `even_at` is the rate below which the answer saves, or with `above` the rate above which it does, as doing nothing
+    loses more; None if it saves at every rate, or at none. `turns` is the factor of turns that uses up its saving at
+    rate 1, or at rate 0 if it saves nothing at 1; None if it never saves. `instead` is the policy to take from the rate
+    `instead_at` on, if that is within SEEN.
     """
 
     even_at: float | None
@@ -38,14 +37,11 @@ class Again(msgspec.Struct, frozen=True):
 
 
 def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | None:
-    """Return the rate of fetching again, from 0 to 1, at which one policy's amount reaches another's; None if at none.
-
-    From (a + r x A) = (b + r x B).
-    """
+    """Return the refetch rate, from 0 to 1, at which two policies' amounts are equal; None if there is none."""
     rise = [found.again(one, amount) for one in (label, other)]
     if rise[0] is None or rise[1] is None:
         return None
-    # Amounts of the run may stand at a rate of their own.
+    # The run's amounts may already be at a rate above 0.
     gap = found.total(other, amount) - found.total(label, amount) + found.rate * (rise[0] - rise[1])
     steeper = rise[0] - rise[1]
     rate = gap / steeper if steeper else -1.0
@@ -53,7 +49,7 @@ def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | Non
 
 
 def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str]) -> Again | None:
-    """Return how the answer `take` stands at other rates, given what is chosen at each; None where it isn't known."""
+    """Return how the answer `take` holds at other rates, given the choice at each; None if that isn't known."""
     if found.nothing is None or found.again(take, amount) is None:
         return None
     pair = take, found.nothing

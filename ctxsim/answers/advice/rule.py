@@ -1,6 +1,6 @@
 """The rule of advice, on figures and on draws of them: docs/advice.md says it in words.
 
-Everything is in arrays: a row for each way in which the sessions may come, a column for each policy.
+Everything is in arrays: a row for each draw or resample of the sessions, a column for each policy.
 """
 
 from typing import NamedTuple
@@ -14,15 +14,15 @@ HARDLY = 0.02
 """Share of keep-all's amount that is hardly anything: not worth a loss, and no reason to compact."""
 
 CHANCE = 0.05
-"""A saving of which more draws than this share are none may be chance: the lower end of the 90 % interval."""
+"""Largest share of draws in which a sound policy saves nothing: those below the lower end of the 90 % interval."""
 
 RISK = 0.2
-"""Share of the draws up to which a policy may lose more than it may."""
+"""Largest share of draws in which a policy may lose more than allowed."""
 
 
 class Seen(NamedTuple):
-    """What is known of the candidates: shares of keep-all's amount saved, shares kept, shares of calls refused; by
-    policy, and in `saved_next` and `kept_next` by draw and policy. `nothing` is keep-all's column, None without it.
+    """The candidates' figures: shares of keep-all's amount saved, shares kept, shares of calls refused; by policy, and
+    in `saved_next` and `kept_next` by draw and policy. `nothing` is keep-all's column, None without it.
     """
 
     saved: Array
@@ -36,31 +36,31 @@ class Seen(NamedTuple):
 def choice(seen: Seen, may_lose: float) -> int:
     """Return the column of the policy to take.
 
-    Only those with the fewest refused calls pass. Of these one is sound that saves HARDLY or more, of which no more
-    than CHANCE of the draws save nothing, and that in all but RISK of them keeps at most `may_lose` less than the one
-    that keeps most. The cheapest sound one sets the price; of those up to HARDLY dearer the one that keeps most is
-    taken. Without a sound one it is keep-all. Where keep-all is refused more than others nothing has to be saved.
+    Only policies with the fewest refused calls pass. A passing policy is sound if it saves HARDLY or more, saves
+    nothing in at most CHANCE of the draws, and in all but RISK of them keeps at most `may_lose` less than the one that
+    keeps most. Of the sound policies up to HARDLY dearer than the cheapest, the one that keeps most is taken; without a
+    sound one it is keep-all. If keep-all is refused more than others, nothing has to be saved, and it isn't taken.
     """
     return int(_cheapest(seen, seen.saved[None], seen.kept[None], sound(seen, may_lose)[None])[0])
 
 
 def sound(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
-    """Return which policies may be the answer: those that `choice` chooses among."""
+    """Return a mask of the policies that may be the answer: `choice` chooses among them."""
     bearable = _loss(seen) <= may_lose + 1e-9
     return np.asarray(_worth(seen, seen.saved, _low(seen)) & bearable & _passing(seen))
 
 
 def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArray[np.int64]:
-    """Return the choice in each draw of the sessions seen, whose figures are `saved` and `kept`, a row each: the whole
-    rule again. The lower end of a saving is the same part of it as over all sessions, a loss is as far off its end.
+    """Return the choice in each resample of the sessions, by the whole rule; `saved` and `kept` have a row for each. A
+    saving has the same ratio to its lower end as over all sessions, a loss the same distance to its upper end.
     """
     passing = _passing(seen)
     most = np.where(passing, kept, -np.inf).max(axis=1, keepdims=True)
-    # As far off a draw's loss as it is off that of all sessions.
+    # The distance of each loss over all sessions to its upper end, for use in each row.
     below = seen.kept[passing].max() - seen.kept
     off = _loss(seen) - below
     bearable = (most - kept + off <= may_lose + 1e-9) & passing
-    # What the lower end of each saving is of the saving; below 0 where it may be dearer.
+    # The ratio of each saving's lower end to the saving; below 0 if the policy may be dearer.
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(seen.saved > 0, _low(seen) / seen.saved, 0.0)
     return _cheapest(seen, saved, kept, _worth(seen, saved, saved * part) & bearable)
@@ -71,7 +71,7 @@ def _passing(seen: Seen) -> npt.NDArray[np.bool_]:
 
 
 def _loss(seen: Seen) -> Array:
-    """How much less each keeps than the one that keeps most, in all but RISK of the draws."""
+    """How much less each policy keeps than the one that keeps most, in all but RISK of the draws."""
     lost = seen.kept_next[:, _passing(seen)].max(axis=1, keepdims=True) - seen.kept_next
     return np.asarray(np.quantile(lost, 1 - RISK, axis=0))
 
@@ -87,10 +87,10 @@ def _worth(seen: Seen, saved: Array, low: Array) -> npt.NDArray[np.bool_]:
 
 
 def _cheapest(seen: Seen, saved: Array, kept: Array, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Of the sound ones in each row the cheapest, or the one that keeps most of those that are hardly dearer."""
+    """In each row, of the sound policies that are hardly dearer than the cheapest, the one that keeps most."""
     most = np.where(among, saved, -np.inf).max(axis=1, keepdims=True)
     near = among & (saved >= most - HARDLY - 1e-9)
-    # Of equals the cheaper one, and then the first.
+    # If several keep the same, the cheaper one is taken, then the first.
     order = np.where(near, kept + 1e-6 * saved, -np.inf)
     found = np.argmax(order, axis=1)
     passing = _passing(seen)

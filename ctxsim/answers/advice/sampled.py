@@ -2,8 +2,8 @@
 
 Each transcript stands for 1 / probability. Shares are ratio estimates against keep-all, whose totals of the folder are
 known: an amount is the share times that total. The variance is the one that Hájek (1964) and Deville (1999) give for
-unequal probabilities without replacement, with residuals of the ratio (Särndal, Swensson and Wretman 1992, 5.6); what
-was taken with certainty adds nothing. It is the sampling error of this folder, and says nothing about another one.
+unequal probabilities without replacement, with residuals of the ratio (Särndal, Swensson and Wretman 1992, 5.6);
+transcripts taken with certainty add nothing. It is the sampling error of this folder, and says nothing of others.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ def probabilities(sample: Sample, transcripts: Sequence[str]) -> Array:
 
 
 def reach(residuals: Array, of: float, taken: Array) -> float | None:
-    """Return how far a ratio may be off, either way, at 95 %; None where one transcript alone was drawn by chance.
+    """Return half the width of a ratio's 95 % interval; None if only one transcript was drawn at random.
 
-    `residuals` are each transcript's part less the ratio times its whole, over its probability, which is in `taken`;
-    `of` is the estimated total of the wholes.
+    `residuals` are each transcript's part minus the ratio times its whole, divided by its inclusion probability.
+    `taken` has these probabilities; `of` is the estimated total of the wholes.
     """
     chance = taken < 1
     many = int(chance.sum())

@@ -1,4 +1,4 @@
-"""What a search over one agent's settings found: what is set and costs now, what to set, and what else was tried."""
+"""The result of a search over one agent's settings: current settings and cost, what to set, and what else was tried."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -24,18 +24,18 @@ Settings = tuple[Given, ...]
 """Settings that are tried together."""
 
 ALONE, BASES = 4, 3
-"""Over all sessions so many of an agent's settings are replayed alone, and so many values beside other settings."""
+"""Over all sessions: settings that are replayed alone, and values of the best setting that are combined with others."""
 
 IDLE = 0.005
-"""Share of the amount that is no change."""
+"""A smaller change, as a share of the amount, counts as none."""
 
 DOUBT = 0.05
-"""Over some sessions a setting may keep so much less than over all."""
+"""How much less a setting may keep over some sessions than it must over all."""
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """Settings that were tried: `amount` beside the agent as it is set, and the share kept of what later calls used,
-    both of so many `sessions`. `idle` ones leave these as they are.
+    """Settings that were tried: `amount` as a share of the agent's as set, and the share kept of what later calls used,
+    both over `sessions` sessions. `idle`: the settings change neither.
     """
 
     settings: tuple[Given, ...]
@@ -46,7 +46,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What the installed agent did with a setting that is advised, by `settings.toml`."""
+    """What the installed agent did with a setting that is advised, according to `settings.toml`."""
 
     key: str
     verdict: str
@@ -56,7 +56,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Framed(msgspec.Struct, frozen=True):
-    """What those who build with a framework should construct; `code` is empty where nothing is worth it."""
+    """What a user of a framework should construct; `code` is empty if no change is worth it."""
 
     framework: str
     amount: str
@@ -69,13 +69,13 @@ class Framed(msgspec.Struct, frozen=True):
 
 
 class AgentAdvice(msgspec.Struct, frozen=True):
-    """What one agent's user should set; `settings` is empty where nothing is worth it.
+    """What one agent's user should set; `settings` is empty if no change is worth it.
 
-    `amount` says what was compared: usd, tokens or peak. `share` is its share of `now`, with interval. `lines` are what
-    to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
-    `ahead` the next sessions that intervals are of; None of one session. `open` are other answers that may be as good,
-    where nothing is settled. `contradicted`: where recorded compactions don't come as set, a line each.
-    `defaults`: no settings of the user were read, so that `now` is the agent with its defaults.
+    `amount` is the amount compared: usd, tokens or peak. `share` is the answer's share of `now`, with interval. `lines`
+    are the lines to paste, by file. `wins` is the share of resamples of the sessions that give this answer, `ahead` the
+    number of next sessions that intervals are for; None for one session. `open` are other possible answers if none is
+    settled. `contradicted` has a line for each way in which recorded compactions differ from what is set. `defaults`:
+    no settings of the user were read, so that `now` is the agent with its defaults.
     """
 
     agent: str
@@ -104,8 +104,8 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 
 
 def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
-    """Return what to replay over all sessions, by a run of single settings over some of them: the ALONE that save
-    most without losing much, and the best of them beside the best of each other setting.
+    """Return the settings to replay over all sessions, from a run of single settings over some of them: the ALONE that
+    save most without losing much, and the best BASES of the best key, each with the best value of every other key.
     """
     if not _in(run, agent):
         return []
@@ -141,7 +141,7 @@ def _models(own: AsSetRun) -> tuple[str, ...]:
 
 
 def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:
-    """Return what to set by the last run of a search; `before` are the runs that led there, for what was tried."""
+    """Return what to set, from the last run of a search; `before` are earlier runs, which add to the settings tried."""
     found = advise(last, goal, agent)
     assert isinstance(found, AsSetAdvice)
     own = _own(last, agent)
@@ -159,7 +159,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         wins=wins, ahead=found.ahead,
         open=tuple(one for one in rivals if one.settings != settings) if wins is None or wins < SETTLED else (),
         settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
-        # Those of all sessions first.
+        # Settings that were tried over all sessions come first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
@@ -171,7 +171,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
 
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
-    """What the rule takes, or fewer of its settings, also sound ones, where the others hardly save and hardly keep."""
+    """The rule's choice, or a sound policy with fewer of its settings if the others hardly save and hardly keep."""
     figures, wanted = figures_of(own), set(added(found.take.policy, own.baseline))
     if len(wanted) < 2:
         return found.take
@@ -189,8 +189,8 @@ def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
 
 
 def _wins(own: AsSetRun, found: AsSetAdvice, take: Figures) -> float | None:
-    """In which share of the ways this is the answer: those in which the rule takes it, and at least those in which the
-    rule takes more settings that hardly save and hardly keep.
+    """The share of resamples in which this is the answer: those in which the rule takes it, and the least possible
+    share of those in which it takes more settings that hardly save and hardly keep.
     """
     whole, figures = found.take.policy, figures_of(own)
     wins = found.wins.get(take.policy, 0.0)
@@ -221,7 +221,7 @@ def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
 
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
-    """What the newest version that recorded did with a setting."""
+    """What the newest recorded version of the agent did with a setting."""
     versions = [(numbers_of(each.version), each) for each in recorders if dotted(each.version)]
     newest = max(versions, key=lambda pair: pair[0], default=(None, None))[1]
     setting = setting_of(one.agent, one.key)

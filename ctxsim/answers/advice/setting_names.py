@@ -1,4 +1,4 @@
-"""Settings, agents and versions as people write them."""
+"""Settings, agents and versions as text for users."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,13 @@ def given_in(label: str) -> tuple[Given, ...]:
 
 
 def added(label: str, baseline: str) -> tuple[Given, ...]:
-    """Return the settings of a label `as-set` that another one hasn't."""
+    """Return the settings of a label `as-set` that another label lacks."""
     base = set(given_in(baseline))
     return tuple(one for one in given_in(label) if one not in base)
 
 
 def name_of(format: str) -> str:
-    """Return the agent that writes a format, as people call it; the format where nobody's name is known."""
+    """Return the name of the agent that writes a format, as people call it; the format itself if there is none."""
     return NAMES.get(format, format)
 
 

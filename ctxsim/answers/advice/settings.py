@@ -1,4 +1,4 @@
-"""Labels of a run: which of its policies one means, and how the settings of one policy lie."""
+"""Labels of a run: which policy a text names, and the grid of one policy's parameters."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,8 +13,8 @@ from ctxsim.results import Run
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A policy's settings. `varied` are the parameters that differ, `values` each one's values in order, `labels` the
-    settings by their values.
+    """A policy's parameters. `varied` are the parameters that differ, `values` each one's values in order, `labels` the
+    labels by their values.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     @property
     def full(self) -> bool:
-        """Whether every value goes with every other."""
+        """Whether there is a label for every combination of values."""
         return len(self.labels) == prod(map(len, self.values))
 
 
@@ -34,7 +34,7 @@ def family(label: str) -> str:
 
 
 def parameters(label: str) -> dict[str, str]:
-    """Return the parameters of a label as they stand; of a chain, each after the name of its link."""
+    """Return the parameters of a label as text; those of a chain follow the name of their link."""
     links = [named(link) for link in chain(label)]
     names = [name for name, _ in links]
     found: dict[str, str] = {}
@@ -46,7 +46,7 @@ def parameters(label: str) -> dict[str, str]:
 
 
 def grids(labels: Sequence[str]) -> list[Grid]:
-    """Return every policy that has several settings, in the order of the labels."""
+    """Return a grid of every policy with several labels, in the order of the labels."""
     families: dict[str, list[str]] = {}
     for label in labels:
         families.setdefault(family(label), []).append(label)
@@ -64,7 +64,7 @@ def _grid(name: str, members: Sequence[str]) -> Grid:
 
 
 def in_order(values: Sequence[str]) -> tuple[str, ...]:
-    """Return different values, numbers by size, others as they came."""
+    """Return the distinct values: sorted if all are numbers, else in order of appearance."""
     different = list(dict.fromkeys(values))
     try:
         return tuple(sorted(different, key=float))
@@ -80,7 +80,7 @@ def label_in(run: Run, given: str) -> str:
     label = pasted(given)
     label = next((whole for whole, short in run.info.shown.items() if short == label), label)
     if label not in (*run.labels, *run.partial):
-        # What can't be opened, as the label of a real agent, may only be one that the run has.
+        # A label that can't be opened, such as that of a real agent, may still be one of the run's.
         with suppress(LabelError, UnknownName):
             label = open_policy(label).label
     return run.label(label)

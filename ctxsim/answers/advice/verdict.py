@@ -1,4 +1,4 @@
-"""The answer in lines, as commands print it: what to set in an agent's own file, or which policy to take."""
+"""The advice in lines of text, as commands print it: what to set in an agent's own file, or which policy to take."""
 
 from collections.abc import Mapping
 from math import floor
@@ -24,7 +24,7 @@ USED = "what later calls used"
 
 
 def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
-    """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
+    """Return the advice as three to five lines, and its caveats. `shown` has shorter forms of labels."""
     if advice is None:
         return ["Nothing to advise: only bounds ran."]
     names = shown or {}
@@ -49,7 +49,7 @@ def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> 
 
 
 def changed(advice: Advice, figures: Figures | None = None) -> tuple[Given, ...]:
-    """Return the settings to change for a policy, by default the one to take: those that the row as set hasn't."""
+    """Return the settings to change for a policy, by default the one to take: those that the row as set lacks."""
     return added((figures or advice.take).policy, advice.nothing.policy if advice.nothing else "")
 
 
@@ -117,7 +117,7 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
     amounts = size(take, advice.amount) if nothing else _amounts(advice)
     figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
-    # Refusals are the first rule: whoever is advised has the fewest.
+    # Refusals are the first rule: the advised policy has the fewest.
     if take.failing * 2 > take.transcripts:
         return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
@@ -158,7 +158,7 @@ def _beside(advice: Advice, names: Mapping[str, str]) -> str:
 
 
 def _unsure(advice: Advice, cheaper: Figures) -> str:
-    """What keeps a cheaper policy from being the answer where that is to change nothing; '' where it is no range."""
+    """What keeps a cheaper policy from being the answer if that is to change nothing; '' without a range."""
     share, kept = cheaper.share(advice.amount), cheaper.kept
     if not _is_nothing(advice, advice.take) or share is None or share.low is None or share.high is None:
         return ""
@@ -168,7 +168,7 @@ def _unsure(advice: Advice, cheaper: Figures) -> str:
 
 
 def _fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
-    """How the answer stands if what it loses is fetched again, in a line; '' where nothing is lost or known."""
+    """A line on how the answer holds if lost results are fetched again; '' if nothing is lost or known."""
     found, added = advice.again, _added(advice)
     if found is None or (not added and found.instead is None):
         return ""
@@ -192,7 +192,7 @@ def _fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
 
 
 def _added(advice: Advice) -> float:
-    """What fetching again all that the answer loses adds to its amount; 0 where that isn't known."""
+    """The amount that fetching all lost results again adds to the answer; 0 if that isn't known."""
     return {"usd": advice.take.usd_again, "tokens": advice.take.tokens_again}.get(advice.amount) or 0.0
 
 
@@ -224,7 +224,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
 
 
 def _how_sure(advice: Advice) -> str:
-    """How often the answer wins, and what ranges are of."""
+    """The share of resamples in which the answer stays, and what ranges mean."""
     if advice.sampled:
         share = advice.take.share(advice.amount)
         known = share is None or share.low is not None
@@ -244,33 +244,33 @@ def _how_sure(advice: Advice) -> str:
 
 
 def ranges_of(ahead: int) -> str:
-    """Return what ranges are of, given how many sessions come next."""
+    """Return a sentence on what ranges mean, given the number of next sessions."""
     if ahead < LEAST:
         return f"{ahead} sessions are too few for intervals: the ranges' width comes from other projects."
     return f"With 90 % probability, a range contains the next {ahead:,} sessions' figure."
 
 
 def weak(off_recorded: float | None) -> str:
-    """Return a warning where keep-all is far off what was recorded, else ''."""
+    """Return a warning if keep-all is far off what was recorded, else ''."""
     if off_recorded is None or abs(off_recorded) <= FAR:
         return ""
     return f"Weak: keep-all is {100 * off_recorded:+.0f} % off what was recorded, so all figures may be off."
 
 
 def usd(value: float) -> str:
-    """Return dollars in as few digits as say something: 0.0041, 0.478, 54.89, 412."""
+    """Return dollars as text with as many digits as are useful: 0.0041, 0.478, 54.89, 412."""
     digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 0
     return f"{value:,.{digits}f}" if value else "0"
 
 
 def size(figures: Figures, amount: str) -> str:
-    """Return what a policy comes to, in dollars where they are compared and known, else in tokens, and of what."""
+    """Return a policy's amount as text: dollars if they are compared and known, else tokens. A peak is explained."""
     mean = " of a transcript on average" if figures.transcripts > 1 else ""
     return plain_size(figures, amount) + (f" in the largest request{mean}" if amount == "peak" else "")
 
 
 def plain_size(figures: Figures, amount: str) -> str:
-    """Return the same without saying of what, to stand beside one that does."""
+    """Return the same without the explanation, to stand beside a text that has it."""
     if amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
     return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
@@ -283,7 +283,7 @@ def _amounts(advice: Advice) -> str:
 
 
 def _saves(advice: Advice) -> str:
-    """` (-37 %, -42 to -31)`: the share saved, with its interval; '' where it isn't known."""
+    """` (-37 %, -42 to -31)`: the share saved, with its interval; '' if it isn't known."""
     share = advice.take.share(advice.amount)
     if share is None:
         return ""
@@ -294,7 +294,7 @@ def _saves(advice: Advice) -> str:
 
 
 def _ranged(advice: Advice) -> str:
-    """The answer's amount as a range, from nothing to all of what is lost fetched again, where that shows."""
+    """The answer's amount as a range, from no to all lost results fetched again; one number if both read the same."""
     take, added = advice.take, _added(advice)
     plain = size(take, advice.amount)
     if not added or take.at_rate:
@@ -314,12 +314,12 @@ def percent(value: float) -> str:
 
 
 BARS = tuple(sorted({1 - most for most in MAY_LOSE.values()}))
-"""What may have to be kept, by goal, where everything can be kept."""
+"""The shares that goals require to be kept, where everything can be kept."""
 
 
 def kept_percent(value: float) -> str:
-    """Return a share that is kept as a whole number of per cent, with a digit more where that would lift it to a bar
-    that it doesn't reach.
+    """Return a kept share as a whole number of per cent, or with one more digit if rounding would lift it to one of
+    BARS that it doesn't reach.
     """
     lifted = any(bar - 0.01 < value < bar - 1e-9 and round(100 * value) >= round(100 * bar) for bar in BARS)
     return f"{floor(1000 * value) / 10:.1f}" if lifted else percent(value)
