@@ -1,4 +1,4 @@
-"""Assertions about a run, for tests of an agent's context policy. Each says in one line what broke, and for whom."""
+"""Assertions about a run, for tests of an agent's context policy. A failure is one line: the policy and what broke."""
 
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
@@ -47,8 +47,8 @@ def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: flo
 def kept_not_under(run: Run, policy: str, share: float) -> None:
     """Assert that a policy keeps at least this share of what later calls used of old results.
 
-    With summaries the lower end of the range counts, because nobody knows what a model would have written. If no call
-    needed an old result, everything is kept. Raises AssertionError if the policy keeps less.
+    For a policy that summarizes, the lower end of the range counts: what a real model's summary keeps is unknown. If no
+    call needed an old result, the assertion holds. Raises AssertionError if the policy keeps less.
     """
     if not 0 <= share <= 1:
         raise AssertionError(f"share={share:g}: it is a share, from 0 to 1")
@@ -59,5 +59,5 @@ def kept_not_under(run: Run, policy: str, share: float) -> None:
 
 
 def _figures(run: Run, policy: str) -> Figures:
-    """What is known of a policy, by its label as the run has it or in a shorter form of it."""
+    """The figures of a policy, named by its label in the run or by a shorter form of that label."""
     return figures_of(run).figures(label_in(run, policy))
