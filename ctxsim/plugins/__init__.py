@@ -1,4 +1,4 @@
-"""Classes that labels name: built-in ones by folder, installed ones by entry point, anybody's by path."""
+"""Registries of classes that labels name: built-in (by folder), installed (by entry point), users' own (by path)."""
 
 import importlib
 import importlib.util
@@ -15,26 +15,26 @@ from ctxsim.plugins.files import load_file
 T = TypeVar("T")
 
 Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
-"""Opens what follows a prefix in a label: the name with its prefix, a class, and the raw parameters."""
+"""Parses the rest of a label after a prefix. Returns the name with the prefix, a class, and the raw parameters."""
 
 FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
-"""Packages with one folder for each agent or framework: `policy.py`, `estimator.py`, and what else is known of it."""
+"""Packages with one folder for each agent or framework: its `policy.py`, `estimator.py` and other files."""
 
 SETTINGS = "settings.toml"
-"""In such a folder, what users can set."""
+"""Name of the file in such a folder that describes the agent's settings."""
 
 OUTSIDE = "ctxsim.agents"
-"""Entry points of this group name packages that are such folders."""
+"""Entry-point group of installed packages that are such folders."""
 
 _points: list[EntryPoint] | None = None
-"""The entry points that another process gave; None where this machine's own count."""
+"""Entry points received from another process; None: those installed on this machine are used."""
 
 _forget: list[Callable[[], object]] = []
-"""What was found by entry points, to be forgotten when others are given."""
+"""Callbacks that clear caches of what entry points gave; called when other entry points are given."""
 
 
 _on_this_machine = cache(entry_points)
-"""What is installed is looked through once for all groups."""
+"""Returns the entry points of all groups. Cached: installed packages are searched once for all groups."""
 
 
 def installed(group: str) -> Collection[EntryPoint]:
@@ -45,7 +45,7 @@ def installed(group: str) -> Collection[EntryPoint]:
 
 
 def give_points(points: Iterable[EntryPoint]) -> None:
-    """Take these for the installed plug-ins, whatever is installed on this machine."""
+    """Use these entry points instead of those installed on this machine, and clear the caches that depend on them."""
     global _points
     _points = list(points)
     for forget in _forget:
@@ -53,15 +53,15 @@ def give_points(points: Iterable[EntryPoint]) -> None:
 
 
 def forgotten_by(*forget: Callable[[], object]) -> None:
-    """Have these called when other plug-ins are given."""
+    """Register callbacks that `give_points` calls."""
     _forget.extend(forget)
 
 
 @cache
 def folders(package: str) -> dict[str, tuple[str, Path]]:
-    """Return the folders of agents or frameworks by name, in kebab case: each one's package and its place on disk.
+    """Return the folders of agents or frameworks by kebab-case name: the package and the path of each.
 
-    Those that are installed from outside stand with the agents.
+    Folders of the entry-point group `OUTSIDE` are listed with the agents.
     """
     place = _place_of(package)
     found = {
@@ -87,10 +87,10 @@ def _place_of(package: str) -> Path:
 
 
 class Registry(Generic[T]):
-    """All classes of one kind. The built-in ones lie in the files of `package`, and in the file `part` of each agent's
-    and framework's folder; installed ones are entry points of `group`. `kind` is what errors call them; no label means
-    a class that says it is `abstract`; `forms` are prefixes that more than parameters follow, as `pipe:COMMAND`, and
-    `form` gives what opens such a label.
+    """All classes of one kind. Built-in ones are in the modules of `package` and in the file `{kind}.py` of each
+    agent's and framework's folder. Installed ones are entry points of `group`. Errors call a class by its `kind`.
+    `abstract` classes are left out. `forms` returns the prefixes that are followed by more than parameters, as in
+    `pipe:COMMAND`; `form` returns the parser for such a prefix.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Registry(Generic[T]):
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        """The files that hold built-in classes, by module, each with the name in kebab case that it is called by."""
+        """The module of each file with built-in classes, mapped to its name in kebab case."""
         names = sorted(file.stem for file in _place_of(self._package).glob("*.py") if file.stem != "__init__")
         found = {f"{self._package}.{name}": name.replace("_", "-") for name in names}
         for package in FOLDERS:
@@ -149,11 +149,11 @@ class Registry(Generic[T]):
 
     @property
     def broken(self) -> dict[str, str]:
-        """Installed ones that can't be used, by name, with the error in one line."""
+        """Names whose class can't be used, each with the error in one line."""
         return self._found[1]
 
     def _add(self, cls: type[T], classes: dict[str, type[T]], broken: dict[str, str]) -> None:
-        """Of two with one name neither can be used: nobody could tell which of them made the numbers."""
+        """Add a class. Two classes of one name are both refused: a label wouldn't say which one made the numbers."""
         name = _name(cls)
         if name in classes:
             both = " and ".join(f"{one.__module__}.{one.__qualname__}" for one in (classes.pop(name), cls))
@@ -165,7 +165,7 @@ class Registry(Generic[T]):
         where = f"installed {self.kind} {point.name} ({point.value})"
         try:
             cls = point.load()
-        # An installed package is anybody's code: one that fails must not take the others with it.
+        # An installed package may raise anything, and one that fails must not disable the others.
         except (Exception, SystemExit) as error:
             raise LabelError(f"{where}: {type(error).__name__}: {one_line(str(error))}; mend or remove it") from error
         if not (isinstance(cls, type) and issubclass(cls, self._base)):
@@ -176,16 +176,16 @@ class Registry(Generic[T]):
         """Return the name, the class and the raw parameters of a label: `name:key=value`, `path.py:Class:key=value`, or
         one of the forms.
 
-        Raises UnknownName or LabelError: a name that nothing has, a class that can't be loaded.
+        Raises UnknownName for an unknown name, and LabelError for a class that can't be loaded.
         """
         prefix, _, rest = label.strip().partition(":")
-        # A form and a class may share a name, a framework's: what is only parameters means the class.
+        # A form and a class may both have a framework's name. With nothing but parameters the label names the class.
         parameters_only = not rest or "=" in rest.partition(":")[0]
         own = parameters_only and self._in_its_file(prefix) is not None
         if not own and prefix in self._forms() and not (parameters_only and prefix in self.classes):
-            assert self._form is not None  # there are prefixes
+            assert self._form is not None  # given wherever `forms` is
             return self._form(prefix)(rest)
-        # What stands behind `estimator=` is another label, whose path isn't this one's.
+        # The value of `estimator=` is a label of its own, and a path in it isn't this label's path.
         before, estimator, rest = label.partition("estimator=")
         path, dot_py, after = before.partition(".py:")
         if dot_py:
@@ -196,7 +196,7 @@ class Registry(Generic[T]):
         return name, cls, parameters
 
     def register(self, cls: type[T]) -> type[T]:
-        """Make a class known by its name in this process, and return it. Raises LabelError for the name of another."""
+        """Add a class by its name in this process, and return it. Raises LabelError if another class has that name."""
         name = _name(cls)
         known = self.classes.get(name)
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -206,7 +206,7 @@ class Registry(Generic[T]):
         return cls
 
     def named(self, name: str) -> type[T]:
-        """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""
+        """Return the class of a name. Raises UnknownName, or LabelError for a broken class or a file alone."""
         if (alone := self._in_its_file(name)) is not None:
             return alone
         if name in self.broken:
@@ -221,9 +221,9 @@ class Registry(Generic[T]):
         return self.classes[name]
 
     def _in_its_file(self, name: str) -> type[T] | None:
-        """The built-in class of a name whose file is called like it: to open it no other file is imported.
+        """The built-in class in the file of the same name, found without importing any other file.
 
-        None if there is none, and where another class may have the name: installed ones, those of this process.
+        None if there is none. Also None if plug-ins are installed or all classes are loaded: one may have the name.
         """
         if "_found" in vars(self) or self._installed:
             return None
@@ -247,7 +247,7 @@ class Registry(Generic[T]):
         return classes[class_name]
 
     def _defined_in(self, module: object) -> list[type[T]]:
-        """The module's own classes of this kind, not those it imports."""
+        """The module's own classes of this kind: neither imported nor abstract."""
         return [
             value
             for value in vars(module).values()

@@ -1,4 +1,4 @@
-"""Users' files: small ones of settings and rules, parsed within bounds, and Python files that labels name."""
+"""Users' files: settings and rules, parsed with limits on size and depth, and Python files that labels name."""
 
 import hashlib
 import os
@@ -18,21 +18,21 @@ from ctxsim.errors import InputError, LabelError, one_line
 
 
 def config_folder() -> Path:
-    """Return the user's own configuration folder of ctxsim, which needn't be there."""
+    """Return the user's configuration folder for ctxsim, which may not exist."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim")
 
 
 MOST_BYTES = 1_000_000
 MOST_PARTS = 100
-"""Of a dotted key: the parser's time grows with their square."""
+"""Most parts of a dotted TOML key. The parser's time grows with the square of their number."""
 
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}", re.ASCII)
 
 
 def opened(path: Path) -> BinaryIO:
-    """Return a file, open to read. Raises InputError for a pipe or a device; OSError as the system does."""
-    # Opening a pipe to read would wait for a writer.
+    """Return a file, open for binary reading. Raises InputError for a pipe or a device, OSError if opening it fails."""
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     stream = os.fdopen(handle, "rb")
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -42,8 +42,8 @@ def opened(path: Path) -> BinaryIO:
 
 
 def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return what stands in a file. Raises InputError for a pipe, a device, or more than 1 MB, or `most`; OSError as
-    the system does, for one that isn't there too.
+    """Return the bytes of a file. Raises InputError for a pipe, a device, or a file of more than `most` bytes (1 MB
+    unless given), and OSError if it doesn't exist or can't be read.
     """
     with opened(path) as stream:
         data = stream.read(most + 1)
@@ -53,7 +53,7 @@ def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def toml_values(data: bytes, where: object) -> dict[str, Any]:
-    """Return the values of TOML. Raises InputError for what is none, or what no person would write."""
+    """Parse TOML. Raises InputError for invalid TOML, nesting too deep, or a key of more than `MOST_PARTS` parts."""
     try:
         text = data.decode("utf-8")
         if _LONG_KEY.search(text):
@@ -66,42 +66,42 @@ def toml_values(data: bytes, where: object) -> dict[str, Any]:
 
 
 FROM_FILE = "ctxsim_"
-"""What the names of modules begin with that were loaded from a user's file."""
+"""Prefix of the names of modules that were loaded from users' files."""
 
 _texts: dict[str, bytes] = {}
-"""By path, the files that were loaded, and those that another process gave."""
+"""Contents by path, of files that were loaded and of files that another process gave."""
 
 _given: set[str] = set()
 
 
 def give_files(files: Mapping[str, bytes]) -> None:
-    """Take these texts for what stands in files of these paths, whether they are on this machine or not."""
+    """Use these contents for the files of these paths, whether or not the files exist on this machine."""
     _texts.update(files)
     _given.update(files)
 
 
 def files_given() -> bool:
-    """Return whether another process gave files: it has opened them before."""
+    """Return whether another process gave files. That process has opened them already."""
     return bool(_given)
 
 
 def files_loaded() -> dict[str, bytes]:
-    """Return the files that labels have named in this process, by path."""
+    """Return the contents, by path, of all files that were loaded in this process or given to it."""
     return dict(_texts)
 
 
 def load_file(kind: str, path: str) -> ModuleType:
-    """Return anybody's Python file as a module; `kind` is what errors call it.
+    """Run a user's Python file and return it as a module. Errors call the file by its `kind`.
 
-    The same text gives the same module: two labels of one file name one thing. Raises LabelError where there is no such
-    file, or where running it fails.
+    The same path and contents give the same module, so that two labels of one file name one class. Raises LabelError
+    if there is no such file, or if running it fails.
     """
     return _run_file(kind, path, user_file(kind, path))
 
 
 def user_file(kind: str, path: str, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
-    """Return what stands in a file that a label or an option names; `kind` is what errors call it. Raises LabelError
-    where there is none.
+    """Return the contents of a file that a label or an option names. Errors call the file by its `kind`. Raises
+    LabelError if it doesn't exist.
     """
     if path not in _given:
         if not Path(path).is_file():
@@ -112,17 +112,17 @@ def user_file(kind: str, path: str, read: Callable[[Path], bytes] = Path.read_by
 
 @cache
 def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
-    # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
+    # Files of one name need two module names: a class's annotations are resolved in `sys.modules`.
     number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
     module_name = f"{FROM_FILE}{kind}_{Path(path).stem}_{number}"
     module = ModuleType(module_name)
     module.__file__ = path
     sys.modules[module_name] = module
     try:
-        # Standard output is for tables and rows.
+        # Standard output is reserved for tables and rows.
         with redirect_stdout(sys.stderr):
             exec(compile(text, path, "exec"), vars(module))
-    # The file is anybody's code: whatever it raises is told in one line, with its place.
+    # A user's file may raise anything. It is reported in one line with the line number.
     except (Exception, SystemExit) as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else _line_in(path, error)
         told = f"{type(error).__name__}: {one_line(str(error))}"
@@ -131,7 +131,7 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
 
 
 def _line_in(path: str, error: BaseException) -> int | None:
-    """The line of the file that led to an error, even to one raised in a library."""
+    """The last line of the file in the traceback, even if a library raised the error."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).name == Path(path).name]
     return (own or frames)[-1].lineno

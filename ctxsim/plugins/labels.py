@@ -20,12 +20,12 @@ _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 
 
 def unquoted(command: str) -> str:
-    """Return a command line of the same length in which whatever a shell would not look into is blank."""
+    """Return a command line with NUL characters in place of escaped and quoted parts. The length stays the same."""
     return _QUOTED.sub(lambda found: "\0" * len(found[0]), command)
 
 
 BOUND = " (bound)"
-"""What tables print behind the name of a bound."""
+"""Suffix that tables print after the name of a bound."""
 
 
 def pasted(label: str) -> str:
@@ -52,21 +52,21 @@ def chain(label: str) -> list[str]:
 
 
 OWN = ("messages", "pipe")
-"""Prefixes of a user's own code."""
+"""Prefixes of labels that run a user's own code."""
 
 _BY_WORDS = re.compile(r"(?P<name>[\w-]+)(?:/[\d.]+| *, *[\w-]+)*(?::[\w.]+=.*)?")
 
 
 def by_words(label: str) -> bool:
-    """Return whether each link of a label, as it will be opened, is a class's name or presets', and `key=value`: no
-    file, no program and no framework's class.
+    """Return whether each link of a label is the name of a class or of presets, maybe with `key=value`: no file, no
+    program and no framework's class.
     """
     found = [_BY_WORDS.fullmatch(link) for link in chain(label)]
     return label.isprintable() and ".py" not in label and all(one and one["name"] not in OWN for one in found)
 
 
 def named(link: str) -> tuple[str, str]:
-    """Return a link's name and its parameters as they stand: `path.py:Class` and `framework:Class` are names too."""
+    """Return a link's name and its parameters as one text. `path.py:Class` and `framework:Class` are names too."""
     if link.startswith("pipe:"):
         return link, ""
     found = _PARAMETERS.search(link)
@@ -97,22 +97,22 @@ def split(label: str) -> tuple[str, dict[str, str]]:
 
 @cache
 def _types(cls: Hashable) -> dict[str, Any]:
-    """A class's field types: resolving them costs more than everything else here."""
+    """A class's field types. Cached, because resolving them costs more than everything else here."""
     return get_type_hints(cls, include_extras=True)
 
 
 def key(field: dataclasses.Field[Any]) -> str:
-    """Return what a label calls a field: its name, unless that is taken by something else of its class."""
+    """Return a field's name in labels: its own name, unless its metadata has another `label`."""
     return str(field.metadata.get("label", field.name))
 
 
 def _fields(of: Any) -> dict[str, dataclasses.Field[Any]]:
-    """The fields that a label sets, of a class or an object, by the names that labels have for them."""
+    """The fields of a class or an object that a label sets, by their names in labels."""
     return {key(field): field for field in dataclasses.fields(of) if field.init}
 
 
 def parameters(value: Any) -> dict[str, Any]:
-    """Return the parameters of a parameterised object, by the names that labels have for them."""
+    """Return an object's parameters by their names in labels."""
     return {called: getattr(value, field.name) for called, field in _fields(value).items()}
 
 
@@ -140,7 +140,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         return cls(**values)
     except CtxsimError:
         raise
-    # The class is anybody's code: whatever making it raises, or an attempt to end the process, is told in one line.
+    # A user's class may raise anything, or try to end the process. Both are reported in one line.
     except (Exception, SystemExit) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise LabelError(
@@ -152,7 +152,7 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def _plain(said: str, text: str) -> str:
-    """What msgspec says of a value, without its words for types."""
+    """An error message of msgspec with plain words for types; `sweep`'s syntax is added if the value is a range."""
     said = re.sub(r"`(\w+)`", lambda found: _KINDS.get(found[1], found[1]), said.lower())
     said = said.removesuffix(", got a text")
     range_ = re.fullmatch(r"(\d+)(?:-|\.\.|:|to)(\d+)", text)
@@ -165,16 +165,16 @@ def written(name: str, given: Mapping[str, str]) -> str:
 
 
 def of(name: str, value: Any, defaults: bool = True) -> str:
-    """Return the label of a parameterised object, which can be pasted back: with every parameter, so that it says all,
-    or without those at their default.
+    """Return the label of an object, which can be pasted back: with every parameter, or only with those that aren't at
+    their default.
     """
     return written(name, stated(name, value, defaults))
 
 
 def lasting(kind: str, cls: type[Any], name: str, given: Mapping[str, str]) -> tuple[str, str]:
-    """Return the labels of what raw parameters make, with and without those at their default.
+    """Return two labels of the object that raw parameters make: with and without parameters at their default.
 
-    Raises LabelError where such a label would make something else.
+    Raises LabelError if the label would make another object.
     """
     made = build(kind, cls, name, given)
     now = stated(name, made, True, given)
@@ -186,10 +186,10 @@ def lasting(kind: str, cls: type[Any], name: str, given: Mapping[str, str]) -> t
 
 
 def stated(name: str, value: Any, defaults: bool, given: Container[str] | None = None) -> dict[str, str]:
-    """Return the raw parameters that a label of an object says.
+    """Return the raw parameters for the label of an object.
 
-    What would not read back as itself is left out at its default, and where it isn't among those `given`. Raises
-    LabelError for one that was given.
+    A value that doesn't read back as itself is left out if it is the default, or if its parameter isn't in `given`.
+    Raises LabelError if it is a given one.
     """
     found: dict[str, str] = {}
     types = _types(type(value))  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def stated(name: str, value: Any, defaults: bool, given: Container[str] | None =
         exact = next((text for text in read if _same(read[text], parameter)), None)
         if exact is None and (plain or (given is not None and called not in given)):
             continue
-        # An int stands for a float.
+        # A field of type float may hold an int.
         near = next((text for text in read if read[text] == parameter), None)
         if exact is None and near is None and given is not None:
             raise LabelError(f"{name}: {called}={parameter!r} can't be written in a label like {name}:{called}=value")
@@ -211,7 +211,7 @@ def stated(name: str, value: Any, defaults: bool, given: Container[str] | None =
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    # A class from another process has a MISSING of its own.
+    # The fields of a class from another process have another MISSING object, so the types are compared.
     if callable(field.default_factory):
         return field.default_factory()
     missing = type(dataclasses.MISSING)
@@ -219,21 +219,21 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same in all that a policy could see: 1 is neither 1.0 nor True."""
+    """Whether two values have the same type and the same repr: 1 is neither 1.0 nor True."""
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _texts(value: Any) -> list[str]:
-    """How a value may be written: 4.0 is 4; any other float has its last digit, or two settings would share a label."""
+    """How a label may write a value. 4.0 is 4; other floats keep every digit, or two values would share a label."""
     if isinstance(value, Enum):
         return [str(value.value)]
     return [str(int(value)), str(value)] if isinstance(value, float) and value.is_integer() else [str(value)]
 
 
 def _read(name: str, called: str, text: str, kind: Any) -> Any:
-    """What a parameter in a label is read as; MISSING where it can't be read."""
+    """The value that a parameter's text in a label is read as; MISSING if it can't be read."""
     link = written("a", {called: text})
-    # A path before it would be looked for in it.
+    # Without a path in the name, `.py:` in the value would be taken for the end of one.
     alone = text.isprintable() and (".py:" not in text or ".py:" in name)
     try:
         if alone and chain(link) == [link] and split(link)[1] == {called: text}:
@@ -244,7 +244,7 @@ def _read(name: str, called: str, text: str, kind: Any) -> Any:
 
 
 def kebab(class_name: str) -> str:
-    """Return the name that a label has for a class that states none: `TokenBudget` is `token-budget`."""
+    """Return the name in labels of a class that sets no `name`: `TokenBudget` is `token-budget`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", class_name).lower()
 
 
