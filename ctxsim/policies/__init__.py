@@ -21,23 +21,23 @@ __all__ = [
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """A chain of policies and its estimator, ready to be made afresh for each transcript."""
+    """A policy's label, opened: a chain of policy classes with parameters, and an estimator."""
 
     label: str
     links: tuple[tuple[type[Policy], str, dict[str, str]], ...]
     estimator: Estimator
     short: str = ""
-    """The label without what is at its default; opens the same."""
+    """The label without parameters at their default; opens the same."""
 
     @property
     def typed(self) -> str:
-        """The label of what was given and no more: only behind that stand the numbers of an agent's version."""
+        """The label with given parameters only, so that `as_shipped` can fill in the others by an agent's version."""
         label = "+".join(labels.written(name, given) for _, name, given in self.links)
         return with_estimator(label, self.estimator, always=any(cls.decides_by for cls, _, _ in self.links))
 
     @property
     def server_side(self) -> bool:
-        """Whether the provider itself makes all of its edits."""
+        """Whether the provider itself makes all edits."""
         return all(cls.server_side for cls, _, _ in self.links)
 
     @property
@@ -48,7 +48,7 @@ class Spec(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> bool:
-        """Whether all of it is ctxsim's: no class from elsewhere, and no function over messages."""
+        """Whether all code is ctxsim's: no class from elsewhere, and no function over messages."""
         return not self.outside and not any(name.startswith("messages:") for _, name, _ in self.links)
 
     @property
@@ -57,9 +57,9 @@ class Spec(msgspec.Struct, frozen=True):
         return all(cls.bound for cls, _, _ in self.links)
 
     def as_shipped(self, format: str, version: str, model: str) -> Self:
-        """Return the same with the numbers of the agent's version that recorded a session, where a policy is that
-        agent's; what the label says goes before them. Versions that no `settings.toml` tells apart, and those that are
-        no dotted numbers, have the newest.
+        """Return the spec with the parameters that the recording agent's version ships, for each policy of that agent.
+
+        Parameters in the label have precedence. A version without dotted numbers, or without rules, is the newest.
         """
         if version:
             from ctxsim.policies.agents.versions import dotted
@@ -76,8 +76,8 @@ class Spec(msgspec.Struct, frozen=True):
         return self if links == self.links else msgspec.structs.replace(self, links=links)
 
     def _as_set(self, format: str, version: str, model: str) -> Self:
-        """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
-        the estimator that this agent decides by; an estimator that somebody named goes before it.
+        """Return the spec with the recording agent's policy in place of `as-set`. The estimator is that agent's, unless
+        another than the default was named.
         """
         agent = agent_of(format)
         name, own, _ = _registry.open(agent or "keep-all")
@@ -90,7 +90,7 @@ class Spec(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, links=links, estimator=estimator)
 
     def limits(self) -> dict[str, float]:
-        """Return the tokens, by name, that its parameters mean requests to stay under."""
+        """Return the limits, in tokens, that the parameters set for requests, by name."""
         return {name: tokens for link in self.create() for name, tokens in link.limits().items()}
 
     def create(self) -> list[Policy]:
@@ -119,9 +119,9 @@ def registered_policies() -> dict[str, type[Policy]]:
 
 
 def register(cls: type[Policy]) -> type[Policy]:
-    """Make a class known by its name in this process, and return it: a notebook's, which has no file.
+    """Add a class by its name in this process, and return it. For a notebook's class, which has no file.
 
-    Defined again, it takes the place of the earlier one. Raises LabelError for the name of another policy.
+    A class that is defined again replaces the earlier one. Raises LabelError if another policy has the name.
     """
     open_policies.cache_clear()
     return _registry.register(cls)
@@ -133,8 +133,8 @@ def broken_policies() -> dict[str, str]:
 
 
 def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[str, str]:
-    """The raw parameters of a label by the names that they have today, and not by old ones or by those of an agent's
-    own settings. Raises LabelError for one that has both.
+    """The raw parameters of a label by today's names, in place of old names and of the agent's own keys. Raises
+    LabelError if a parameter is given by two names.
     """
     known = {**_aliases_of(cls), **cls.renamed}
     for other, ours in known.items():
@@ -153,9 +153,9 @@ def _aliases_of(cls: type[Policy]) -> dict[str, str]:
 
 
 def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
-    """With the numbers of the `version` and the `model` that a label names in their place; its own parameters stay.
+    """The raw parameters with those of the `version` and the `model` in their place. Given parameters have precedence.
 
-    Raises LabelError for a version that is none.
+    Raises LabelError for an invalid version.
     """
     if not {"version", "model"} & given.keys() or not _ships(cls):
         return given
@@ -170,7 +170,7 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
 
 
 def _ships(cls: type[Policy]) -> bool:
-    """Whether an agent's `settings.toml` has numbers of a policy; not of one that somebody made of it."""
+    """Whether an agent's `settings.toml` has parameters of this policy. It has none of a user's subclass."""
     if not cls.agent:
         return False
     from ctxsim.policies.agents.settings_file import values_for
@@ -179,7 +179,7 @@ def _ships(cls: type[Policy]) -> bool:
 
 
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
-    """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
+    """Parameters of an agent's policy: those that its version ships for a model, and the settings in `given=`."""
     from ctxsim.policies.agents.given import parameters_of, parsed
 
     told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
@@ -187,7 +187,7 @@ def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], versio
 
 
 def old_names(label: str) -> list[str]:
-    """Return a line for each parameter that a label, or a grid of labels, calls by the name that it used to have.
+    """Return a line for each parameter that a label, or a grid of labels, calls by its old name.
 
     Raises UnknownName or LabelError, as `open_policy` does.
     """
@@ -213,15 +213,15 @@ def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], s
 def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
     """Return the policy or `a+b` chain that a label names.
 
-    An `estimator=` in the label overrides the argument `estimator`. Raises UnknownName or LabelError, which say what is
-    wrong in the label.
+    An `estimator=` in the label overrides the argument `estimator`. Raises UnknownName or LabelError for a label that
+    can't be opened.
     """
     _try_first(label)
     return opened_here(label, estimator)
 
 
 def _try_first(label: str) -> None:
-    """Open a label that names a file in another process first: what starts processes is loaded for that alone."""
+    """Open a label that names a file in another process first. `trial` is imported only then: it starts processes."""
     path, dot_py, _ = label.partition(".py:")
     if dot_py:
         parts = path.removeprefix("messages:").split("+")
@@ -233,7 +233,7 @@ def _try_first(label: str) -> None:
 
 
 def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
-    """Return the same without a look at what the code of others does to a process that opens it."""
+    """Return the same as `open_policy`, without opening users' files in another process first."""
     opened = [_open_link(link, estimator) for link in labels.chain(label)]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:
@@ -252,14 +252,14 @@ def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
 
 @lru_cache(maxsize=8)
 def open_policies(policies: tuple[str, ...], by: str | None = None) -> tuple[Spec, ...]:
-    """Return what labels name, equal ones once; `by` is the estimator's label where they name none. Opened once."""
+    """Return the specs of labels, equal ones once. `by` is the default estimator's label. Cached."""
     estimator = open_estimator(by) if by else None
     opened = [open_policy(label, estimator) for label in policies]
     return tuple({spec.label: spec for spec in opened}.values())
 
 
 def agent_of(format: str) -> str:
-    """Return the agent that writes logs of a format: one whose policy we have; '' for any other."""
+    """Return the agent that writes logs of a format, if it has a policy here; '' if not."""
     for name, (_, place) in folders(FOLDERS[0]).items():
         if (place / "policy.py").exists() and (
             format == name or format.startswith(f"{name}-") or (format and name.startswith(f"{format}-"))

@@ -1,4 +1,4 @@
-"""What the recorded agent itself does, as its user has set it: the baseline of advice."""
+"""The recorded agent's own policy with its user's settings: the baseline of advice."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,8 @@ from ctxsim.policies.policy import Policy
 class AsSet(Policy):
     """The policy of the agent that recorded a transcript, with the defaults of its version for its model.
 
-    `given` are settings by the agent's own keys, as `claude-code/autoCompactWindow=200000`; several stand with `;`
-    between. What the agent ignores has no effect here either. A transcript of an agent that we don't know, or of none,
-    is left as it is, as by keep-all.
+    `given` are settings by the agent's own keys, as `claude-code/autoCompactWindow=200000`, separated by `;`. A setting
+    that the agent ignores has no effect. A transcript of an unknown agent, or of none, is sent whole, as by keep-all.
     """
 
     given: str = ""

@@ -1,4 +1,4 @@
-"""A budget in characters: over it old tool messages go, then everything but the last turns."""
+"""A budget in characters. Over it, old tool exchanges are dropped, then everything but the last turns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from ctxsim.view import View
 
 
 def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns: int, reason: str) -> View:
-    """Return the view without old tool exchanges, and, if it is still over, without all but the last turns.
+    """Return the view without old tool exchanges and, if `over` is still true, with only the last turns.
 
-    The last `keep_tools` results stay with the calls they answer; a turn starts with a user text.
+    The last `keep_tools` results stay with the calls they answer. A turn starts with a user text.
     """
     if not over(view):
         return view
@@ -33,8 +33,8 @@ class CharBudget(Policy):
     """Over `chars` characters of content, drop old tool exchanges, then all but the last `keep_turns` turns.
 
     Document 002, agentLoop.ts: MAX_CONTEXT_CHARS, KEEP_LAST_TOOL_MESSAGES, TOOL_RESULT_SNIPPET_CHARS (a plain cut on
-    arrival, in UTF-16 units). It doesn't say how messages are dropped; here calls leave with their results, or no
-    provider would take the rest.
+    arrival, in UTF-16 units). It doesn't say how messages are dropped. Here calls are dropped with their results,
+    because providers refuse one without the other.
     """
 
     family = "seeds"
@@ -59,5 +59,5 @@ class CharBudget(Policy):
 
 
 def cut(text: str, units: int) -> str:
-    """Return the longest beginning of a text in at most so many UTF-16 units, as JavaScript's slice has it."""
+    """Return the longest beginning of a text in at most `units` UTF-16 units, as JavaScript's `slice` does."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore")

@@ -1,4 +1,4 @@
-"""Server-side clearing: the provider itself leaves out old tool results of each request that is too large."""
+"""Server-side clearing: the provider itself clears old tool results in each request that is too large."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ class ClearToolUses(Policy):
     """Over `trigger` input tokens, clear all but the newest `keep` results, if that frees `clear_at_least` tokens.
 
     Anthropic API, context editing, clear_tool_uses_20250919 (defaults: trigger 100,000, keep 3, clear_at_least unset).
-    The vendor edits what it is sent and doesn't say whether a result once cleared stays cleared: `sticky` keeps it so;
-    without it every request is decided anew. The estimator stands for the vendor's own count.
+    The vendor edits the requests that it gets, and doesn't say whether a cleared result stays cleared. With `sticky` it
+    does; without, each request is edited independently. The estimator stands for the vendor's own count.
     """
 
     family = "agents"

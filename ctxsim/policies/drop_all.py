@@ -8,7 +8,7 @@ from ctxsim.view import View
 
 @dataclass
 class DropAll(Policy):
-    """Sends head, first user message, newest message, and the response that it answers: the least that makes sense."""
+    """Sends the head, the first user message, and the newest message with the response that it answers."""
 
     bound = True
 

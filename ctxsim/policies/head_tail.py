@@ -8,15 +8,15 @@ from ctxsim.transcript import Item
 
 
 def marker(omitted: int, total: int) -> str:
-    """The line that stands for what was left out."""
+    """Return the line that stands for the omitted lines."""
     return f"\n[... omitted {omitted} of {total} lines ...]\n"
 
 
 def head_tail(text: str, lines: int, limit_bytes: int) -> str:
     """Return the first and last `lines` lines of a text, in at most `limit_bytes` UTF-8 bytes.
 
-    Whole lines as long as they fit; where one line alone is too long it is cut between two characters. Text within
-    both limits is returned unchanged.
+    Lines stay whole, unless the first or the last one alone is too long: it is cut between two characters. A text
+    within both limits is returned unchanged.
     """
     rows = text.split("\n")
     if byte_length(text) <= limit_bytes and len(rows) <= 2 * lines:
@@ -28,11 +28,11 @@ def head_tail(text: str, lines: int, limit_bytes: int) -> str:
         middle = (len(rows) + 1) // 2
         head, tail = rows[:middle], rows[middle:] or rows
     first, last = rows_within(head, room - room // 2), rows_within(tail[::-1], room // 2)[::-1]
-    # Of a row that doesn't fit the part that does, which counts as omitted.
+    # A row that doesn't fit is cut, and counts as omitted.
     before = "\n".join(first) if first else first_bytes(head[0], room - room // 2)
     behind = "\n".join(last) if last else last_bytes(tail[-1], room // 2)
     cut = before + marker(len(rows) - len(first) - len(last), len(rows)) + behind
-    # Only a limit below the marker's own length gets here with too much.
+    # This cuts only if the limit is less than the marker's own length.
     return first_bytes(cut, max(0, limit_bytes))
 
 
@@ -40,7 +40,7 @@ def head_tail(text: str, lines: int, limit_bytes: int) -> str:
 class HeadTail(Policy):
     """First and last `lines` lines and at most `bytes` bytes of each tool result. Document 003, layer 1.
 
-    Both limits hold: its pseudo-code forgets the byte limit that its own test demands.
+    Both limits hold. The document's pseudo-code omits the byte limit, which the document's own test demands.
     """
 
     family = "seeds"

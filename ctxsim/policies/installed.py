@@ -1,4 +1,4 @@
-"""Is a framework or an agent of the version that its policies were compared with?"""
+"""Compares the version of a framework or an agent with the one that its policies were compared with."""
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -9,9 +9,9 @@ from ctxsim.policies.agents.versions import dotted, newest_of, numbers_of
 
 
 def other_versions(label: str) -> Iterator[str]:
-    """Yield a line for each package of another version than a label's policies were compared with.
+    """Yield a line for each installed package whose version isn't that which a label's policies were compared with.
 
-    A framework's own class is judged by the built-in policies of its folder. What isn't installed isn't told of.
+    For a framework's own class, the versions are those of the built-in policies in its folder.
     """
     known = registered_policies()
     for link in labels.chain(label):
@@ -36,9 +36,9 @@ def compared_with(agent: str) -> str:
 
 
 def newer_versions(recorded: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each agent that recorded, by format and version, in one newer than its policy was compared with.
+    """Yield a line for each agent with a recorded version newer than the one that its policy was compared with.
 
-    The policy then has its newest rules.
+    `recorded` are pairs of format and version. The policy then uses its newest rules.
     """
     newest: dict[str, str] = {}
     for format, stated in recorded:

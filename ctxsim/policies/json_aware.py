@@ -18,10 +18,10 @@ ERRORS = ("error", "errors", "message", "detail", "reason")
 
 @dataclass
 class JsonAware(Policy):
-    """Each tool result in at most `chars` characters; JSON in stays valid JSON.
+    """Cut each tool result to at most `chars` characters; valid JSON stays valid JSON.
 
-    Arrays keep first and last element with the number omitted between, objects keep their keys and shorten long values,
-    strings get a mark; errors keep their beginning. Document 002, phase 2, which forgets the limit for arrays.
+    Arrays keep the first and the last element, with the number omitted between. Objects keep their keys and shorten
+    long values. Strings get a mark; errors keep their beginning. Document 002, phase 2, which has no limit for arrays.
     """
 
     family = "seeds"
@@ -44,7 +44,7 @@ def truncate(text: str, limit: int) -> str:
     try:
         return dumped(fit(json.loads(text), limit))
     except RecursionError:
-        # Too deep to walk: its beginning, as a JSON string.
+        # Nested too deeply to shorten: keep the beginning of the text as a JSON string.
         return dumped(_fit_string(text, limit))
     except ValueError:
         return shortened(text, limit)
@@ -56,19 +56,19 @@ def shortened(text: str, limit: int) -> str:
 
 
 def dumped(value: Any) -> str:
-    """Return a value as compact JSON, other scripts as they are; half a surrogate pair as an escape."""
+    """Return a value as compact JSON, non-ASCII characters unescaped, unless it holds a lone surrogate."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     halved = not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
     return json.dumps(value, separators=(",", ":")) if halved else text
 
 
 def size(value: Any) -> int:
-    """Characters of a value as JSON."""
+    """Return the number of characters of a value as JSON."""
     return len(dumped(value))
 
 
 def fit(value: Any, room: int) -> Any:
-    """Return a value like the given one whose JSON has at most `room` characters; "" or 0 where nothing else fits."""
+    """Return a shortened value whose JSON has at most `room` characters; "" or 0 if nothing else fits."""
     if size(value) <= room:
         return value
     if isinstance(value, str):
@@ -81,7 +81,7 @@ def fit(value: Any, room: int) -> Any:
 
 
 def _fit_string(text: str, room: int) -> Any:
-    """The longest beginning that fits, with a mark if there is room for one. Escapes take more than a character."""
+    """The longest beginning whose JSON fits, with a mark if there is room for one. Escapes count in full."""
     if room < 2:
         return 0
     mark = MARK if room >= len(MARK) + 2 else ""
@@ -104,7 +104,7 @@ def _fit_array(values: list[Any], room: int) -> Any:
 
 
 def _fit_object(values: dict[str, Any], room: int) -> Any:
-    """All keys if they fit, else the first ones and how many are missing."""
+    """An object with all keys if they fit, else with the first ones and the number of missing ones."""
     kept = dict(values)
     costs = {key: size(key) + 2 for key in kept}
     needed = sum(costs.values()) + 1 + 2 * len(kept)
@@ -126,7 +126,7 @@ def _fit_object(values: dict[str, Any], room: int) -> Any:
     overhead = sum(costs[key] for key in kept) + 1 + (size(note) - 1 if note else 0)
     first = [key for key in kept if key.lower() in ERRORS]
     others = [key for key in kept if key.lower() not in ERRORS]
-    # What says what went wrong gets what it wants before the rest shares what is left.
+    # Values of error keys get their full room first; the other values share the rest.
     room_first = max(2 * len(first), room - overhead - 2 * len(others))
     given = dict(zip(first, _shares([kept[key] for key in first], room_first), strict=True))
     used = sum(min(given[key], size(kept[key])) for key in first)
@@ -136,7 +136,7 @@ def _fit_object(values: dict[str, Any], room: int) -> Any:
 
 
 def _shares(values: Sequence[Any], room: int) -> list[int]:
-    """Room for each value: small ones get what they need, the others share the rest evenly."""
+    """The room for each value: small values get what they need, the others share the rest evenly."""
     wanted = [size(value) for value in values]
     shares = [0] * len(values)
     left = sorted(range(len(values)), key=lambda n: wanted[n])

@@ -18,7 +18,7 @@ def placeholder(text: str) -> str:
 
 @dataclass
 class Mask(Policy):
-    """Replace results older than the newest `keep` by a line that counts their lines; at least `batch` at a time.
+    """Replace results older than the newest `keep` by one line with their number of lines; at least `batch` at a time.
 
     SWE-agent/SWE-agent, sweagent/agent/history_processors.py (LastNObservations); batches as in arXiv 2508.21433.
     """
@@ -30,11 +30,11 @@ class Mask(Policy):
     batch: Positive = 1
 
     def start(self) -> None:
-        self._masked = -1  # the newest place that was
+        self._masked = -1  # the place of the newest masked result
 
     def before_call(self, view: View) -> View:
         results = view.results
-        # What was old before is masked already: only the others are looked at.
+        # Results up to that place are masked already, so only later ones are checked.
         start = bisect_right(results, self._masked, key=lambda item: item.place)
         old = {
             item.place: placeholder(item.text)

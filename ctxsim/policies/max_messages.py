@@ -1,4 +1,4 @@
-"""A limit on the number of messages, blind to what they are."""
+"""A limit on the number of messages, whatever their role."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A limit on each tool result as it comes in."""
+"""A limit on the length of each new tool result."""
 
 from dataclasses import dataclass
 

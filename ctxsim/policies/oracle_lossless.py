@@ -1,4 +1,4 @@
-"""The lossless oracle: every result leaves as soon as no later call needs it, or when that costs least."""
+"""The lossless oracle: each result is cleared as soon as no later call needs it, or when that costs least."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from ctxsim.view import View
 
 @dataclass
 class OracleLossless(Oracle):
-    """No reference is lost: least tokens at `aim=tokens`, as if edits were free; at `aim=dollars` the least cost.
+    """Lose no reference, with the least tokens (`aim=tokens`, as if edits were free) or the least cost (`aim=dollars`).
 
-    docs/bounds.md. A need is met by its most recent source; a result leaves only after it was sent once.
+    docs/bounds.md. The most recent source meets a need; a result is cleared only after it was sent once.
     """
 
     aim: Literal["tokens", "dollars"] = "tokens"

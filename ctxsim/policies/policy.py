@@ -1,4 +1,4 @@
-"""What a policy is: up to four moments at which it may edit the view."""
+"""The base class of policies: up to four moments at which a policy may edit the view."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ctxsim.transcript import Head, Item, Sizes, Usage
 from ctxsim.view import View
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-"""A parameter that may be 0."""
+"""A parameter of at least 0."""
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 """A parameter of at least 1."""
@@ -29,7 +29,7 @@ Family = Literal["agents", "frameworks", "seeds", "papers", ""]
 """Where a policy comes from: coding agents and vendors, frameworks, the five documents, papers."""
 
 SHIPPED: Any = object()
-"""The default of a parameter that the agent's `settings.toml` holds: what its newest version ships."""
+"""Stands for a parameter's default, and is replaced by what the newest version in the agent's `settings.toml` ships."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -67,23 +67,23 @@ class Surroundings:
     now_s: float = 0.0
     """Simulated seconds since the first call."""
     summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
-    """Ask the model for a summary of items in at most so many tokens; billed; None if that request is refused."""
+    """Callback: items and a limit in tokens. Returns the text of a billed summary; None if its request is refused."""
     say: Callable[[str], None] = _silence
-    """Tell the person at the terminal something."""
+    """Callback that shows the user a line in the terminal."""
     sizes: Sizes | None = None
-    """Estimates of items that somebody remembers already, by the same estimator."""
+    """Memo of items' estimates by the same estimator; None: a new memo."""
 
     def __post_init__(self) -> None:
         self.size_of: Callable[[Sequence[Item]], int] = (self.sizes or Sizes(self.estimator.item)).of
-        """Estimated tokens of some items together. Each is estimated once for all policies."""
+        """Returns the estimated tokens of some items together. Each item is estimated once for all policies."""
 
     def close(self) -> None:
-        """After the last call: nothing can be asked or said any more."""
+        """Disable `summarize` and `say`. Called after the last call."""
         self.summarize = _no_summary
         self.say = _silence
 
     def estimate(self, view: View) -> int:
-        """Estimated tokens of the request that this view would become. Costs nothing: a running total."""
+        """Return the estimated tokens of the request with this view. Cheap, because the view keeps a running total."""
         return self.estimator.request(self.head, view.size, view, self.reported)
 
 
@@ -99,31 +99,31 @@ class Policy:
 
     name: ClassVar[str] = ""
     decides_by: ClassVar[str] = ""
-    """The estimator that its source decides by, where neither its label nor the command line names one."""
+    """Label of the estimator that the source uses: the default if neither label nor command line names one."""
     renamed: ClassVar[Mapping[str, str]] = {}
-    """What parameters are called today, by the names that older labels have for them."""
+    """Today's names of parameters, by their names in older labels."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
     others_code: ClassVar[bool] = False
-    """True: its moments run code from outside the package, though they are methods of a class in it."""
+    """True: its methods run code from outside the package, though the class belongs to the package."""
     family: ClassVar[Family] = ""
-    """The preset that it runs with: `ctxsim bench --policy agents`. Those in our folder of a family needn't say it."""
+    """The preset that includes it, as in `--policy agents`. Set automatically for classes in a family's folder."""
     source: ClassVar[str] = ""
-    """Whose rule it is: a repository, a vendor's interface, a document, a paper."""
+    """Where the rule comes from: a repository, a vendor's interface, a document or a paper."""
     version: ClassVar[str] = ""
-    """The release or the commit that the rule was read in or seen in."""
+    """The release or the commit in which the rule was read or observed."""
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
-    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`. A policy
-    beside that file needn't say it.
+    """The agent whose `settings.toml` holds the parameters by version: a label may then give `version=` and `model=`.
+    Set automatically for a policy in the folder of that file.
     """
     server_side: ClassVar[bool] = False
-    """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
+    """True: the provider edits. The client's requests only grow, so that thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
-    """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
+    """True: what `before_call` returns holds for this request only; the next call starts from the unedited view."""
     abstract: ClassVar[bool] = True
-    """True: only what some policies share, which no label names."""
+    """True: a base class that no label can name."""
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -139,7 +139,7 @@ class Policy:
 
     @property
     def sees(self) -> Surroundings:
-        """What this policy may see besides the view."""
+        """The surroundings that replay attached: what this policy may see besides the view."""
         return self._sees
 
     def attach(self, sees: Surroundings) -> None:
@@ -147,7 +147,7 @@ class Policy:
         self._sees = sees
 
     def start(self) -> None:
-        """Called once per transcript, before the first moment. State that isn't a parameter is set here."""
+        """Called once per transcript, before the first moment. Creates state that isn't a parameter."""
 
     def end(self) -> None:
         """Called once after the last call, if there is a call. Releases what `start` acquired."""
@@ -161,7 +161,7 @@ class Policy:
 
     @property
     def label(self) -> str:
-        """Name and parameters, as a table shows them and the command line takes them."""
+        """Name and parameters, as tables show them and the command line accepts them."""
         return labels.of(self.name, self)
 
     @property
@@ -178,7 +178,7 @@ class Policy:
         return self.threshold()
 
     def limits(self) -> Mapping[str, float]:
-        """Limits in tokens that the parameters set for requests, by name. Pictures show them as lines."""
+        """Return the limits, in tokens, that the parameters set for requests, by name. Charts show them as lines."""
         return {}
 
     def on_tool_result(self, item: Item) -> Item:
@@ -199,11 +199,11 @@ class Policy:
 
 
 def _take_shipped(cls: type[Policy]) -> None:
-    """Name the agent in whose folder the class stands, and put what it ships in the place of SHIPPED."""
+    """Set `agent` by the class's folder, and replace SHIPPED by what the agent's newest version ships."""
     from ctxsim.policies.agents.settings_file import agent_in, values_for
 
     cls.agent = agent_in(cls.__module__) or cls.agent
-    # Beside a user's own policy such a file is something else.
+    # A `settings.toml` beside a user's own policy isn't an agent's.
     if not cls.agent:
         return
     shipped = values_for(cls.agent, policy=cls.name)
@@ -216,9 +216,9 @@ def _take_shipped(cls: type[Policy]) -> None:
 
 @dataclass
 class Oracle(Policy, abstract=True):
-    """A bound that knows the future, through `clear_at` alone: no other policy may declare this field.
+    """A bound that knows the future, through `clear_at` alone. No other policy may declare this field.
 
-    Replay plans for its `aim`, tokens or dollars, and for a `stub` that stands for what has left.
+    Replay plans `clear_at` for the least of `aim`, tokens or dollars. `stub` is the text in place of a cleared result.
     """
 
     bound = True
@@ -226,12 +226,12 @@ class Oracle(Policy, abstract=True):
     stub: ClassVar[str] = ""
 
     def foresee(self, clear_at: Mapping[int, int]) -> None:
-        """Called once by replay: the first call, from 1, without the result of a place; others stay."""
+        """Called once by replay. `clear_at`: by a result's place, the first call (from 1) without it; others stay."""
         self.clear_at = clear_at
 
 
 def with_estimator(label: str, estimator: Estimator, always: bool = False) -> str:
-    """Return a policy label that names its estimator where that isn't the default, or always."""
+    """Return a policy label with its estimator, if that isn't the default one, or `always`."""
     shown = estimator_label(estimator)
     if not always and shown == estimator_label(open_estimator(DEFAULT)):
         return label

@@ -1,4 +1,4 @@
-"""What the recorded agent itself did: its compactions and clearings, where its log shows them."""
+"""The recorded agent's own compactions and clearings of results, where its log shows them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from ctxsim.view import View
 class Recorded(Policy):
     """The recorded agent's own compactions with the summaries that it got, and its clearings of old results.
 
-    A row of what happened beside what other policies would have done; keep-all where the log shows no edit. A kept call
-    whose result left goes with it, or no provider would take the rest.
+    A row of what happened beside what other policies would have done; the same as keep-all where the log shows no edit.
+    A kept call whose result was dropped is dropped too, because providers refuse a call without its result.
     """
 
     bound = True
@@ -23,7 +23,7 @@ class Recorded(Policy):
         self.follow((), ())
 
     def follow(self, compactions: Sequence[Compaction], cleared: Sequence[tuple[int, int]]) -> None:
-        """Called once by replay: what the log shows."""
+        """Called once by replay with the edits in the log: compactions, and (call, place) of each cleared result."""
         self._compactions = {one.call: one for one in compactions}
         self._cleared: dict[int, list[int]] = {}
         for call, place in cleared:
@@ -38,7 +38,7 @@ class Recorded(Policy):
 
 
 def compacted(view: View, compaction: Compaction) -> View:
-    """Return a view without what the recorded compaction left out, and with the summary that the agent got."""
+    """Return a view without the items that the recorded compaction dropped, and with the agent's summary."""
     kept = set(compaction.kept)
     old = {item.place for item in view if item.order < compaction.at and item.place not in kept}
     reason = f"compacted by the recorded agent{f' ({compaction.started_by})' if compaction.started_by else ''}"

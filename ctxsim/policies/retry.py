@@ -1,4 +1,4 @@
-"""Trial and error: only a refused request makes the history shorter."""
+"""Trial and error: only a refused request shortens the history."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Round summaries: every so many tool iterations, finished ones become one entry of working memory."""
+"""Round summaries: after a number of tool iterations, one summary replaces the finished ones."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from ctxsim.view import View
 
 @dataclass
 class RoundSummary(Policy):
-    """After `every` tool iterations, one billed summary of at most `max_tokens` replaces them; the newest stays.
+    """After `every` finished tool iterations, replace them by one billed summary of at most `max_tokens`.
 
-    Document 002, phase 3 (createRoundSummary of its deep research loop). User texts stay where they are; if the summary
-    request itself is refused, nothing changes.
+    Document 002, phase 3 (createRoundSummary of its deep research loop). The newest iteration and user texts stay. If
+    the summary request itself is refused, nothing changes.
     """
 
     family = "seeds"
@@ -23,7 +23,7 @@ class RoundSummary(Policy):
 
     def before_call(self, view: View) -> View:
         rounds = [exchange for exchange in view.exchanges() if any(item.kind == "tool_call" for item in exchange)]
-        # The results of the newest one have not been answered yet.
+        # The model hasn't responded to the results of the newest one yet.
         finished = rounds[:-1]
         if len(finished) < self.every:
             return view

@@ -10,8 +10,8 @@ from ctxsim.view import View
 def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, reason: str) -> View:
     """Return the view with everything but the last `keep_last` messages replaced by one billed summary.
 
-    The kept tail grows back to a whole exchange, so that no result loses its call. Unchanged if nothing but an earlier
-    summary is old, or if the summary request itself is refused.
+    The kept tail is extended backwards to a whole exchange, so that no result loses its call. The view is unchanged if
+    the old part holds nothing but an earlier summary, or if the summary request itself is refused.
     """
     messages = view.messages()
     start = max(0, len(messages) - keep_last)
@@ -23,9 +23,9 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
 
 @dataclass
 class Summary(Policy):
-    """Over `at` of the window: head + summary + last `keep_last` messages. Document 003, layer 3.
+    """Over `at` of the window, send head + summary + last `keep_last` messages. Document 003, layer 3.
 
-    One billed summary call of at most `max_tokens` output; if that request itself is refused, nothing changes.
+    One billed summary call of at most `max_tokens` output. If that request itself is refused, nothing changes.
     """
 
     family = "seeds"

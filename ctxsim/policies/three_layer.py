@@ -1,4 +1,4 @@
-"""The three-layer manager: head and tail on arrival, tracking as items come, compaction to a short summary."""
+"""The three-layer manager: results cut on arrival, tokens tracked as items are added, compaction to a short summary."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ class ThreeLayer(Policy):
     """Document 003 as a whole. From `at` of the window on: head + summary + last `keep_last` messages; at `stop`: stop.
 
     Where the document contradicts itself: both limits of layer 1 hold; tokens are tracked as items are added, so before
-    the call; "at 70 %" includes 70 %; the summary is of everything that leaves, not only of user messages, in at most
-    `max_tokens` (2 or 3 sentences); compaction is done before the next request instead of beside it.
+    the call; "at 70 %" includes 70 %; the summary covers every dropped item, not only user messages, in at most
+    `max_tokens` (2 or 3 sentences); compaction happens before the next request instead of in parallel.
     """
 
     family = "seeds"
@@ -36,7 +36,7 @@ class ThreeLayer(Policy):
 
     def before_call(self, view: View) -> View | Stop:
         used = self.sees.estimate(view)
-        # Adding the last item brought the estimate there: document 003's ErrCompactionNeeded.
+        # Document 003's ErrCompactionNeeded, raised when the last item was added.
         if used >= self.threshold():
             reason = f"estimate at {used / self.sees.window:.0%} of the window"
             view = summarize_old(self, view, self.keep_last, self.max_tokens, reason)

@@ -14,11 +14,11 @@ Limit = Literal["percentage", "tokens", "messages"]
 
 @dataclass
 class ThreeTriggers(Policy):
-    """Only what came after the last summary counts; the first trigger that fires reduces that to its own target.
+    """Reduce the messages after the last summary to the target of the first trigger that fires.
 
     Document 004: over `at` of `window` to `preserve` of it; over `budget` + `buffer` to `target` tokens; over
     `messages` + `spare` to `messages`. `only` leaves one trigger: in its code the first one configured decides alone.
-    `tools_by_messages` is its option D. `reducer`: drop what is old, or put a billed summary in its place.
+    `tools_by_messages` is its option D. `reducer`: drop old messages, or replace them by a billed summary.
     """
 
     family = "seeds"
@@ -55,7 +55,7 @@ class ThreeTriggers(Policy):
         if fired is None:
             return view
         start = self._kept_from(after, fired)
-        # The kept tail grows back to a whole exchange.
+        # The kept tail is extended backwards to a whole exchange.
         while start > 0 and after[start][0].kind == "tool_result":
             start -= 1
         old = [item for group in after[:start] for item in group]
@@ -65,7 +65,7 @@ class ThreeTriggers(Policy):
         return condense(self, view, old, reason, 500, after[start][0].order) or view
 
     def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
-        """The first trigger, in order of priority, that its part of the conversation is over."""
+        """The first trigger, in order of priority, whose limit the messages after the last summary exceed."""
         tokens = self._tokens(after)
         over: dict[Limit, bool] = {
             "percentage": tokens > self.at * self.window,
@@ -77,7 +77,7 @@ class ThreeTriggers(Policy):
         return next((name for name, is_over in over.items() if is_over and self.only in ("all", name)), None)
 
     def _kept_from(self, after: list[list[Item]], fired: Limit) -> int:
-        """Index of the first message that stays; at least the newest does."""
+        """Index of the first message that stays. At least the newest one stays."""
         if fired == "messages":
             return max(0, len(after) - self.messages)
         room = self.preserve * self.window if fired == "percentage" else self.target
@@ -87,7 +87,7 @@ class ThreeTriggers(Policy):
         return start
 
     def _tokens(self, groups: list[list[Item]]) -> int:
-        """What its tracking believes these messages to be: the head isn't in it."""
+        """The estimated tokens of these messages, as its tracking counts them: without the head."""
         items = [item for group in groups for item in group]
         size = self.sees.size_of(items)
         empty = type(self.sees.head)()

@@ -1,4 +1,4 @@
-"""A budget in approximate tokens: the same pruning as by characters, by an estimate and the model's window."""
+"""A budget in approximate tokens: the pruning of `char-budget`, by an estimate and the model's window."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ctxsim.view import View
 
 @dataclass
 class TokenApproxBudget(Policy):
-    """Over `budget` by ceil(length / 3), drop old tool exchanges, then all but the last turns; 0: the model's window.
+    """Over `budget` tokens (ceil(length / 3); 0: the window), drop old tool exchanges, then all but the last turns.
 
     Document 002, phase 1: 32,000 unless the active model's window is known.
     """

@@ -28,7 +28,7 @@ class TokenBudget(Policy):
         return {"budget": self.budget} if self.budget else {}
 
     def start(self) -> None:
-        self._looked_at = -1  # the newest place that was: what stands before it is short, cut or no text
+        self._looked_at = -1  # the place up to which results were checked: each is short, cut or not a text
 
     def after_call(self, view: View, usage: Usage) -> View:
         if not 0 < self.budget < usage.input_tokens or not (results := view.results):
@@ -38,7 +38,7 @@ class TokenBudget(Policy):
         behind = [item for item in results[start:] if item.message != newest]
         if behind:
             self._looked_at = behind[-1].place
-        # Equal to the limit counts as short enough: cutting it would only add the marker.
+        # A text of exactly `retain` characters is short enough: cutting it would only add the marker.
         old = {
             item.place: item.text[: self.retain] + MARKER
             for item in behind

@@ -1,6 +1,6 @@
-"""Others' code opened in a process of its own first: what ends, hangs or bends that one is refused as a line.
+"""Opens users' code in another process first. Code that ends, hangs or changes that process is refused with a line.
 
-`python -m ctxsim.policies.trial LABEL` opens a label as this process would, and says how that went.
+`python -m ctxsim.policies.trial LABEL PARENT` opens a label as the process PARENT would, and prints the outcome.
 """
 
 import importlib
@@ -18,13 +18,13 @@ from ctxsim.plugins.files import files_given
 from ctxsim.safety.processes import end_group, end_with, ended, environment, python
 
 LIMIT_S = 60.0
-"""How long opening a label may take."""
+"""Seconds that opening a label may take."""
 
 SHARED = (
     "builtins", "hashlib", "io", "json", "math", "msgspec", "os", "pickle", "random", "re", "signal", "struct",
     "subprocess", "time",
 )  # fmt: skip
-"""Modules that others use too: who replaces a function of theirs changes what isn't his."""
+"""Modules that the rest of the process uses too: users' code may not replace their functions."""
 
 _FINE = "fine"
 _SAID = "ctxsim: "
@@ -33,10 +33,10 @@ _FORKS = ("os.fork", "os.forkpty")
 
 
 def tried(label: str) -> None:
-    """Open a label that names a file in another process, once for each content of it.
+    """Open a label that names a file in another process, once for each content of the file.
 
-    Raises LabelError if that process ends, doesn't come back, starts a copy of itself, or is no longer what it was. An
-    error is nothing: this process will meet it too, and tell it with its place.
+    Raises LabelError if that process ends, doesn't answer, forks, or has shared modules changed. Other errors are
+    ignored: opening the label in this process raises them again, with their location.
     """
     if files_given() or os.name != "posix":
         return
@@ -81,14 +81,14 @@ def _answer(label: str) -> str:
 
 
 class Watch:
-    """What must stay as it is in a process that others' code runs in."""
+    """The functions of shared modules, which must stay the same in a process that runs users' code."""
 
     def __init__(self) -> None:
         self._modules = {name: importlib.import_module(name) for name in SHARED}
         self._functions = {name: _functions(module) for name, module in self._modules.items()}
 
     def changed(self) -> str:
-        """Return which function of a shared module is another now, in words; '' for none."""
+        """Return, in words, which shared module or function of it has been replaced; '' for none."""
         for name, module in self._modules.items():
             if sys.modules.get(name) is not module:
                 return f"replaced the module {name}, which others use too"
@@ -104,7 +104,7 @@ def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def refuse(events: Container[str], what: str) -> None:
-    """Let nothing in this process do what audit events tell of, from now on; `what` that is, in an error's words."""
+    """Raise ContractError at these audit events, from now on in this process. `what` is the event in the message."""
 
     def hook(event: str, arguments: Any) -> None:
         if event in events:
@@ -114,15 +114,15 @@ def refuse(events: Container[str], what: str) -> None:
 
 
 def refuse_copies() -> None:
-    """Let nothing fork this process from now on: two of it would both go on with its work."""
+    """Forbid forks of this process from now on: parent and child would both go on with its work."""
     refuse(_FORKS, "starts a copy of its process")
 
 
 def main() -> None:
-    """Open the label, and write what became of this process as the last line."""
+    """Open the label, and write the outcome as the last line of standard output."""
     label, parent = sys.argv[1:]
     end_with(int(parent))
-    # Whatever is printed from now on is no answer of ours.
+    # Output of users' code goes to standard error; only `said` reaches the parent.
     said = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     from ctxsim.policies import opened_here
@@ -134,7 +134,7 @@ def main() -> None:
         opened_here(label).limits()
     except ContractError as error:
         wrong = one_line(str(error))
-    # It is anybody's code; this process's parent meets the same error, and tells it.
+    # Users' code may raise anything. The parent meets the same error and reports it.
     except (Exception, SystemExit) as error:  # noqa: BLE001
         wrong = one_line(str(error)) if any(fork in str(error) for fork in _FORKS) else ""
     said.write(f"\n{_SAID}{wrong or watch.changed() or _FINE}\n")

@@ -10,7 +10,7 @@ from ctxsim.view import View
 
 @dataclass
 class TruncateAfterUse(Policy):
-    """Cut every tool result to `retain` characters as soon as a response has seen it. Document 001, approach 1."""
+    """Cut every tool result to `retain` characters after the next response. Document 001, approach 1."""
 
     family = "seeds"
     source = "document 001, approach 1"

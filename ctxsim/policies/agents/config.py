@@ -1,4 +1,4 @@
-"""What a user has set: read from the agents' own files, of a user and of a project, and from variables."""
+"""Reads users' settings from the agents' own files, of the user and of a project, and from environment variables."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from ctxsim.policies.agents.settings_file import settings_names, settings_of
 _BESIDE_TEXT = re.compile(
     r'("(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:(?!\*/).)*+\Z)|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL
 )
-"""Comments and commas before an end, or what stays: a text, which may hold what looks like one, and what has no end."""
+"""Comments and trailing commas. Group 1 matches what stays: strings, which may hold either, and unclosed comments."""
 
 
 def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
-    """Return what a file sets, by the agent that owns such a file.
+    """Return the settings in a file, of the agent that owns such a file.
 
-    Raises InputError for one that can't be read, that is of another format, or that sets nothing of an agent we know.
+    Raises InputError for a file that can't be read or parsed, or that isn't an agent's and has no known setting.
     """
     every = [(agent, one) for agent in agents or settings_names() for one in settings_of(agent).files]
     owned = [pair for pair in every if path.absolute().as_posix().endswith(f"/{pair[1].path.removeprefix('~/')}")]
@@ -35,9 +35,9 @@ def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
 
 
 def of_places(project: Path | None = None) -> list[Given]:
-    """Return what a user's own files set, then what a project's do, then the shell's variables: the later goes first.
+    """Return the settings in the user's files, in the project's, and in the environment. Later ones have precedence.
 
-    A variable that a file sets is the file's. Raises InputError for a file that can't be read.
+    A variable that a file sets has the file's value. Raises InputError for a file that can't be read.
     """
     found: list[Given] = []
     for agent in settings_names():
@@ -52,7 +52,7 @@ def of_places(project: Path | None = None) -> list[Given]:
 
 
 def _given(agent: str, data: Any) -> list[Given]:
-    """The settings that a file's data has; an `env` block in it sets variables."""
+    """The settings in a file's data, and the variables that its `env` block sets."""
     if not isinstance(data, dict):
         return []
     found = [Given(agent, key, value) for one in settings_of(agent).settings for key, value in _at(one, data)]
@@ -66,7 +66,7 @@ def _of_variables(agent: str, values: Mapping[str, Any]) -> list[Given]:
 
 
 def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values that stand under a key; where it names any model or id, under each that there is."""
+    """The values under a key, by full key. The parts MODEL and ID of a key match any name."""
     places: list[tuple[tuple[str, ...], Any]] = [((), data)] if setting.file else []
     for part in setting.key.split("."):
         found = []
@@ -78,8 +78,8 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def without_comments(text: str) -> str:
-    """Return JSON without comments and without commas before an end."""
-    # Twice: a comment may stand between a comma and the end that it is before.
+    """Return JSON without comments and trailing commas."""
+    # Twice, because a comment may stand between a trailing comma and the bracket.
     for _ in range(2):
         text = _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
     return text

@@ -1,4 +1,4 @@
-"""What users have set, by upstream's own keys: as a label writes it down, and as parameters of the agent's policy."""
+"""Users' settings by the agents' own keys: their form in a label, and the policy parameters that they set."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from ctxsim.policies.agents.settings import Setting, Value
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 PLAIN = " /:.-_%$"
-"""Characters that stand in a label as they are; a comma, a plus and a semicolon mean something there."""
+"""Characters that aren't quoted in a label. Commas, plus signs and semicolons are, because they separate its parts."""
 
 
 class Given(NamedTuple):
@@ -25,18 +25,18 @@ class Given(NamedTuple):
     def __str__(self) -> str:
         text = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
         if isinstance(self.value, str) and not isinstance(typed(self.agent, self.key, text), str):
-            # A number in quotes is no number, in a label as in a file.
+            # A string that looks like a number stays in quotes, in a label as in a file.
             text = f'"{text}"'
         return f"{self.agent}/{quote(self.key, PLAIN)}={quote(text, PLAIN.replace('%', ''))}"
 
 
 def written(given: Iterable[Given]) -> str:
-    """Return settings as a label has them: `claude-code/autoCompactWindow=200000;pi/compaction.reserveTokens=9000`."""
+    """Return settings in a label's form: `claude-code/autoCompactWindow=200000;pi/compaction.reserveTokens=9000`."""
     return ";".join(map(str, given))
 
 
 def parsed(text: str) -> tuple[Given, ...]:
-    """Return the settings that a label has. Raises LabelError for what isn't AGENT/KEY=VALUE."""
+    """Return the settings in a label. Raises LabelError for a part that isn't AGENT/KEY=VALUE."""
     found = []
     for part in filter(None, text.split(";")):
         agent, slash, rest = part.partition("/")
@@ -48,7 +48,7 @@ def parsed(text: str) -> tuple[Given, ...]:
 
 
 def setting_of(agent: str, key: str) -> Setting | None:
-    """Return the setting that a key or a variable of a file means; a model or an id in it stands for any."""
+    """Return the setting of a key or variable; None if unknown. MODEL and ID in a setting's key match any name."""
     known = settings_of(agent).settings if agent in settings_names() else ()
     return next((one for one in known if key in (one.key, one.env) or fnmatchcase(key, _pattern(one.key))), None)
 
@@ -58,16 +58,16 @@ def _pattern(key: str) -> str:
 
 
 def typed(agent: str, key: str, text: str) -> Value:
-    """Return a text as the type of its setting; as it is where it is no value of that type."""
+    """Return a text converted to the type of its setting; unchanged if it can't be converted."""
     setting = setting_of(agent, key)
     return setting.typed(text) if setting else text
 
 
 def effect(one: Given, version: str = "", model: str = "", bounds: bool = True) -> Value | None:
-    """Return the value that an agent uses; None where it keeps its default: by its type, its bounds, and what was seen.
+    """Return the value that an agent uses for a setting; None if it ignores the setting and keeps its default.
 
-    A value of the wrong type, and one outside bounds that aren't clamped, are ignored in silence. Without `bounds` none
-    is outside.
+    Ignored are values of the wrong type, values outside bounds that aren't clamped, and settings that were seen to be
+    ignored. With `bounds=False`, bounds don't count.
     """
     setting = setting_of(one.agent, one.key)
     if setting is None or not setting.plain(one.value) or not _of_model(setting, one.key, model):
@@ -80,7 +80,7 @@ def effect(one: Given, version: str = "", model: str = "", bounds: bool = True) 
 
 
 def _of_model(setting: Setting, key: str, model: str) -> bool:
-    """Whether a key that names a model names this one."""
+    """Whether a key applies to a model: it names no model, or a part of this one's name."""
     before, of_model, behind = setting.key.partition("MODEL")
     if not of_model or key == setting.key:
         return True
@@ -90,10 +90,10 @@ def _of_model(setting: Setting, key: str, model: str) -> bool:
 def parameters_of(
     agent: str, given: Iterable[Given], version: str = "", model: str = "", bounds: bool = True
 ) -> dict[str, str]:
-    """Return the parameters of an agent's policy that its user's settings change, for a version and a model.
+    """Return the parameters of an agent's policy that the user's settings change, for a version and a model.
 
-    Of several settings of one parameter the one of the greatest precedence holds; where equal, the last. One that has a
-    cap only lowers what others say.
+    Of several settings of one parameter, that of the greatest precedence holds; if equal, the last. A setting with a
+    precedence and a cap can only lower the others' value.
     """
     found: dict[str, Value] = {}
     known = ((setting_of(agent, one.key), one) for one in given if one.agent == agent)
@@ -109,7 +109,7 @@ def parameters_of(
 
 
 def hindrances(given: Iterable[Given], tried: Iterable[Given]) -> list[str]:
-    """Return which settings of a user keep those that are tried from having an effect, a line each."""
+    """Return a line for each of the user's settings that keeps the tried settings from having an effect."""
     parameters = {setting.parameter: setting.precedence for one in tried if (setting := setting_of(one.agent, one.key))}
     found = []
     for one in given:

@@ -1,4 +1,4 @@
-"""Settings as somebody pastes them into the agent's own file, in that file's format."""
+"""Settings as lines to paste into the agent's own file, in that file's format."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,11 +11,11 @@ from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting
 from ctxsim.policies.agents.settings_file import settings_of
 
 ENV = "the environment"
-"""Stands for a file where a setting is a variable."""
+"""Stands for the file of a setting that is an environment variable."""
 
 
 def where(agent: str, key: str) -> str:
-    """Return the file that a setting stands in, the user's own before a project's; or that it is a variable, or code.
+    """Return the path of a setting's file (the user's rather than a project's), or `ENV`, or `CODE`.
 
     Raises KeyError for a key that is no setting.
     """
@@ -45,10 +45,7 @@ def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = 
 
 
 def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) -> dict[str, list[str]]:
-    """Return what to paste by file, `ENV` for variables; settings of one agent. Constructors stand under `CODE`.
-
-    Files are the user's, or with a project those that `file_of` names.
-    """
+    """Return the lines to paste for one agent's settings, by file; variables under `ENV`, constructors under `CODE`."""
     found: dict[tuple[str, str], list[Given]] = {}
     for one in given:
         found.setdefault(_where(one.agent, one.key, project), []).append(one)
@@ -69,7 +66,7 @@ def _written(file: str, format: str, given: list[Given]) -> list[str]:
 
 
 def constructors(given: Iterable[Given]) -> list[str]:
-    """Return the calls whose arguments the settings are: `SummarizationMiddleware(trigger=("tokens", 40000))`."""
+    """Return constructor calls with the settings as arguments: `SummarizationMiddleware(trigger=("tokens", 40000))`."""
     calls: dict[str, list[str]] = {}
     for one in given:
         name, _, argument = one.key.rpartition(".")
@@ -80,7 +77,7 @@ def constructors(given: Iterable[Given]) -> list[str]:
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as tables in tables."""
+    """Dotted keys as nested tables."""
     whole: dict[str, Any] = {}
     for key, value in values.items():
         *tables, last = key.split(".")

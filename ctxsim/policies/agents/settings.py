@@ -1,6 +1,6 @@
-"""What users of an agent can set about its context, and the numbers that they can't, by version and model.
+"""The types of `settings.toml`: an agent's settings and fixed numbers about context, by version and model.
 
-The file `settings.toml` in the folder of each agent and framework. Policies take their defaults from it.
+The folder of each agent and framework has such a file. Policies take their defaults from it.
 """
 
 import os
@@ -13,17 +13,17 @@ import msgspec
 from ctxsim.policies.agents.versions import holds
 
 UNSET = "unset"
-"""The default of a setting that has no value until somebody sets it."""
+"""The default of a setting that has no value until the user sets it."""
 
 CODE = "code"
-"""Stands for a file where a setting is the argument of a constructor."""
+"""Stands for the file of a setting that is a constructor's argument."""
 
 Value = bool | int | float | str
 
 Judged = Literal[
     "honoured", "capped", "clamped", "ignored", "only after a refusal", "never", "unclear", "not yet seen"
 ]  # fmt: skip
-"""What the installed agent did with a value that was set."""
+"""What the installed agent was seen to do with a value that was set."""
 
 TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "ratio": (int, float), "bool": (bool,), "text": (str,), "choice": (str,),
@@ -31,9 +31,9 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The value for some versions and models: a pattern, or several with commas between; none means all of them.
+    """The value for some versions and models. `models` are patterns separated by commas; '' in either means all.
 
-    `as_parameter` is what our policy's parameter gets, where that isn't upstream's value.
+    `as_parameter` is the value of ctxsim's parameter, if it differs from upstream's.
     """
 
     value: Value
@@ -42,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as_parameter: Value | None = None
 
     def fits(self, version: str, model: str) -> bool:
-        """Return whether it is of this version and model. Raises ValueError for a version that is none."""
+        """Return whether the rule holds for this version and model. Raises ValueError for an invalid version."""
         patterns = self.models.lower().replace("[", "[[]").split(",")
         return holds(self.versions, version) and (
             not self.models or any(fnmatchcase(model.lower(), pattern.strip()) for pattern in patterns)
@@ -50,8 +50,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What installed versions did with a setting, and on which day that was seen. `alone`: only where nothing else is
-    set; the policy knows when.
+    """What installed versions did with a setting, and the day of the test. `alone`: only if no other setting decides;
+    the policy knows when.
     """
 
     verdict: Judged
@@ -63,9 +63,9 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that holds settings. A project's goes before a user's, whose folder the `variable` may name.
+    """A file with settings. A project's file has precedence over the user's, whose folder `variable` may name.
 
-    `settings.toml` leaves out a `format` that the path's suffix tells, and a `scope` that its beginning does.
+    In `settings.toml`, `format` may be left out if it is the path's suffix, and `scope` if the path's start tells it.
     """
 
     path: str
@@ -74,7 +74,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variable: str = ""
 
     def place(self, project: str | os.PathLike[str] | None = None) -> Path:
-        """Return where it lies, for a project's file in this folder."""
+        """Return the path of the file; a project's file is in the folder `project`."""
         if self.scope == "project":
             return Path(project or "", self.path)
         folder = os.environ.get(self.variable) if self.variable else None
@@ -89,7 +89,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A threshold, a reserve or a cut that the agent ships. The first rule that fits a version and a model holds.
 
-    `parameter` is that of our policy, '' where none models it; `policy` whose, the agent's own unless stated.
+    `parameter` is ctxsim's parameter, '' if none models it; `policy` is the policy that has it, '' for the agent's own.
     """
 
     key: str
@@ -101,31 +101,31 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     note: str = ""
 
     def rule(self, version: str = "", model: str = "") -> Rule | None:
-        """Return the rule of a version and a model; None where nothing is known of them."""
+        """Return the first rule that fits a version and a model; None if there is none."""
         return next((rule for rule in self.default if rule.fits(version, model)), None)
 
     def given(self, version: str = "", model: str = "") -> Value | None:
-        """Return what the policy's parameter gets; None where it keeps its own default."""
+        """Return the value of the policy's parameter; None if it keeps its own default."""
         rule = self.rule(version, model)
         if rule is None:
             return None
         return rule.as_parameter if rule.as_parameter is not None else rule.value if self.plain(rule.value) else None
 
     def plain(self, value: Value) -> bool:
-        """Return whether a value is one of the type, rather than a word that stands for something else."""
+        """Return whether a value is an actual value, rather than a word such as `unset`."""
         return value != UNSET
 
 
 class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
 
-    It stands in a `file`, by the end of its path, or in the variable `env`, whose name then is the `key`; without
-    either in the first of the agent's files, or in code where the agent has none. An int counts tokens unless `unit`
-    says otherwise. `words` may stand for a value. `outside` is what the agent does with a value outside `bounds`, `cap`
-    what it never exceeds. Of several settings of one parameter the one of the greater `precedence` goes first. `search`
-    are values that `advise` begins with, `written` is how code has a value. `needs` are keys that must be set too.
-    `opposite`: a switch whose true is the parameter's false. `in_list`: it stands in an entry of that list of the file.
-    `thousands`: 300k is 300,000. `stops`: with this value of a switch the agent doesn't compact.
+    `file` is the end of the path of its file. `env` is its environment variable, which may be the `key` too. Without
+    either, it is in the first of the agent's files, or in code if the agent has none. An int is in tokens unless `unit`
+    says otherwise. `words` may replace a value. `outside` is what the agent does with a value outside `bounds`; `cap`
+    is the most that it uses. Of several settings of one parameter, that of the greatest `precedence` holds. `search`
+    are the first values that `advise` tries, `written` is a value's form in code. `needs` are keys that must be set
+    too. `opposite`: a switch whose true is the parameter's false. `in_list`: it is in an entry of this list in the
+    file. `thousands`: 300k is 300,000. `stops`: with this value of a switch, the agent doesn't compact.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"] = "int"
@@ -150,8 +150,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return value != UNSET and value not in self.words
 
     def verdict(self, version: str = "", model: str = "") -> Verdict:
-        """Return what a version did with it for a model; of no version the first of that model. "not yet seen" where
-        none.
+        """Return the verdict for a version and a model; without a version, the first one for the model. "not yet seen"
+        if there is none.
         """
         for one in self.honoured:
             if Rule(0, one.versions if version else "", one.models).fits(version, model):
@@ -159,7 +159,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return Verdict("not yet seen")
 
     def typed(self, text: str) -> Value:
-        """Return a text, as a label or a variable has it, as a value of the type; as it is where it is none."""
+        """Return a text of a label or a variable as a value of the type; unchanged if it can't be converted."""
         if self.type != "text" and len(text) > 1 and text[0] == text[-1] == '"':
             return text[1:-1]
         if self.type == "bool":
@@ -171,7 +171,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
             return text
 
     def taken(self, value: Value) -> Value | None:
-        """Return what the agent makes of a value: itself, its cap, the nearest bound, or None where it takes none."""
+        """Return the value that the agent uses: the given one, its cap, the nearest bound, or None if it takes none."""
         if not self.problem(value):
             return min(value, int(self.cap)) if self.cap.isdigit() and not isinstance(value, str) else value
         if self.outside != "clamped" or not self.bounds or not isinstance(value, int | float):
@@ -180,7 +180,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return int(nearest) if self.type == "int" else nearest
 
     def problem(self, value: Value) -> str:
-        """Return what is wrong with a value, '' where nothing is: its type, its bounds, or that it is no choice."""
+        """Return what is wrong with a value: its type, its bounds, or that it is no choice; '' if nothing is."""
         if not self.plain(value):
             return ""
         if not isinstance(value, TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
@@ -193,7 +193,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class AgentSettings(msgspec.Struct, frozen=True):
-    """All that is known of one agent's or framework's settings. `version` is what was read on the day `read_on`."""
+    """The settings file of one agent or framework. `version` is the version that was read on the day `read_on`."""
 
     agent: str
     version: str
@@ -204,5 +204,5 @@ class AgentSettings(msgspec.Struct, frozen=True):
 
     @property
     def entries(self) -> tuple[Number, ...]:
-        """Settings, and then what can't be set."""
+        """Settings, then numbers that can't be set."""
         return (*self.settings, *self.numbers)

@@ -1,4 +1,4 @@
-"""A `settings.toml` as it is found and read: what it says of all its entries, and what is wrong in it."""
+"""Finds, parses and checks `settings.toml` files, and returns the parameters that they give to policies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -16,7 +16,7 @@ from ctxsim.policies.agents.versions import holds
 
 
 class _Class(msgspec.Struct, forbid_unknown_fields=True):
-    """A class of upstream whose arguments are settings: our policy's parameters have the same names."""
+    """An upstream class whose arguments are settings. The policy's parameters have the arguments' names."""
 
     policy: str
     arguments: dict[str, dict[str, Any]]
@@ -24,7 +24,7 @@ class _Class(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file holds, before its entries are looked at. `source` is that of entries that don't say another."""
+    """A file's contents before its entries are parsed. `source` is the default source of its entries."""
 
     read_on: str
     version: str = ""
@@ -36,7 +36,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def parsed(agent: str, text: str, where: str) -> AgentSettings:
-    """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
+    """Parse a settings file. Raises InputError with the entry and field that is wrong."""
     try:
         file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
         files = tuple(map(_config_file, file.files))
@@ -64,8 +64,8 @@ def _config_file(raw: dict[str, Any]) -> ConfigFile:
 
 
 def _entries(file: _File, kind: type[Any], given: Mapping[str, dict[str, Any]], where: str) -> Iterator[Any]:
-    """The entries with what the file says of all of them. A plain value as default is one for all versions and models;
-    `unset` is our parameter where upstream has no value; `env = true`: the key is a variable's name.
+    """The entries, completed with the file's defaults. A plain `default` holds for all versions and models. `unset` is
+    the value of ctxsim's parameter where upstream has none. With `env = true`, the key is a variable's name.
 
     Raises InputError with the entry and the field that doesn't fit.
     """
@@ -91,7 +91,7 @@ def _entries(file: _File, kind: type[Any], given: Mapping[str, dict[str, Any]], 
 
 
 def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
-    """The entry and field, and what is wrong with it, one by one."""
+    """Each problem: the entry and field, and what is wrong."""
     given: set[tuple[str, str]] = set()
     for entry in known.entries:
         for problem in _wrong_versions(entry.default):
@@ -126,7 +126,7 @@ def _wrong_versions(rules: Iterable[Rule | Verdict]) -> Iterator[str]:
 
 @cache
 def _places() -> dict[str, tuple[str, Path]]:
-    """By name, the package and the file of each agent and framework; a framework with an agent's name is NAME-sdk."""
+    """The package and the settings file of agents and frameworks, by name; a framework with an agent's is NAME-sdk."""
     found: dict[str, tuple[str, Path]] = {}
     for folder in FOLDERS:
         for name, (package, place) in folders(folder).items():
@@ -136,7 +136,7 @@ def _places() -> dict[str, tuple[str, Path]]:
 
 
 def agent_in(module: str) -> str:
-    """Return the agent or framework in whose folder a module lies; '' if there is none with settings."""
+    """Return the agent or framework whose folder holds a module; '' if there is none with settings."""
     return next((name for name, (package, _) in _places().items() if module.startswith(f"{package}.")), "")
 
 
@@ -149,7 +149,7 @@ def settings_names() -> list[str]:
 def settings_of(agent: str) -> AgentSettings:
     """Return the settings of an agent or framework.
 
-    Raises UnknownName, with close ones, or InputError with the file, the entry and the field that can't be used.
+    Raises UnknownName with similar names, or InputError with the file, the entry and the field that can't be used.
     """
     if agent not in _places():
         raise unknown("agent with settings", agent, _places())
@@ -160,8 +160,8 @@ def settings_of(agent: str) -> AgentSettings:
 def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> Mapping[str, Any]:
     """Return the parameters of a policy as a version of its agent ships them for a model.
 
-    `policy` is the agent's own unless stated. No version, or one that is newer than all rules, is the newest; of no
-    model what holds for any. Raises UnknownName for an agent, InputError for a version that is no dotted number.
+    `policy` is the agent's own unless given. '' as version, or a version newer than all rules, is the newest. For '' as
+    model, the rules for all models hold. Raises UnknownName for an agent, InputError for a version without numbers.
     """
     found = {}
     for entry in settings_of(agent).entries:
@@ -177,7 +177,7 @@ def values_for(agent: str, version: str = "", model: str = "", policy: str = "")
 
 @cache
 def aliases_of(agent: str, policy: str) -> dict[str, str]:
-    """Return the parameters of a policy by the keys and variables that upstream calls them."""
+    """Return the parameters of a policy, by upstream's keys and variables."""
     mine = [one for one in settings_of(agent).settings if (one.policy or agent) == policy and not one.opposite]
     return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
 

@@ -1,4 +1,4 @@
-"""Which versions of an agent a rule is of: `>=2.1.153,<2.1.330`, by dotted numbers."""
+"""Conditions on an agent's version, such as `>=2.1.153,<2.1.330`, by dotted numbers."""
 
 import operator
 import re
@@ -13,11 +13,11 @@ _HOLDS: dict[str, Callable[[Numbers, Numbers], bool]] = {
 }  # fmt: skip
 
 NEWEST = "999999"
-"""Stands for a version that nobody stated: it is newer than all that have a number."""
+"""Stands for an unknown version: newer than every real one."""
 
 
 def numbers_of(version: str) -> Numbers:
-    """Return the dotted numbers that a version begins with: `v2.1.153-beta.1` is (2, 1, 153).
+    """Return the numbers at the beginning of a version: `v2.1.153-beta.1` is (2, 1, 153).
 
     Zeros at the end don't count, so 2.1 equals 2.1.0. Raises ValueError for a version that begins with no number.
     """
@@ -30,20 +30,20 @@ def numbers_of(version: str) -> Numbers:
 
 
 def dotted(version: str) -> str:
-    """Return the dotted numbers that a version begins with, and nothing behind them; '' where it begins with none."""
+    """Return the dotted numbers at the beginning of a version, as text; '' if it begins with none."""
     found = _NUMBERS.match(version.strip())
     return found[1] if found else ""
 
 
 def newest_of(versions: Iterable[str]) -> str:
-    """Return the dotted numbers of the newest version; '' where none begins with a number."""
+    """Return the dotted numbers of the newest version; '' if none begins with a number."""
     return max(map(dotted, versions), key=lambda one: numbers_of(one or "0"), default="")
 
 
 def holds(conditions: str, version: str) -> bool:
-    """Return whether a version meets all of the conditions, which commas part; none hold for every version.
+    """Return whether a version meets all conditions, separated by commas. Without conditions, every version does.
 
-    No version is the newest. Raises ValueError for a condition or a version that is none.
+    '' counts as the newest version. Raises ValueError for an invalid condition or version.
     """
     numbers = numbers_of(version or NEWEST)
     return all(_meets(condition.strip(), numbers) for condition in conditions.split(",") if condition.strip())

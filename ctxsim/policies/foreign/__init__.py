@@ -1,7 +1,7 @@
-"""Other people's code as a policy: a function over messages, a process, a framework's class.
+"""Users' and frameworks' code as a policy: a function over messages, a process, a framework's class.
 
-One core turns a view into messages and back (`mapping`); what differs is only who is asked. What each of them needs is
-imported when a label asks for it.
+`conversation` turns a view into messages, and `mapping` turns the returned messages into edits. A form's own imports
+are made when a label first uses it.
 """
 
 import importlib
@@ -14,12 +14,12 @@ from ctxsim.policies.policy import Policy
 
 
 def forms() -> list[str]:
-    """Return the prefixes that something else than parameters follows."""
+    """Return the prefixes that are followed by more than parameters."""
     return [*OWN, *(name for name, (_, place) in folders(FOLDERS[1]).items() if (place / "adapter.py").exists())]
 
 
 def form(prefix: str) -> Form[Policy]:
-    """Return what opens labels of one of these prefixes."""
+    """Return the parser of labels with one of these prefixes."""
     if prefix in OWN:
         opened: Form[Policy] = importlib.import_module(f"{__name__}.{prefix}").opened
         return opened
@@ -27,7 +27,7 @@ def form(prefix: str) -> Form[Policy]:
 
 
 def about() -> dict[str, str]:
-    """Return what each form of label is, by its pattern."""
+    """Return the description of each form of label, by its pattern."""
     own = [importlib.import_module(f"{__name__}.{prefix}") for prefix in OWN]
     frameworks = [_framework(prefix) for prefix in forms() if prefix not in OWN]
     return {one.PATTERN: one.ABOUT for one in own} | {

@@ -1,4 +1,4 @@
-"""A view as the messages that other people's code works on: one dict per wire message, in OpenAI's form."""
+"""A view as messages for foreign code: one dict per wire message, in OpenAI's form."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 from ctxsim.view import View
 
 Message = dict[str, Any]
-"""A message in OpenAI's form: role, content, tool_calls or tool_call_id and name; and an `id` that stays."""
+"""A message in OpenAI's form: role, content, tool_calls or tool_call_id and name, and an `id` that never changes."""
 
 HEAD = "head"
-"""The id of the system message, which is shown but isn't a policy's to change."""
+"""The id of the system message, which a policy sees but may not change."""
 
 
 def call_of(name: str, tool: str, arguments: str) -> Message:
-    """Return a tool call as a message holds it."""
+    """Return a tool call in the form of `tool_calls`. `name` is its id."""
     return {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
 
 
@@ -28,26 +28,26 @@ class Group(NamedTuple):
 
 @dataclass
 class Conversation:
-    """One transcript's messages. Remembers ids, so that a message has the same ones at every call."""
+    """One transcript's messages. Stores ids, so that a message and its calls keep theirs at every call."""
 
     calls: dict[int, str] = field(default_factory=dict)
     """The id of a tool call, by its place."""
     _used: set[str] = field(default_factory=set)
     made: dict[int, str] = field(default_factory=dict)
-    """What a foreign policy calls the messages that it made itself, by their place."""
+    """Ids that a foreign policy gave to messages of its own, by place."""
     _groups: list[Group] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
-    """Which of the groups has an id."""
+    """Index of a group, by its id."""
     _seen: View | None = None
 
     def groups(self, view: View) -> Sequence[Group]:
-        """Return the view's items by wire message: a response is one, every result and every other item is one.
+        """Return the view's items by wire message: each response, each result and each other item is a message.
 
-        Good until the next view is asked about.
+        The list is valid until the next call with another view.
         """
         start = 0
         if self._seen is not None and view.grew_from(self._seen):
-            # The last message may go on.
+            # New items may belong to the last response, so it is grouped again.
             start = len(self._seen)
             while self._groups and self._groups[-1].items[-1].kind in RESPONSE_KINDS:
                 group = self._groups.pop()
@@ -87,7 +87,7 @@ class Conversation:
         return f"a{item.message}" if item.kind in RESPONSE_KINDS else f"m{item.place}"
 
     def messages(self, view: View, head: Head | None = None) -> list[Message]:
-        """Return the view as messages, after the head's system prompt where one is given. All are yours to change."""
+        """Return the view as new messages, after the system prompt of the head if one is given."""
         system = [{"id": HEAD, "role": "system", "content": head.system}] if head and head.system else []
         return system + [self.message(group) for group in self.groups(view)]
 
@@ -114,7 +114,7 @@ class Conversation:
         return message
 
     def call_ids(self, group: Group) -> Iterator[tuple[str, str]]:
-        """Yield by which calls a message can be known: `call` and an id it makes, or `tool` and one that it answers."""
+        """Yield keys that identify a message: `call` and the id of a call in it, `tool` and the id that it answers."""
         for item in group.items:
             if item.kind == "tool_call":
                 yield "call", self.calls[item.place]
@@ -122,7 +122,7 @@ class Conversation:
                 yield "tool", self.calls.get(-1 if item.answers is None else item.answers, item.call_id)
 
     def read_on(self, view: View, changed: Sequence[int]) -> None:
-        """Take note of a view with other texts in some of the groups, which isn't to be read anew."""
+        """Update the groups with these numbers to the texts of an edited view, without grouping the view again."""
         for number in changed:
             name, items = self._groups[number]
             self._groups[number] = Group(name, tuple(view[view.position(item.place)] for item in items))
@@ -136,7 +136,7 @@ def role_of(group: Group) -> str:
 
 
 def text_of(group: Group) -> str:
-    """Return what a message says: a response's texts, a line each."""
+    """Return the text of a message; the texts of a response are joined by line feeds."""
     if group.items[0].kind in RESPONSE_KINDS:
         return "\n".join(item.text for item in group.items if item.kind == "assistant")
     return group.items[0].text

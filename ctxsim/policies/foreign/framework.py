@@ -24,11 +24,11 @@ from ctxsim.transcript import Item
 T = TypeVar("T")
 
 MOST_SUMMARIES = 20
-"""That one call may ask for: who asks for more asks again and again."""
+"""Most summaries that a framework may request in one call. More is an endless loop."""
 
 
 class Framework(NamedTuple):
-    """How one framework is driven. `lasting` says of a class whether what it returns is the history from then on."""
+    """How one framework is driven. `lasting`: whether messages returned by a class are the history from then on."""
 
     prefix: str
     install: str
@@ -36,14 +36,14 @@ class Framework(NamedTuple):
     session: Callable[[Any, dict[str, Any], Scribe], Session]
     lasting: Callable[[Any], bool]
     supplied: frozenset[str] = frozenset()
-    """Parameters that ctxsim gives: models, counters, messages."""
+    """Parameters that ctxsim supplies, and a label can't: models, counters, messages."""
     retries: int | None = None
-    """How often it sends a refused request again; None for as often as any policy."""
+    """How often it sends a refused request again; None: the default of policies."""
 
 
 class Scribe:
-    """Stands for the model that a framework asks for summaries: answers with a marker, for which ctxsim's own
-    summarizer writes the text, and the provider bills it, once what the marker stands for is known.
+    """Stands for the model from which a framework requests summaries. It answers with a marker. Once the items that the
+    marker stands for are known, ctxsim's own summarizer writes the text, and the provider bills it.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -52,7 +52,7 @@ class Scribe:
         self._texts: dict[str, str] = {}
 
     def ask(self, shown: str) -> str:
-        """Return a marker in place of a summary of what is shown. Raises ContractError where it is asked too often."""
+        """Return a marker for a summary of the text `shown`. Raises ContractError after `MOST_SUMMARIES` in a call."""
         if len(self._asked) >= MOST_SUMMARIES:
             raise ContractError(f"asks for more than {MOST_SUMMARIES} summaries at one call")
         marker = f"[[summary {len(self._texts) + len(self._asked) + 1}]]"
@@ -60,7 +60,7 @@ class Scribe:
         return marker
 
     def written(self, messages: Sequence[Message]) -> Answer:
-        """Return the messages of one call with their markers made into requests for a summary, and who writes those."""
+        """Return one call's messages with markers made into requests for a summary, and the summarizer for these."""
         asked, self._asked = self._asked, []
         pending: list[str] = []
         answer = [self._resolved(message, [marker for marker, _ in asked], pending) for message in messages]
@@ -74,7 +74,7 @@ class Scribe:
                 self._texts[pending.pop(0)] = text
             return text
 
-        # What was asked for in vain costs all the same; of its items only the text is known.
+        # A summary that no message uses is billed too. Only the text that was shown is known, not its items.
         for marker, shown in asked:
             if marker not in pending:
                 self._texts[marker] = write([Item("note", -1, -1, shown)], MAX_TOKENS) or ""
@@ -96,7 +96,7 @@ class Scribe:
 
 
 def asking(function: Callable[[list[Message]], Sequence[Message] | None], scribe: Scribe) -> Session:
-    """Return a session that asks a framework's function before each call; summaries through a scribe."""
+    """Return a session that calls a framework's function before each call, with summaries through a scribe."""
 
     def asked(messages: list[Message], context: Context) -> Answer:
         answer = function(messages)
@@ -106,8 +106,8 @@ def asking(function: Callable[[list[Message]], Sequence[Message] | None], scribe
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns, wherever this is called from: a notebook has a loop of its own."""
-    # Not before a framework is used: these two take longer to import than all of this folder.
+    """Run a coroutine and return its result, also inside a running event loop, as in a notebook."""
+    # Imported here, because these two take longer to import than all of this folder.
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -120,9 +120,9 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def opened(framework: Framework, rest: str) -> tuple[str, type[Policy], dict[str, str]]:
-    """Return what a framework's prefix is followed by as a policy: its name, class and raw parameters.
+    """Return the name, class and raw parameters of the policy that a label names after a framework's prefix.
 
-    Raises LabelError where the framework isn't installed, UnknownName for a class that it doesn't have.
+    Raises LabelError if the framework isn't installed, UnknownName for a class that it doesn't have.
     """
     target, given = labels.split(rest)
     name = f"{framework.prefix}:{target}"
@@ -162,7 +162,7 @@ def _found(framework: Framework, target: str) -> Any:
 
 
 def literal(text: str) -> Any:
-    """Return what a parameter means: a number, true, false, none, a text; parts with `:` between them are a tuple."""
+    """Return a parameter's value: a number, True, False, None or a text; parts separated by `:` are a tuple."""
     return tuple(map(_value, text.split(":"))) if ":" in text else _value(text)
 
 
@@ -178,7 +178,7 @@ def _value(text: str) -> Any:
 
 
 def _parameters(framework: Framework, name: str, cls: Any, given: dict[str, str]) -> Iterator[Parameter]:
-    """The class's own parameters: plain ones with their defaults, others only where the label gives them."""
+    """The class's parameters: numbers and switches with their defaults, others if required or given in the label."""
     known = {
         one.name: one
         for one in inspect.signature(cls).parameters.values()
@@ -188,7 +188,7 @@ def _parameters(framework: Framework, name: str, cls: Any, given: dict[str, str]
         if key not in known:
             raise LabelError(f"{name}: {unknown('parameter', key, known)}")
     for one in known.values():
-        # `none` isn't a number, but a framework may take it for one.
+        # A framework may accept None for a number; such a parameter is passed as text, which `literal` converts.
         if type(one.default) in (bool, int, float) and given.get(one.name, "").lower() != "none":
             yield one.name, type(one.default), one.default
         elif one.default is one.empty or one.name in given:

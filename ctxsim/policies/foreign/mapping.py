@@ -1,7 +1,7 @@
-"""Messages that came back, as edits of the view.
+"""Turns the messages that foreign code returns into edits of the view.
 
-What came back is matched with what was sent: by id, then by call id, then by equal text in order. Changed is a rewrite,
-missing a drop, unknown an insertion whose sources are what left at that place; another order is an error.
+Returned messages are matched with sent ones by id, then by call id, then by equal text in order. A changed message is a
+rewrite, a missing one a drop, an unknown one an insertion whose sources are the items dropped there.
 """
 
 import json
@@ -17,19 +17,19 @@ from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 from ctxsim.view import View
 
 SUMMARY = "{summary}"
-"""Stands, in a message that asks for a summary, for the text that ctxsim's own summarizer writes."""
+"""Placeholder for the summarizer's text, in a message that requests a summary."""
 
 MAX_TOKENS = 500
-"""Of a summary, where a message that asks for one doesn't say."""
+"""Default limit in tokens of a summary that a message requests."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-"""Of a message that a function or program makes."""
+"""Roles that an unknown message may have."""
 
 Summarize = Callable[[Iterable[Item], int], str | None]
 
 
 class Gap(NamedTuple):
-    """Unknown messages that came back in one place: before which group they stand, and what left there."""
+    """Unknown messages returned at one place: the index of the next known group, and the items dropped there."""
 
     before: int
     messages: tuple[Message, ...]
@@ -37,9 +37,9 @@ class Gap(NamedTuple):
 
 
 def changed(conversation: Conversation, view: View, change: Mapping[str, Message | None], reason: str) -> View:
-    """Return the view with some messages changed, by id: other fields of theirs, or None for one that leaves.
+    """Return the view with some messages changed. `change`: by id, a message's new fields, or None to drop it.
 
-    Costs what changes, not what is there. Raises ContractError, as `edited` does, and for an unknown id.
+    The cost depends on the number of changes only. Raises ContractError as `edited` does, and for an unknown id.
     """
     groups = conversation.groups(view)
     texts: dict[int, str] = {}
@@ -72,11 +72,11 @@ def edited(
     head: Head,
     reasoning: bool = True,
 ) -> View:
-    """Return the view as messages that came back say; the view itself where they say nothing new, or where a summary
-    that they ask for is refused.
+    """Return the view edited by the messages in `answer`; the same view if they change nothing or if the request for a
+    summary is refused.
 
-    `reasoning` says whether whoever answered was shown it: only then does its absence mean that it is dropped.
-    Raises ContractError for messages in another order, doubled, or that change what may not be changed.
+    `reasoning`: whether the foreign code was shown reasoning. Only then does missing reasoning mean that it is dropped.
+    Raises ContractError if the order changes, if a message comes twice, or for a change that isn't allowed.
     """
     groups = conversation.groups(view)
     answer = [message for message in answer if not _is_head(message, head)]
@@ -104,8 +104,8 @@ def edited(
 
 
 def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence[Message]) -> list[int | None]:
-    """Which group each message that came back is; None for an unknown one."""
-    # Made only if some message isn't known by its id.
+    """The index of each returned message's group; None for an unknown message."""
+    # Built only if some message can't be matched by its id.
     by_call = cache(lambda: {name: n for n, group in enumerate(groups) for name in conversation.call_ids(group)})
     by_text = cache(lambda: _by_text(groups))
     found: list[int | None] = []
@@ -137,7 +137,7 @@ def _check_order(groups: Sequence[Group], number: int, newest: int, taken: set[i
     if number > newest:
         return
     one, other = groups[number].items[0], groups[newest].items[0]
-    # The results of one response are one message, in whatever order a framework packs them.
+    # Results of one response may return in any order: together they are one message.
     if not (one.kind == other.kind == "tool_result" and one.message == other.message):
         raise ContractError(
             f"message {groups[number].id} came back after {groups[newest].id}: what is recorded keeps its order"
@@ -147,15 +147,15 @@ def _check_order(groups: Sequence[Group], number: int, newest: int, taken: set[i
 def _kept(
     conversation: Conversation, group: Group, message: Message, reasoning: bool
 ) -> Iterator[tuple[int, str | None]]:
-    """The places of a group that stay, with their new text; None where it stays as it is."""
-    if message.keys() == {"id"}:  # as it is
+    """The places of a group that stay, each with its new text, or None if the text is unchanged."""
+    if message.keys() == {"id"}:  # unchanged
         yield from ((item.place, None) for item in group.items)
         return
     if group.items[0].kind not in RESPONSE_KINDS:
         text = content_of(message) if "content" in message else group.items[0].text
         yield group.items[0].place, None if text == group.items[0].text else text
         return
-    if "role" not in message:  # only what is other
+    if "role" not in message:  # only the changed fields
         message = conversation.message(group) | message
     said = [item for item in group.items if item.kind == "assistant"]
     text = content_of(message)
@@ -176,7 +176,7 @@ def _kept(
 
 
 def _calls_of(message: Message) -> list[tuple[str, Any]]:
-    """By which calls a message that came back can be known, as `call_ids` has them."""
+    """The keys that identify a returned message, in the form of `call_ids`."""
     role = message.get("role")
     asked = [("tool", message.get("tool_call_id"))] if role == "tool" else []
     return asked + [("call", call.get("id")) for call in message.get("tool_calls") or () if role == "assistant"]
@@ -191,7 +191,7 @@ def _by_text(groups: Sequence[Group]) -> dict[tuple[str, str], list[int]]:
 
 
 def content_of(message: Message) -> str:
-    """Return a message's content as one text: blocks that hold text are joined, no content is ''."""
+    """Return a message's content as one text: blocks are joined by line feeds, and None is ''."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -203,7 +203,7 @@ def content_of(message: Message) -> str:
 
 
 def _arguments(group: Group, item: Item, call: Message) -> str | None:
-    """A call's new arguments; None where they are the same, however they are spelt."""
+    """A call's new arguments; None if they are equal as text or as JSON."""
     function = call.get("function") or {}
     if function.get("name", item.tool) != item.tool:
         raise ContractError(f"message {group.id} calls {function['name']}, the model called {item.tool}")
@@ -213,7 +213,7 @@ def _arguments(group: Group, item: Item, call: Message) -> str | None:
 
 
 def _is_head(message: Message, head: Head) -> bool:
-    """Whether a message is the system prompt; raises ContractError for one with another text."""
+    """Whether a message is the system prompt. Raises ContractError if its text was changed."""
     if message.get("id") == HEAD and content_of(message) != head.system:
         raise ContractError("the system prompt came back with another text: the head isn't a policy's to change")
     return message.get("id") == HEAD or (message.get("role") == "system" and content_of(message) == head.system)
@@ -222,7 +222,7 @@ def _is_head(message: Message, head: Head) -> bool:
 def _gaps(
     groups: Sequence[Group], answer: Sequence[Message], matched: Sequence[int | None], drops: set[int]
 ) -> Iterator[Gap]:
-    """Yield where unknown messages stand, in order, and what left between their neighbours."""
+    """Yield each run of unknown messages, in order, with the items dropped between its known neighbours."""
     after, unknown = 0, []
     for message, number in [*zip(answer, matched, strict=True), ({}, len(groups))]:
         if number is None:
@@ -237,7 +237,7 @@ def _gaps(
 def _write(
     gaps: Sequence[Gap], groups: Sequence[Group], drops: set[int], summarize: Summarize
 ) -> list[list[str]] | None:
-    """The texts of all unknown messages, by gap; None if a summary is refused."""
+    """The texts of all unknown messages, by gap; None if the request for a summary is refused."""
     known = {group.id: group.items for group in groups}
     left = [item for group in groups for item in group.items if item.place in drops]
     texts: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""`messages:FILE.py:function`: anybody's function over OpenAI-style messages as a policy."""
+"""`messages:FILE.py:function`: a user's function over OpenAI-style messages as a policy."""
 
 import dataclasses
 import inspect
@@ -27,7 +27,7 @@ LASTING: Parameter = ("lasting", bool, True)
 
 
 def opened(rest: str) -> tuple[str, type[Policy], dict[str, str]]:
-    """Return what `messages:` is followed by as a policy: its name, class and raw parameters.
+    """Return the name, class and raw parameters of the policy that a label names after `messages:`.
 
     Raises LabelError or UnknownName for a file or a function that can't be used.
     """

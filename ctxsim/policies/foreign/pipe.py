@@ -27,13 +27,13 @@ The command is split as a shell would, and run without one. In a chain, quote wh
 
 VERSION = 1
 START_S = 60.0
-"""Seconds that a program has until it answers `start`: interpreters and compilers take their time."""
+"""Seconds that a program has to answer `start`, which includes the start of an interpreter or a compiler."""
 
 Moment = Literal["tool_result", "before_call", "after_call", "overflow"]
 
 
 class Hello(msgspec.Struct, forbid_unknown_fields=True):
-    """The answer to `start`: what the program wants to be asked, and how."""
+    """The answer to `start`: the moments at which the program acts, and what each request to it holds."""
 
     ctxsim: int = VERSION
     moments: tuple[Moment, ...] = ("before_call",)
@@ -43,7 +43,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reply(msgspec.Struct, forbid_unknown_fields=True):
-    """The answer to any other moment: one of the first five."""
+    """The answer to any other moment: exactly one of the first five fields."""
 
     unchanged: bool = False
     messages: list[dict[str, Any]] | None = None
@@ -55,18 +55,18 @@ class Reply(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass
 class Pipe(Policy):
-    """A policy that another program decides."""
+    """A policy whose edits another program decides."""
 
     command: ClassVar[str] = ""
 
     @property
     def ephemeral(self) -> bool:
-        # Asked before `start`: the order of a chain's links depends on it.
+        # Needed before `start`, because the order of a chain's links depends on it.
         return not _hello_of(self.command).lasting
 
     def start(self) -> None:
         self._process = borrow(self.command)
-        # A replay that isn't gone through to its end gives the process back too.
+        # The process is given back even if the replay is abandoned and `end` isn't called.
         self._let_go = weakref.finalize(self, give_back, self._process)
         self._let_go.atexit = False
         self._conversation = Conversation()
@@ -127,7 +127,7 @@ class Pipe(Policy):
         made = self._edited(view, groups, reply)
         if self._hello.lasting and made is not view:
             self._told = {group.id: group.items for group in self._conversation.groups(made)}
-            # It doesn't know yet what was written for it.
+            # The program hasn't seen the texts of these summaries yet, so they are sent as changed next time.
             asked_for = {str(message["id"]) for message in reply.messages or () if message.get("summarize")}
             self._told.update({name: () for name in asked_for if name in self._told and self._told[name][0].synthetic})
         return made
@@ -143,7 +143,7 @@ class Pipe(Policy):
         return edited(self._conversation, view, answer, reason, sees.summarize, sees.head)
 
     def _news(self, view: View, groups: Sequence[Group]) -> dict[str, Any]:
-        """What the program doesn't know yet of the messages: all of them, or what is new, other or gone."""
+        """The messages part of a request: all messages, or only those that are new, changed or gone."""
         now = {group.id: group.items for group in groups}
         told, self._told = self._told, now
         if self._hello.send == "all":
@@ -188,7 +188,7 @@ def _greet(process: Process, window: int, head: Head, tokens: int) -> Hello:
 
 
 def _read(process: Process, asked: Mapping[str, Any], kind: type[Any], seconds: float) -> Any:
-    """Ask one thing and return the answer as that kind."""
+    """Send one request and return the answer, decoded as `kind`."""
     line = process.ask(_encode(asked), seconds)
     try:
         return msgspec.json.decode(line, type=kind)
@@ -200,7 +200,7 @@ def _read(process: Process, asked: Mapping[str, Any], kind: type[Any], seconds: 
 def _encode(asked: Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(asked)
-    except UnicodeEncodeError:  # lone surrogates, which no other program could read
+    except UnicodeEncodeError:  # lone surrogates, which JSON in UTF-8 can't hold
         return msgspec.json.encode(_readable(asked))
 
 
@@ -214,7 +214,7 @@ def _readable(value: Any) -> Any:
 
 @cache
 def _hello_of(command: str) -> Hello:
-    """What a program says of itself: asked once, of a conversation of nothing."""
+    """A program's answer to `start` with an empty head. Cached by command."""
     process = borrow(command)
     hello = _greet(process, 0, Head(), 0)
     give_back(process)
@@ -228,7 +228,7 @@ def _policy(command: str) -> type[Policy]:
 
 
 def opened(rest: str) -> tuple[str, type[Policy], dict[str, str]]:
-    """Return what `pipe:` is followed by as a policy: its name, class, and the estimator if the label names one.
+    """Return the name and class of the policy that a label names after `pipe:`, and its estimator if the label has one.
 
     Raises LabelError for a command that can't be split into words.
     """

@@ -1,4 +1,4 @@
-"""Another program, asked and answering in lines: with a time limit, and never left behind."""
+"""A child program that answers lines with lines, within a time limit. It never outlives this process."""
 
 import atexit
 import contextlib
@@ -14,17 +14,17 @@ from typing import IO
 from ctxsim.errors import CtxsimError, LabelError
 
 LONGEST = 1 << 28
-"""Bytes of one answer; more is no answer."""
+"""Most bytes of one answer."""
 
 GRACE_S = 0.5
-"""Seconds that a program has to end by itself once its input has ended."""
+"""Seconds that a program has to exit after its input is closed, before it is killed."""
 
 
 class Process:
-    """A running program. It and all that it started end with `end`, and at the latest with this process."""
+    """A running program. `end` ends it with its process group; the exit of this process does so at the latest."""
 
     def __init__(self, command: str) -> None:
-        """Start a command line, split as a shell would. Raises LabelError for one that can't be started."""
+        """Start a command, split into words as a shell would. Raises LabelError if it can't be started."""
         if os.name != "posix":
             raise LabelError(
                 "pipe: needs Linux, macOS or another POSIX system; in Python, use messages:FILE.py:function"
@@ -49,9 +49,10 @@ class Process:
         _running.add(self)
 
     def ask(self, line: bytes, seconds: float) -> bytes:
-        """Return the line that answers a line, without its end.
+        """Send a line and return the answer, without its line feed.
 
-        Raises CtxsimError, and ends the process, where it takes longer than that, ends itself, or says too much.
+        Ends the process and raises CtxsimError if there is no answer within `seconds`, if the process ends, or if it
+        writes more than one line or more than `LONGEST` bytes.
         """
         self.asked += 1
         if self._rest or self._out.read(1):
@@ -93,14 +94,14 @@ class Process:
             raise self.failed("ended without an answer") from None
 
     def failed(self, what: str) -> CtxsimError:
-        """End the process and return the error that says what it did, at which line."""
+        """End the process and return an error with `what` it did, the number of the line and its last words."""
         code = self.end()
         last = self.last_words
         told = f"; it ended with status {code}" if what.startswith("ended") and code is not None else ""
         return CtxsimError(f"pipe:{self.command}: {what}{told} (line {self.asked}){f': {last}' if last else ''}")
 
     last_words = ""
-    """The last line that it wrote to standard error, once it has ended."""
+    """The last line on its standard error; set by `end`."""
 
     def end(self) -> int | None:
         """End the program and its process group, and return its exit status; None where it had to be killed."""
@@ -112,7 +113,7 @@ class Process:
             code = self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
             code = None
-        # What it started may outlive it: the whole group ends.
+        # Its own children may outlive it, so the whole group is killed.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -122,10 +123,10 @@ class Process:
         return code
 
     def forget(self) -> None:
-        """Let go of a program that is another process's child: close what leads to it, and leave it running."""
+        """Close the streams of a program that is another process's child, and leave it running."""
         for stream in (self._in, self._out, self._said):
             stream.close()
-        # Nobody's child here: there is nothing to wait for, and to warn of.
+        # It isn't this process's child. A return code stops Popen from waiting for it and from warning.
         self._process.returncode = 0
 
 
@@ -151,20 +152,20 @@ _idle: dict[str, list[Process]] = {}
 
 
 def borrow(command: str) -> Process:
-    """Return an idle process of that command, or a new one: who returns it lets the next transcript have it."""
+    """Return an idle process of this command, or a new one. `give_back` makes it idle for the next transcript."""
     idle = _idle.get(command)
     return idle.pop() if idle else Process(command)
 
 
 def give_back(process: Process) -> None:
-    """Let the next transcript have a process; one that has failed has ended already."""
+    """Make a process idle for the next transcript, unless it has failed and ended."""
     if process in _running:
         _idle.setdefault(process.command, []).append(process)
 
 
 @atexit.register
 def end_all() -> None:
-    """End every process that is still there."""
+    """End all running processes."""
     _idle.clear()
     for process in list(_running):
         process.end()
@@ -176,6 +177,6 @@ def _forget() -> None:
         _running.pop().forget()
 
 
-# A forked copy must not speak with the programs of the one that it was copied from, nor end them.
+# A forked child must neither write to its parent's programs nor end them.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)

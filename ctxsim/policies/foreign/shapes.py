@@ -1,4 +1,4 @@
-"""What differs between the messages of frameworks: how arguments are written, and where results are packed."""
+"""Differences between frameworks' messages: arguments as text or dict, results packed or one by one."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ from ctxsim.policies.foreign.conversation import Message
 
 
 class Arguments:
-    """A call's arguments as a framework holds them, a dict, and back as the text that they were."""
+    """Converts calls' arguments to a dict, as a framework holds them, and back to their original text."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def parsed(self, call: Message) -> dict[str, Any]:
-        """Return the arguments of a call; what isn't an object stands under `input`."""
+        """Return the arguments of a call as a dict. A value that isn't an object is under the key `input`."""
         text = call["function"]["arguments"]
         arguments = handed(text)
         self._texts[call["id"]] = (text, arguments)
-        # A framework may change what it is given.
+        # A copy, because a framework may change it.
         return json.loads(json.dumps(arguments)) if arguments else {}
 
     def text(self, name: str, arguments: Any) -> str:
-        """Return arguments that came back as text: the call's own text where they are the same."""
+        """Return returned arguments as text: the original text of the call with this id, if they are unchanged."""
         text, known = self._texts.get(name, ("", None))
         if isinstance(arguments, str):
             return arguments
@@ -32,13 +32,13 @@ class Arguments:
 
 
 def packed(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Yield the messages, the results that answer one response together."""
+    """Yield groups of messages: the results that follow one response together, any other message alone."""
     for answers, group in groupby(messages, lambda message: message["role"] == "tool"):
         run = list(group)
         yield from [run] if answers else ([message] for message in run)
 
 
 def without_head(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """Return the system message, if there is one, and the others: most frameworks hold them apart."""
+    """Return the system message, if there is one, and the others. Most frameworks store them separately."""
     cut = 1 if messages and messages[0]["role"] == "system" else 0
     return list(messages[:cut]), list(messages[cut:])

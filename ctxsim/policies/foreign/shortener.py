@@ -1,4 +1,4 @@
-"""A policy whose rule is code over messages, in this process: a user's function or a framework's class."""
+"""Policies that run code over messages in this process: a user's function or a framework's class."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -17,64 +17,64 @@ from ctxsim.view import View
 
 
 class Context(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What else a foreign policy may know: all in tokens, all but `usage` estimated by the label's estimator."""
+    """What a foreign policy sees besides the messages. Sizes are in tokens, estimated by the label's estimator."""
 
     window: int
     estimate: int
-    """Of the whole request, head included."""
+    """Estimated tokens of the whole request, head included."""
     head_tokens: int
     call: int
-    """From 1."""
+    """Number of the call, from 1."""
     usage: Usage | None = None
-    """What the provider counted of the last accepted request."""
+    """The provider's count of the last accepted request."""
 
 
 def context_of(sees: Surroundings, view: View, call: int) -> Context:
-    """Return what may be known besides the messages of a view."""
+    """Return what a foreign policy may see besides the messages of a view."""
     return Context(sees.window, sees.estimate(view), sees.estimator.head(sees.head), call, sees.usage)
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Messages with summaries that somebody else than the provider's summarizer is to be asked for."""
+    """Messages with a summarizer of their own for the summaries that they request."""
 
     messages: Sequence[Message]
     summarize: Summarize
 
 
 Answer = Sequence[Message] | Written | Stop | None
-"""Messages; `Stop`; or None, which leaves things as they are."""
+"""Messages; `Stop`; or None, which leaves the view unchanged."""
 
 
 class Session(Protocol):
-    """One transcript's worth of foreign code."""
+    """Foreign code and its state for one transcript."""
 
     def before_call(self, messages: list[Message], context: Context) -> Answer:
-        """Return what to send of these messages, the system prompt first."""
+        """Return the messages to send. If there is a system prompt, it is the first message."""
 
     def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """The provider has refused these: return fewer, or None to give up."""
+        """Return fewer messages after the provider refused these, or None to give up."""
 
 
 class Shorten:
-    """A session that is one function, which acts before each call alone."""
+    """A session of one function, which acts before each call and gives up after a refusal."""
 
     def __init__(self, function: Callable[[list[Message], Context], Answer]) -> None:
         self.before_call = function
 
     def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """Return None: it gives up."""
+        """Return None, to give up."""
         return None
 
 
 @dataclass
 class Shortener(Policy):
-    """A policy by a session: what comes back from it is the view from then on, or of one request only."""
+    """A policy that runs a session. The returned messages are the view from then on, or for one request only."""
 
     others_code: ClassVar[bool] = True
     made: ClassVar[Callable[[Policy], Session]]
-    """Makes a transcript's session out of the parameters."""
+    """Returns a transcript's session. Its argument is the policy, whose parameters it reads."""
     shows_reasoning: ClassVar[bool] = False
-    """Whether the code is shown the model's reasoning, so that leaving it out means something."""
+    """Whether the code sees the model's reasoning. If so, missing reasoning is dropped."""
 
     @property
     def ephemeral(self) -> bool:
@@ -121,7 +121,7 @@ def shortener(
     retries: int | None = None,
 ) -> type[Policy]:
     """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class."""
-    # What it calls its parameters is its affair: `threshold` or `end` are something else of a policy.
+    # A parameter may have the name of a policy's attribute, such as `threshold` or `end`: its field gets another name.
     fields = [
         (
             f"{key}_" if hasattr(Shortener, key) else key,

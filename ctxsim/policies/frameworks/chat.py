@@ -1,4 +1,4 @@
-"""What frameworks edit: messages, each result one of its own. From a view, and back into it."""
+"""Messages as frameworks edit them, with each result as one message. Made from a view, and turned back into one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def role(self) -> Role:
-        """Who speaks, as a chat interface has it; a summary comes as a user's."""
+        """The role in a chat interface; summaries and notes have the role `user`."""
         kind = self.items[0].kind
         if kind == "tool_result":
             return "tool"
@@ -30,7 +30,7 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The content: without calls and without reasoning."""
+        """The content, without calls and reasoning."""
         return "".join(item.text for item in self.items if item.kind not in ("tool_call", "reasoning"))
 
     @property
@@ -45,11 +45,11 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def order(self) -> int:
-        """Where it stands in the view."""
+        """The sort key of its first item in the view."""
         return self.items[0].order
 
     def with_text(self, text: str) -> Message:
-        """The same message with its content replaced, in its first text; the others are emptied."""
+        """Return the message with another content. Its first text gets the content; its other texts become empty."""
         items, left = [], text
         for item in self.items:
             if item.kind not in ("tool_call", "reasoning"):
@@ -71,7 +71,7 @@ def messages(view: Iterable[Item]) -> list[Message]:
 
 
 def packed(found: Iterable[Message]) -> list[list[Message]]:
-    """Return messages with the results that follow one response as one: AutoGen's, Pydantic AI's and Strands' shape."""
+    """Return groups of messages: consecutive results together, as in AutoGen, Pydantic AI and Strands; others alone."""
     groups: list[list[Message]] = []
     for message in found:
         if message.role == "tool" and groups and groups[-1][0].role == "tool":
@@ -97,9 +97,9 @@ def counted(sees: Surroundings, found: Iterable[Message], system: str = "") -> i
 
 
 def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
-    """Return the last reported usage with an estimate of what came after its response; None where nothing is reported.
+    """Return the last reported usage plus an estimate of messages after the last response; None without usage.
 
-    What was edited since then still counts whole: the usage is of the request as it was.
+    Items that were edited since still count in full, because the usage is that of the request as it was sent.
     """
     last = max((n for n, message in enumerate(found) if message.role == "assistant"), default=None)
     if sees.usage is None or last is None:
@@ -108,7 +108,7 @@ def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
 
 
 def only(view: View, kept: Iterable[Message], reason: str) -> View:
-    """Return the view with these of its messages and no others, with the texts that they have now."""
+    """Return the view with only the messages `kept`, and with their texts."""
     after = {item.place: item.text for item in items_of(kept)}
     view = view.drop([item.place for item in view if item.place not in after], reason)
     return view.rewrite(after, reason)
@@ -117,7 +117,7 @@ def only(view: View, kept: Iterable[Message], reason: str) -> View:
 def in_place_of(
     view: View, old: Sequence[Message], text: str, reason: str, kind: Literal["summary", "note"] = "summary"
 ) -> View:
-    """Return the view with a summary, or a note, where these messages stood."""
+    """Return the view with a summary or a note in place of these messages."""
     places = [place for message in old for place in message.places]
     left = view.drop(places, reason)
     last = view.position(places[-1])
@@ -126,8 +126,8 @@ def in_place_of(
 
 
 def first_that(condition: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the first index in [low, high) for which a condition holds that then stays true; `high` if it never does.
+    """Return the first index in [low, high) for which a condition holds; `high` if there is none.
 
-    By halving: a condition on a suffix is asked for a few suffixes only.
+    Uses binary search: the condition must stay true once it holds, and is evaluated for a few indices only.
     """
     return bisect_left(range(high), True, low, key=condition)

@@ -12,13 +12,13 @@ from ctxsim.view import View, each_exchange
 
 @dataclass
 class Aider(Policy):
-    """When the user speaks and what is finished exceeds `max_chat_history_tokens`: a summary and less than half of it.
+    """On a user's text, if finished messages exceed `max_chat_history_tokens`: a summary, and less than half of it.
 
     Aider-AI/aider, aider/history.py, aider/coders/base_coder.py. 0 means a sixteenth of the window, between 1,024 and
-    8,192. Finished is what came before the user's newest text; nothing within one task is ever shortened, unless
-    `whole` takes all but the newest exchange for finished. aider has no tool calls: here an exchange counts as one
-    message. What doesn't fit the summariser's window (`summarizer_tokens`, less 512) is neither summarised nor kept.
-    Nothing is done about a refused request.
+    8,192. Messages before the user's newest text are finished, so nothing within one task is shortened. With `whole`,
+    all but the newest exchange are finished. aider has no tool calls: here an exchange counts as one message. Messages
+    that don't fit the summariser's window (`summarizer_tokens`, less 512) are neither summarised nor kept. A refused
+    request isn't handled.
     """
 
     source = "Aider-AI/aider"
@@ -51,7 +51,7 @@ class Aider(Policy):
         left = self.summarizer_tokens - 512
         for exchange in done[:split]:
             left -= self.sees.size_of(exchange)
-            # All of it is asked for where everything is to be one summary.
+            # If all finished messages become one summary, its request holds all of them.
             if left < 0 and split < len(done):
                 break
             fits += exchange
@@ -62,7 +62,7 @@ class Aider(Policy):
         return replaced(self, view, old, text, f"finished messages are over {budget:,} tokens", at)
 
     def _split(self, done: Sequence[Sequence[Item]], budget: int) -> int:
-        """How many exchanges are old: the others are less than half of the budget, and begin after a response."""
+        """The number of old exchanges. The others take less than half of the budget and begin after a response."""
         tokens, split = 0, len(done)
         for exchange in reversed(done):
             tokens += self.sees.size_of(exchange)

@@ -1,4 +1,4 @@
-"""Anthropic's own servers: the whole conversation becomes a summary when it has grown too large."""
+"""Anthropic's server-side compaction: a summary replaces the whole conversation at a threshold."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from ctxsim.view import View
 class AnthropicCompact(Policy):
     """Over `trigger` input tokens the server summarises the whole conversation and goes on from the summary.
 
-    Anthropic API, compact_20260112, threshold form: default 150,000; the interface refuses less than 50,000, which is
-    left to you. Everything before the compaction block leaves later requests too; a summary that fails changes
-    nothing. The last usage and an estimate of what joined since stand for the vendor's own count.
+    Anthropic API, compact_20260112, threshold form: default 150,000. The interface refuses less than 50,000; here that
+    isn't checked. Later requests lack everything before the compaction block too. If the summary fails, nothing
+    changes. The last usage and an estimate of later items stand for the vendor's own count.
     """
 
     source = "Anthropic API, compaction"

@@ -1,4 +1,4 @@
-"""Claude Code: old results are cleared, then all but the newest becomes a summary beside the files read last."""
+"""Claude Code: old results are cleared; later a summary and the files read last replace all but the newest items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View
 
 WARNED = 20_000
-"""Tokens before the threshold from which results are cleared by size: 9 recorded ones of 7 sessions began there."""
+"""Results are cleared by size from so many tokens below the threshold: 9 recorded clearings in 7 sessions did so."""
 
 NEVER_CLEARED = frozenset(("task", "agent", "todowrite", "askuserquestion", "exitplanmode", "skill"))
 
@@ -26,24 +26,22 @@ def _clears(tool: str) -> bool:
 class ClaudeCode(Policy):
     """From the window less `reserve` and `buffer` on: one summary, and up to `files` files that were read last.
 
-    Closed source: as recorded in 19 automatic compactions, and as installed versions did when they were run. The
-    window is `auto_compact_window`, at most the model's; 0 is the model's. `max_output_tokens`, 0 for the model's,
-    reserves less where it is less. `autocompact_pct_override`, 0 for none, is a lower threshold: that per cent of
-    the window less the reserve. Without a window of its own a model that isn't `proactive` compacts only once a
-    request was refused. Without `auto_compact_enabled` nothing does. `version=` and `model=` in a label give what
-    that version ships for that model: to 2.1.19 a reserve of 32,000, from 2.1.153 on no compaction before a refusal
-    for Sonnet 4.5 and Haiku 4.5.
+    Closed source: the rule is that of 19 recorded automatic compactions, and of installed versions when they were run.
+    The window is `auto_compact_window`, at most the model's; 0 is the model's. `max_output_tokens` (0: the model's)
+    lowers the reserve if it is less. `autocompact_pct_override` (0: none) is a lower threshold, in per cent of the
+    window less the reserve. With `proactive` off and `auto_compact_window` 0, only a refused request is compacted. With
+    `auto_compact_enabled` off, none is. `version=` and `model=` in a label give what that version ships for that model:
+    to 2.1.19 a reserve of 32,000; from 2.1.153 on, no compaction before a refusal for Sonnet 4.5 and Haiku 4.5.
 
-    The number compared is the last usage and `tail_factor` times an estimate of what joined since. Files that were
-    read, by `cat` too, come again, `file_budget` together; of one over `file_tokens` only its name. `micro`: "time"
-    clears results but the newest `keep_recent` after an idle hour; "size", as 2.1.5 to 2.1.22 do, from 20,000 tokens
-    before the threshold on the oldest ones over 40,000 tokens of results, but for the newest three, if that frees
-    20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
-    over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
-    2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
-    newest `keep_exchanges` responses with their results stay as they are and aren't shown to the summariser: one in
-    2.1.330 (three after the one refusal that was seen). `summary_tokens` is what recorded summaries have: the mean of
-    22 is 4,060 (2,123 to 6,058).
+    The number compared is the last usage plus `tail_factor` times an estimate of later items. Files that were read, by
+    `cat` too, are attached again, with `file_budget` tokens in all; a file over `file_tokens` is only mentioned.
+    `micro`: "time" clears all but the newest `keep_recent` results after an idle hour; "size", as in 2.1.5 to 2.1.22,
+    starts 20,000 tokens below the threshold and clears the oldest results, except the newest three, until 40,000 tokens
+    of results are left, if that frees 20,000; "off" does neither. Results of mcp tools, plans and sub-agents are never
+    cleared. Output of a shell over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on
+    arrival; with 0, as before 2.1.2, it keeps both ends. A refused request is compacted and sent again. The newest
+    `keep_exchanges` responses with their results stay, and the summariser doesn't get them: one in 2.1.330 (three after
+    the only refusal seen). `summary_tokens` follows recorded summaries: the mean of 22 is 4,060 (2,123 to 6,058).
     """
 
     source = "Claude Code, as recorded and documented"

@@ -1,4 +1,4 @@
-"""Cline: a summary and 20,000 tokens of what came last, or the history folded without a model."""
+"""Cline: a summary and the newest 20,000 tokens, or the history condensed without a model."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,30 +14,30 @@ from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View
 
 ASSISTANT_FIELDS, RESULT_FIELDS, USER_FIELDS = 283, 207, 120
-"""Characters of a message's own fields (id, time, metrics), means of a session in Cline's format; a result stands in an
+"""Characters of a message's own fields (id, time, metrics): means of a session in Cline's format. A result is in an
 object of its own, of 87 characters as observed."""
 
 MARK = "\n...[truncated {left} chars]...\n"
 
 MOST_UNDERESTIMATED = 4
-"""Times that the usage of the last request may be larger than the count; more isn't believed."""
+"""Greatest factor by which the last request's usage may exceed the count; a greater one is reduced to it."""
 
 LEFT_OF_RESULTS = 16
-"""Characters of a result that the summariser gets when much is to be summarised."""
+"""Characters of each result that the summariser gets."""
 
 
 @dataclass
 class Cline(Policy):
-    """From `threshold_ratio` of the window on, by its own count: a summary, then what came last.
+    """From `threshold_ratio` of the window on, by its own count: a summary, then the newest messages.
 
     cline/cline, sdk/packages/core/src/extensions/context: compaction.ts, agentic-compaction.ts, basic-compaction.ts.
-    It counts ceil(characters of the messages' JSON / 3), whose results count as they are sent until the first
-    compaction, and whole afterwards. Where the last request's usage was more than that, the limit is as much lower.
-    "agentic" keeps messages from the end until `preserve_tokens` are reached, back to a response, never from behind
-    the newest text of the user unless that is the first. "basic" asks no model: it keeps the texts of the user and
-    the newest messages within 0.7 of the trigger, which are then never folded again, so that the next fold takes
-    all that came after them. A refused request is folded to half, once per run. Results keep 8,000 characters at
-    their ends on arrival.
+    It counts ceil(characters of the messages' JSON / 3). Results count as they are sent until the first compaction, and
+    uncut afterwards. If the last request's usage was larger, the limit is divided by the same factor. "agentic" keeps
+    messages from the end until they have `preserve_tokens`, extended back to a response; they include the user's newest
+    text, unless it is the first item. "basic" uses no model: it keeps the user's texts and the newest messages within
+    0.7 of the limit. Messages kept once are never removed later, so the next compaction removes all messages after
+    them. A refused request is compacted by "basic" to half, once per run. On arrival, results keep 8,000 characters at
+    their ends.
     """
 
     source = "cline/cline"
@@ -51,7 +51,7 @@ class Cline(Policy):
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        # By place, the tokens by which a result counts more than its text does: as it is sent, and whole.
+        # By a result's place, the tokens that it counts beyond its text: as it is sent, and uncut.
         self._more: dict[int, tuple[int, int]] = {}
         self._compacted = False
         self._recovered = False
@@ -88,7 +88,7 @@ class Cline(Policy):
         return self._basic(view, self._size(view) / 2, "the provider refused: window exceeded")
 
     def _fields(self, items: Iterable[Item], whole: bool) -> int:
-        """Tokens of what stands around items: one message for each response, each text of the user and each result."""
+        """Tokens of the messages' fields: one message for each response, each text of the user and each result."""
         tokens, behind = 0, None
         for item in items:
             if item.kind == "tool_result":
@@ -99,7 +99,7 @@ class Cline(Policy):
         return tokens
 
     def _size(self, items: Sequence[Item]) -> int:
-        """Tokens of items when it is decided what stays: a result counts whole."""
+        """Tokens of items for the choice of what stays: a result counts uncut."""
         return self.sees.size_of(items) + self._fields(items, whole=True)
 
     def _agentic(self, view: View, reason: str) -> View:
@@ -144,12 +144,12 @@ class Cline(Policy):
 
 
 def _in_an_object(text: str, plain: int) -> int:
-    """Tokens by which a result counts more than JSON of `plain` characters: it stands in an object, in its message."""
+    """Tokens that a result in its object and message counts beyond JSON of `plain` characters."""
     return -(-(len(json.dumps(text)) - plain + RESULT_FIELDS) // 3)
 
 
 def _notice(old: Sequence[Item]) -> str:
-    """What was done in the items that left: commands, other calls, and the last three texts."""
+    """A note on the removed items: their commands, their other calls, and their last three texts."""
     calls = [item for item in old if item.kind == "tool_call"]
     said = [item.text for item in old if item.kind in RESPONSE_KINDS - {"reasoning", "tool_call"}]
     parts = ["<SYSTEM_NOTICE>", "Earlier context was compacted."]

@@ -16,7 +16,7 @@ KEPT_BY_SERVER = 64_000
 
 
 def middle_truncated(text: str, size: int) -> str:
-    """Return a text with its middle left out where it has more than `size` UTF-8 bytes; the mark isn't counted."""
+    """Return a text without its middle if it has more than `size` UTF-8 bytes. The mark doesn't count."""
     length = byte_length(text)
     if length <= size:
         return text
@@ -30,14 +30,13 @@ class Codex(Policy):
     """From 0.9 of the window on: the user's newest texts of at most `keep_user_tokens`, then one summary.
 
     openai/codex, codex-rs: core/src/compact.rs, core/src/context_manager/history.rs, core/src/session/turn.rs,
-    utils/output-truncation. The number compared is the last usage and ceil(bytes / 4) of each item since, as JSON;
-    a text that the user has just sent isn't counted before its turn. `model_auto_compact_token_limit` is a lower
-    limit, 0 for none; with the scope `body_after_prefix` it is beside the first request since the last summary, and
-    95 % of the window is the other limit. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their
-    middle on arrival. A summary request that overflows loses its oldest item and that one's pair, again and again.
-    A refused request ends the turn. `remote` is what a provider named OpenAI does: the server answers with an item
-    of its own and 64,000 tokens of the user's texts stay; here a summary of `summary_tokens` stands for that item
-    too.
+    utils/output-truncation. The number compared is the last usage plus ceil(bytes / 4) of the JSON of each later item;
+    a text that the user has just sent doesn't count yet. `model_auto_compact_token_limit` (0: none) is a lower limit.
+    With the scope `body_after_prefix` it is added to the input of the first request since the last summary, and 95 % of
+    the window is the other limit. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their middle on
+    arrival. A summary request that overflows is repeated without its oldest item and that item's result. A refused
+    request ends the turn. `remote` is the rule for a provider named OpenAI: the server answers with an opaque item, and
+    64,000 tokens of the user's texts stay; here a summary of `summary_tokens` stands for that item.
     """
 
     source = "openai/codex"
@@ -70,7 +69,7 @@ class Codex(Policy):
 
     def on_tool_result(self, item: Item) -> Item:
         size = 4 * self.tool_output_token_limit
-        # A recording's text is cut already; its header and mark are what is over.
+        # The recorded text is cut already: only its header and mark exceed the limit.
         if MARK in item.text and byte_length(item.text) <= size * 1.2:
             return item
         return item.with_text(middle_truncated(item.text, size))

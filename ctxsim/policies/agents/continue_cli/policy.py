@@ -1,4 +1,4 @@
-"""Continue's terminal agent: a summary of everything, once little more than an answer fits beside it."""
+"""Continue's terminal agent: one summary of everything, once the window has little more room than for an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from ctxsim.view import View
 
 @dataclass
 class ContinueCli(Policy):
-    """From the window less the output and a buffer on: one summary in the place of everything but the system prompt.
+    """From the window less the output and a buffer on: one summary in place of everything but the system prompt.
 
     continuedev/continue, extensions/cli/src: compaction.ts, util/tokenizer.ts. The output is `max_tokens`; 0 is
-    `output_share` of the window, at most `output_most`. The buffer is the larger of that and of `buffer_share` of the
-    rest, at most `buffer_most`. The number compared counts the whole history by a tokenizer, never by usage. A history
-    that is too long for the summary request loses messages at its end, so that the summariser doesn't see them. Output
+    `output_share` of the window, at most `output_most`. The buffer is the output or `buffer_share` of the rest of the
+    window, whichever is larger, at most `buffer_most`. The number compared is a tokenizer's count of the whole history,
+    never usage. If a history is too long for the summary request, the summariser doesn't get its last messages. Output
     of a shell keeps its last `bash_max_output_chars` characters on arrival (util/truncateOutput.ts); its limit of 1,000
-    lines isn't modelled. Nothing is done about a refused request.
+    lines isn't modelled. A refused request isn't handled.
     """
 
     source = "continuedev/continue"
@@ -57,7 +57,7 @@ class ContinueCli(Policy):
         return condense(self, view, list(view), reason, self.summary_tokens, shown=self._fitting(view)) or view
 
     def _fitting(self, view: View) -> Sequence[Item]:
-        """What the summariser gets: the oldest messages that fit beside its answer."""
+        """The items for the summariser: the oldest messages that fit beside its answer."""
         left = self.sees.window - self._output
         shown: list[Item] = []
         for message in view.messages():

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: compaction beside the conversation, put in one request later."""
+"""GitHub Copilot CLI: compaction in parallel with the conversation, which takes effect one request later."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from ctxsim.view import View
 
 @dataclass
 class CopilotCli(Policy):
-    """From `at` of the window on, by its own count, a summary is made beside the request and used at the next.
+    """From `at` of the window on, by its own count, make a summary in parallel with a request, and use it at the next.
 
-    Closed source: as observed. Usage plays no part. What was sent when it began becomes a summary that quotes all
-    texts of the user; what came meanwhile stays. Its count was ours, 4 tokens for each message, and `overhead` more
-    for its tools. A result of `large_output_bytes` or more (19.7 KB stayed, 27.4 KB did not) becomes a notice with
-    its first five lines and a file's name. A refused request ends the turn.
+    Closed source: as observed. Usage isn't used. The summary replaces the items that were sent when it began, and
+    quotes all texts of the user; later items stay. Its count was ours plus 4 tokens for each message, plus `overhead`
+    for its tools. A result of `large_output_bytes` or more (19.7 KB stayed, 27.4 KB did not) becomes a notice with its
+    first five lines and a file's name. A refused request ends the turn.
     """
 
     source = "github/copilot-cli, as observed"
@@ -58,7 +58,7 @@ class CopilotCli(Policy):
 
     def _swapped(self, view: View, text: str, places: list[int]) -> View:
         gone = [place for place in places if view.find(place) is not None]
-        # An exchange that was under way belongs to what came after.
+        # A response whose results came later stays with them.
         later = [item for item in view if item.place not in set(gone)]
         calls = {item.answers for item in later if item.kind == "tool_result"}
         gone = [place for place in gone if place not in calls]

@@ -15,11 +15,11 @@ from ctxsim.view import View
 class Crush(Policy):
     """When 20,000 tokens are left of a window over 200,000, or 20 % of a smaller one: one summary of everything.
 
-    charmbracelet/crush, internal/agent/agent.go, usage_fallback.go. Looked at after each step, by its input, cache
-    reads and output: what was written to the cache isn't counted. Where usage is zero, (bytes + 3) / 4 of the texts
-    stands for it. Results that wait are in the summary; the first request is then asked again with a line around
-    it, and with one more line each time. `disable_auto_summarize` leaves all of that out. Nothing is done about a
-    refused request. Output of a shell keeps 30,000 characters at its ends on arrival.
+    charmbracelet/crush, internal/agent/agent.go, usage_fallback.go. The number is each step's input, cache reads and
+    output; cache writes don't count. If usage is zero, (bytes + 3) / 4 of the texts stands for it. Pending results are
+    in the summary. The user's request is then repeated inside a sentence, and again inside another one each time.
+    `disable_auto_summarize` disables all of that. A refused request isn't handled. Output of a shell keeps 30,000
+    characters at its ends on arrival.
     """
 
     source = "charmbracelet/crush"

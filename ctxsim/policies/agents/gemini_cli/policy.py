@@ -1,4 +1,4 @@
-"""Gemini CLI: compression at half of a window, and masking of old tool output before that."""
+"""Gemini CLI: a summary of the older part from a share of the window on, and masking of old tool output."""
 
 import json
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from ctxsim.view import View
 MASKED = "<tool_output_masked>"
 CUT = "\n\n... [{left} characters omitted] ...\n\n"
 READ_LINES, READ_CHARS = 2_000, 2_000
-"""Of a file that is read: so many lines, and so many characters of each."""
+"""Most lines of a file that is read, and most characters of each line."""
 
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 NEVER_MASKED = frozenset(("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"))
 
 
 def preview(item: Item) -> str:
-    """Return what is left of a masked result: ten lines at each end of a shell's, 250 characters of another's."""
+    """Return the text of a masked result: ten lines at each end of a shell's output, 250 characters of others."""
     lines = item.text.split("\n")
     if is_shell(item.tool):
         left = len(lines) - 20
@@ -34,7 +34,7 @@ def preview(item: Item) -> str:
 
 
 def shown_of_file(text: str) -> str:
-    """Return what the tool that reads a file shows of it: its first lines, each up to a length."""
+    """Return the part of a file that the tool for reading shows: its first lines, each up to a length."""
     lines = text.split("\n")
     shown = [line if len(line) <= READ_CHARS else f"{line[:READ_CHARS]}... [truncated]" for line in lines[:READ_LINES]]
     left = len(lines) - len(shown)
@@ -43,16 +43,17 @@ def shown_of_file(text: str) -> str:
 
 @dataclass
 class GeminiCli(Policy):
-    """From `compression_threshold` of the window on: a summary of the older part, from a text of the user on the rest.
+    """From `compression_threshold` of the window on: a summary of the older part; the rest begins at a user's text.
 
     google-gemini/gemini-cli, packages/core/src/context: chatCompressionService.ts, toolOutputMaskingService.ts;
-    core/client.ts. The number compared is the last prompt that the provider reported, without what joined since. The
-    split is the first text of the user with `1 - compression_preserve` of all characters before it, else the newest;
-    in one long prompt there is none, and nothing is ever compressed. Two requests for each summary. One that comes
-    out larger than before is thrown away, and no other is tried. Then masking: results beyond the newest `protect`
-    tokens become a preview, once they are `prunable` tokens. What doesn't fit the rest of the window even so stops
-    the agent. Output of a shell over `truncate_tool_output_threshold` characters keeps 20 % and 80 % of that at its
-    ends on arrival; a file that is read keeps its first 2,000 lines, and 2,000 characters of each (utils/fileUtils.ts).
+    core/client.ts. The number compared is the last prompt that the provider reported, without later items. The rest
+    begins at the first text of the user with `1 - compression_preserve` of all characters before it, else at the newest
+    one; with one long prompt there is none, and nothing is ever compressed. Each summary takes two requests. A result
+    larger than the last prompt is discarded, and compression isn't tried again. Then masking: results older than the
+    newest `protect` tokens of results become previews, once they are `prunable` tokens. If new items don't fit the rest
+    of the window even so, the agent stops. On arrival, output of a shell over `truncate_tool_output_threshold`
+    characters keeps 20 % of that at its start and 80 % at its end; a file that is read keeps its first 2,000 lines, and
+    2,000 characters of each (utils/fileUtils.ts).
     """
 
     source = "google-gemini/gemini-cli"
@@ -116,10 +117,10 @@ class GeminiCli(Policy):
         return made
 
     def _split(self, history: Sequence[Item]) -> int:
-        """How many items are old."""
+        """The number of old items."""
         total, seen, last = sum(len(item.text) for item in history), 0, 0
         for position, item in enumerate(history):
-            # Texts of the user in a row are one message.
+            # Consecutive texts of the user are one message.
             if item.kind == "user" and (not position or history[position - 1].kind != "user"):
                 last = position
                 if seen >= (1 - self.compression_preserve) * total:

@@ -11,7 +11,7 @@ from ctxsim.view import View
 
 GO_ON = "The conversation so far was summarised above. I go on from there."
 LADDER = (0, 10, 20, 50, 100)
-"""Per cent of the tool responses that the summariser goes without, attempt by attempt."""
+"""Per cent of the tool responses that the summary request leaves out, by attempt."""
 
 
 @dataclass
@@ -19,10 +19,10 @@ class Goose(Policy):
     """Over `auto_compact_threshold` of the window at the start of a turn: summary, note, the user's newest text.
 
     block/goose, crates/goose/src/context_mgmt/mod.rs, agents/large_response_handler.rs. The number compared is the
-    last usage; a count where there is none. It looks only when the user speaks, so one long turn is never compacted
-    but by a refusal, once per turn. Where the summary request is refused, more and more tool responses are left out
-    of it, from the middle outwards; the newest is never one of them where their number is odd. A result over
-    `large_text_threshold` characters becomes one sentence. A threshold of 0 or 1 leaves refusals alone to compact.
+    last usage, or a count if there is none. It is checked only on a user's text, so one long turn is compacted only
+    after a refusal, once per turn. If the summary request is refused, it is repeated with fewer tool responses, left
+    out from the middle outwards; if their number is odd, the newest always stays. A result over `large_text_threshold`
+    characters becomes one sentence. With a threshold of 0 or 1, only refusals compact.
     """
 
     source = "block/goose"
@@ -79,7 +79,7 @@ class Goose(Policy):
 
 
 def without_responses(items: Sequence[Item], per_cent: int) -> list[Item]:
-    """Return the items without so many of the tool responses, from the middle outwards."""
+    """Return the items without `per_cent` of the tool responses, left out from the middle outwards."""
     responses = [item.place for item in items if item.kind == "tool_result"]
     count = len(responses)
     if not per_cent or not count:

@@ -11,10 +11,9 @@ from ctxsim.view import View
 class KimiCli(Policy):
     """From `compaction_trigger_ratio` of the window on, or with `reserved_context_size` left: a summary, two messages.
 
-    MoonshotAI/kimi-cli, src/kimi_cli/soul/compaction.py (SimpleCompaction), kimisoul.py. Looked at before each step,
-    by the last usage and an estimate of what joined since. Messages of the user and of the model are counted, tool
-    results stay with theirs. The summariser never sees the arguments of calls. Nothing is done about a refused
-    request.
+    MoonshotAI/kimi-cli, src/kimi_cli/soul/compaction.py (SimpleCompaction), kimisoul.py. Checked before each step, by
+    the last usage plus an estimate of later items. `max_preserved_messages` counts the user's and the model's messages;
+    tool results stay with their response. The summariser gets no tool calls. A refused request isn't handled.
     """
 
     source = "MoonshotAI/kimi-cli"

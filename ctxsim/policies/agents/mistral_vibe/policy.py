@@ -19,12 +19,12 @@ class MistralVibe(Policy):
     """From `auto_compact_threshold` on: the user's newest texts of at most `keep_user_tokens`, then one summary.
 
     mistralai/mistral-vibe, vibe/core/config/vibe_schema.py for the threshold: -1, or one that isn't below the window,
-    is `window_share` of the window, 0 is never. The rest of 3.0.2 is compiled: it was seen when it was driven, but for
-    `keep_user_tokens` (x 4 characters), which 2.26.1 has in vibe/core/compaction/context.py. The number compared is
-    the larger of the last usage, input and output, and an estimate of the next request. The prompt that begins a turn
-    is kept among the earlier ones. Where the summary request would be as large, its oldest exchanges are left out. A
-    result of more than `max_result_chars` as JSON keeps `excerpt_chars` on arrival, half from each end. A refused
-    request ends the run.
+    is `window_share` of the window; 0 is never. The rest of 3.0.2 is compiled and was observed in driven runs, except
+    `keep_user_tokens` (x 4 characters), which is from vibe/core/compaction/context.py of 2.26.1. The number compared is
+    the last usage (input and output) or an estimate of the next request, whichever is larger. The prompt that begins a
+    turn is one of the user's texts before the summary. If the summary request would reach the threshold, its oldest
+    exchanges are left out. A result of more than `max_result_chars` as JSON keeps `excerpt_chars` on arrival, half from
+    each end. A refused request ends the run.
     """
 
     source = "mistralai/mistral-vibe"
@@ -71,7 +71,7 @@ class MistralVibe(Policy):
         return self.sees.estimator.request(self.sees.head, view.size, view, Reported())
 
     def _fitting(self, view: View, over: float) -> Sequence[Item]:
-        """What the summariser gets: all but the oldest exchanges that are too much."""
+        """The items for the summariser: all but the oldest exchanges, of over `over` tokens in all. User texts stay."""
         shown: list[Item] = []
         for group in view.exchanges():
             if over >= 0 and group[0].kind != "user":

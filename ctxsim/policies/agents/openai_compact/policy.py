@@ -1,4 +1,4 @@
-"""OpenAI's own servers: one opaque item stands for all that came before it."""
+"""OpenAI's server-side compaction: one opaque item replaces everything before it."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from ctxsim.view import View
 
 @dataclass
 class OpenaiCompact(Policy):
-    """When a rendered request crosses `compact_threshold`, the server puts one opaque item in place of what was before.
+    """When a rendered request crosses `compact_threshold`, the server replaces the whole history by one opaque item.
 
-    OpenAI Responses API, context_management. What the server does without a number isn't published; 0 means 0.9 of
-    the window, which openai-agents 0.24.0 sends. The item isn't readable: a summary of `summary_tokens` stands for
-    it. The last usage and an estimate of what joined since stand for the vendor's own count.
+    OpenAI Responses API, context_management. The server's default threshold isn't published; 0 means 0.9 of the window,
+    which openai-agents 0.24.0 sends. The item isn't readable: a summary of `summary_tokens` stands for it. The last
+    usage plus an estimate of later items stands for the vendor's own count.
     """
 
     source = "OpenAI Responses API, compaction"

@@ -1,4 +1,4 @@
-"""opencode's estimate of what may stay: messages as its library has them, written as JSON."""
+"""opencode's estimate of messages that may stay: the length of the AI SDK's messages as JSON."""
 
 import json
 from dataclasses import dataclass

@@ -20,14 +20,14 @@ class Opencode(Policy):
     """When a step's usage reaches the window less `output`: summary, newest messages, and a request to go on.
 
     anomalyco/opencode, packages/opencode/src/session: compaction.ts, overflow.ts, message-v2.ts; tool/truncate.ts.
-    What joined after the step isn't in the number. Messages stay, newest first, while their estimate is at most
-    `preserve_recent_tokens`, of `tail_turns` at most, -1 for any; where the newest is larger, none stays. -1 tokens are
-    `tail_share` of the usable room, from 2,000 to 15,000. The summariser gets 2,000 characters of each result. Where
-    the model declares its `input`, that less `reserved` (0: `output`, at most 20,000) decides; without it `reserved`
-    is ignored. An `output` of 0 is 32,000. A refused request is compacted and sent again, without a limit, but not
-    without `auto`. Results keep `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as
-    shipped, clears results when a turn ends, if over 20,000 tokens of them, not counting skills, are older than the
-    last two turns and 40,000 tokens of newer ones.
+    Items after the step don't count. Messages of the last `tail_turns` (-1: any) stay, newest first, while their
+    estimate is at most `preserve_recent_tokens`; if the newest alone is larger, none stays. -1 tokens are `tail_share`
+    of the usable room, from 2,000 to 15,000. The summariser gets 2,000 characters of each result. If the model declares
+    its `input`, the limit is that less `reserved` (0: `output`, at most 20,000); if not, `reserved` is ignored. An
+    `output` of 0 is 32,000. With `auto`, a refused request is compacted and sent again, without a limit. On arrival,
+    results keep their first `max_lines` lines and `max_bytes` bytes; a shell's keep the last ones. `prune`, off as
+    shipped, clears results when a turn ends, if over 20,000 tokens of them, without skills, are older than the last two
+    turns and than 40,000 tokens of newer ones.
     """
 
     source = "anomalyco/opencode"
@@ -53,7 +53,7 @@ class Opencode(Policy):
 
     @property
     def usable(self) -> int:
-        """Tokens that a step may have used without being compacted."""
+        """Tokens of a step's usage from which on it compacts."""
         output = min(self.output or 32_000, 32_000)
         return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
@@ -87,7 +87,7 @@ class Opencode(Policy):
         return made if pending else made.insert(GO_ON, made[-1].order + 1, reason)
 
     def _tail(self, history: Sequence[Item]) -> int:
-        """The position from which on messages stay; all leave where none does, and where only a summary wouldn't."""
+        """The position of the first message that stays; the end if none does or if only summaries would leave."""
         left = self.preserve_recent_tokens
         if left < 0:
             left = min(15_000, max(2_000, int(self.tail_share * self.usable)))

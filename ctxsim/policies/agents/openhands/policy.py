@@ -1,4 +1,4 @@
-"""OpenHands: its events are counted, and those in the middle become a summary."""
+"""OpenHands: over a number of events, a summary replaces those in the middle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from ctxsim.transcript import Item
 from ctxsim.view import View
 
 PREVIEW = 500
-"""Characters of each event that the summariser gets."""
+"""Characters of each item that the summariser gets."""
 
 
 class Condensing(Policy, abstract=True):
-    """What the agent and its SDK share: the first events, a summary, and the last ones.
+    """What the agent and its SDK share: the first events, a summary, and the last events.
 
-    The system prompt is an event; so are a call with its text, and a result. The tail is half of `max_size` less what
-    stands before it, or what brings the tokens to half of their limit. Calls and their results aren't parted. Where
-    that would leave out less than `minimum_progress` of the events, too many events are let be; too many tokens, or a
-    refused request, turn everything into one summary. The summariser gets 500 characters of each event.
+    The system prompt is an event; so are a call with its text, and a result. The last events are half of `max_size`
+    less those before them, or as many as bring the tokens to half of their limit. Calls and their results stay
+    together. If that removes less than `minimum_progress` of the events, nothing happens for too many events; for too
+    many tokens or a refused request, one summary replaces everything. The summariser gets 500 characters of each item.
     """
 
     source = "OpenHands/software-agent-sdk"
@@ -30,7 +30,7 @@ class Condensing(Policy, abstract=True):
 
     @property
     def _system(self) -> int:
-        """How many events the head is: one, where there is a system prompt."""
+        """The number of events of the head: 1 if there is one, else 0."""
         head = self.sees.head
         return int(bool(head.system or head.tools or head.hidden))
 
@@ -53,7 +53,7 @@ class Condensing(Policy, abstract=True):
         return count // 2 - self.keep_first - 1
 
     def _light(self, found: Sequence[Sequence[Item]], tokens: float) -> int:
-        """How many events may stay at the end, so that so many tokens go."""
+        """The number of events that may stay at the end if `tokens` tokens are to be removed."""
         saved = 0
         for position in range(max(0, self.keep_first - self._system), len(found)):
             saved += self.sees.size_of(found[position])
@@ -82,7 +82,7 @@ class Openhands(Condensing):
     """Over `max_size` events or `max_tokens`: the first `keep_first` events, a summary, and the last ones.
 
     OpenHands/software-agent-sdk, openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py. 0 tokens
-    mean the window. Less than a tenth of the events isn't worth it.
+    mean the window. It must remove at least a tenth of the events.
     """
 
     version = "1.58.0"
@@ -112,7 +112,7 @@ def events(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _legal(found: Sequence[Sequence[Item]], position: int) -> bool:
-    """Whether the events may be cut there: not within a response, and not between calls and their results."""
+    """Whether events may be cut at a position: not within a response, and not between calls and their results."""
     if not 0 < position < len(found):
         return True
     item, before = found[position][0], found[position - 1][-1]

@@ -1,4 +1,4 @@
-"""pi: a summary and 20,000 tokens of what came last, once a request is too large or a run ends that large."""
+"""pi: a summary and the newest 20,000 tokens, once a request or the end of a run is too large."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,16 +15,15 @@ from ctxsim.view import View
 
 @dataclass
 class Pi(Policy):
-    """When a request or a run's end is over the window less `reserve_tokens`: a summary, then what came last.
+    """When a request or a run's end is over the window less `reserve_tokens`: a summary, then the newest messages.
 
     badlogic/pi-mono, packages/coding-agent/src/core: compaction/compaction.ts, agent-session.ts, tools/truncate.ts.
-    Before a request it adds ceil(characters / 4) of what joined to the last usage. Without `within_runs`, as before
-    0.84.4, it looks only where a response calls no tool. With `zero_is_none` a usage of zero is no usage: the whole is
-    estimated then. A refusal is mended once per run.
-    The tail reaches back to `keep_recent_tokens` by ceil(characters / 4); where a tool result crosses that, it
-    begins after it. A turn that is cut has its own summary: two requests. The summariser gets 2,000 characters of
-    each result. Without `enabled` nothing is compacted. Results keep `max_lines` or `max_bytes` on arrival, of a
-    shell the last ones.
+    Before a request it adds ceil(characters / 4) of later items to the last usage. Without `within_runs`, as before
+    0.84.4, it checks only after a response without tool calls. With `zero_is_none`, a usage of zero counts as missing,
+    and everything is estimated. After a refusal it compacts once per run. The newest messages with `keep_recent_tokens`
+    (ceil(characters / 4)) stay; if a tool result crosses that limit, they begin after it. A turn that is cut gets its
+    own summary, by a second request. The summariser gets 2,000 characters of each result. Without `enabled`, nothing is
+    compacted. On arrival, results keep their first `max_lines` lines and `max_bytes` bytes; a shell's keep the last.
     """
 
     source = "badlogic/pi-mono"
@@ -89,7 +88,7 @@ class Pi(Policy):
         return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, messages[start][0].order)
 
     def _tail(self, messages: Sequence[Sequence[Item]]) -> int:
-        """The message that the kept tail begins with: never tool results; 0 where none can."""
+        """Index of the message with which the kept tail begins: never tool results; 0 if there is no such message."""
         tokens = 0
         for number in range(len(messages) - 1, -1, -1):
             for item in reversed(messages[number]):

@@ -1,4 +1,4 @@
-"""Qwen Code: the whole history becomes a summary; only what a pending call asked for stays."""
+"""Qwen Code: one summary replaces the whole history except a pending call and its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class QwenCode(Policy):
     """From `auto_compact_threshold` of the window on, or with 33,000 left: a summary and the pending call.
 
     QwenLM/qwen-code, packages/core/src/services: chatCompressionService.ts, tokenEstimation.ts,
-    microcompaction/microcompact.ts. The number compared is the last prompt and output, and (characters + 64) / 4 of
-    each pending result; 33,000 are `reserve` and `buffer`. After three failures in a row it leaves off below the
-    window less `reserve` and 3,000, or 3,000 over the threshold, until it succeeds once. A refused request is
-    compacted too, with the pending result in the summary, and sent again. Up to
-    `max_recent_files_to_retain` files that were read last come again. After an idle hour results but the newest
-    `tool_results_num_to_keep` are cleared. Output of a shell over `truncate_tool_output_threshold` characters
-    becomes a preview of 4,000 on arrival; a file read keeps so many.
+    microcompaction/microcompact.ts. The number compared is the last prompt and output, plus (characters + 64) / 4 of
+    each pending result; 33,000 are `reserve` and `buffer`. After three failures in a row, until the next success, it
+    compacts only from the window less `reserve` and 3,000 on, but at least 3,000 over the threshold. A refused request
+    is compacted too, with the pending result in the summary, and sent again. Up to `max_recent_files_to_retain` files
+    that were read last are attached again. After an idle hour, all but the newest `tool_results_num_to_keep` results
+    are cleared. Output of a shell over `truncate_tool_output_threshold` characters becomes a preview of 4,000 on
+    arrival; a file that is read keeps so many characters.
     """
 
     source = "QwenLM/qwen-code"

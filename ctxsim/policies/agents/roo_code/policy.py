@@ -1,4 +1,4 @@
-"""Roo Code: a fresh start from a summary, or half of the messages hidden."""
+"""Roo Code: one summary replaces everything, or half of the messages are hidden."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from ctxsim.view import View
 class RooCode(Policy):
     """Over 90 % of the window less the reserved output: one summary of all; if that fails, the older half is hidden.
 
-    RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is
-    the last usage and 1.5 times the o200k tokens of the last message alone, so parallel results in several messages
-    are missed. `auto_condense_context_percent` of the window is a second threshold; `max_tokens` is the model's
-    output, at most a fifth of the window. Without usage nothing is done. After a refusal it does the same at 75 %:
-    under that, and under the other threshold, the same request goes out again, three times in vain.
+    RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is the
+    last usage plus 1.5 times the o200k tokens of the last message alone, so parallel results in several messages don't
+    count. `auto_condense_context_percent` of the window is a second threshold. `max_tokens` is the model's output, at
+    most a fifth of the window. Without usage nothing happens. After a refusal, the second threshold is 75 %; below both
+    thresholds the same request is sent three more times, in vain.
     """
 
     source = "RooCodeInc/Roo-Code"
@@ -64,7 +64,7 @@ class RooCode(Policy):
         return self._half_hidden(view, reason) if used > allowed else view
 
     def _half_hidden(self, view: View, reason: str) -> View:
-        """Without the older half of the messages after the first, and without the results of calls that went."""
+        """The view without the older half of the messages after the first, and without results of dropped calls."""
         messages = view.messages()
         count = (len(messages) - 1) // 2 // 2 * 2
         old = {item.place for message in messages[1 : 1 + count] for item in message}

@@ -1,1 +1,1 @@
-"""What several agents do alike."""
+"""Functions that several agents' policies share."""

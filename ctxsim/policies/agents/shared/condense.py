@@ -1,4 +1,4 @@
-"""One billed summary in the place of many items: what most agents do when their context is full."""
+"""Replaces many items by one billed summary, as most agents do when their context is full."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,10 +17,10 @@ def condense(
     at: int | None = None,
     shown: Iterable[Item] | None = None,
 ) -> View | None:
-    """Return the view with one summary for the items `old`, before place `at` or at the end.
+    """Return the view with one summary in place of the items `old`, inserted before place `at` or at the end.
 
-    `shown` is what the summariser gets, where that isn't what leaves. None if nothing is old but summaries, or if the
-    summary request is refused.
+    `shown` are the items that the summariser gets, if they aren't `old`. None if `old` holds only synthetic items, or
+    if the summary request is refused.
     """
     if all(item.synthetic for item in old):
         return None
@@ -29,16 +29,16 @@ def condense(
 
 
 def condense_history(policy: Policy, view: View, reason: str, max_tokens: int) -> View | None:
-    """Return the view with one summary for all but the user's texts that no response has seen, which stand behind it.
+    """Return the view with one summary in place of all items but the user's texts after the last response.
 
-    None as of `condense`.
+    These texts follow the summary. None as in `condense`.
     """
     at = next((item.place for item in newly_asked(view)), None)
     return condense(policy, view, history_of(view), reason, max_tokens, at)
 
 
 def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason: str, at: int | None = None) -> View:
-    """Return the view with a summary's text for the items `old`, before place `at` or at the end."""
+    """Return the view with the summary `text` in place of the items `old`, before place `at` or at the end."""
     policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
     places = [item.place for item in old]
     end = view[-1].order + 1
@@ -46,5 +46,5 @@ def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason:
 
 
 def results_cut(items: Iterable[Item], chars: int) -> list[Item]:
-    """Return the items as a summariser gets them: the first `chars` characters of each tool result."""
+    """Return the items with each tool result cut to its first `chars` characters, as a summariser gets them."""
     return [item.with_text(item.text[:chars]) if item.kind == "tool_result" else item for item in items]

@@ -1,4 +1,4 @@
-"""How agents shorten tool results: what stays of a text that is too long, and old results cleared."""
+"""How agents shorten tool results: cuts of long texts, and clearing of old results."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,7 +10,7 @@ from ctxsim.view import View
 
 
 def first_bytes(text: str, size: int) -> str:
-    """Return the longest beginning of at most `size` UTF-8 bytes; no character is halved."""
+    """Return the longest beginning of at most `size` UTF-8 bytes, in whole characters."""
     data = text.encode("utf-8", "surrogatepass")
     while 0 < size < len(data) and data[size] & 0xC0 == 0x80:
         size -= 1
@@ -18,7 +18,7 @@ def first_bytes(text: str, size: int) -> str:
 
 
 def last_bytes(text: str, size: int) -> str:
-    """Return the longest end of at most `size` UTF-8 bytes; no character is halved."""
+    """Return the longest end of at most `size` UTF-8 bytes, in whole characters."""
     data = text.encode("utf-8", "surrogatepass")
     start = max(0, len(data) - size)
     while start < len(data) and data[start] & 0xC0 == 0x80:
@@ -31,9 +31,9 @@ byte_length = partial(length, unit="bytes")
 
 
 def ends_of(text: str, head: int, tail: int, mark: str) -> str:
-    """Return the first `head` and last `tail` characters with `mark` between; a text that isn't longer as it is.
+    """Return the first `head` and last `tail` characters with `mark` between. A text of that length stays unchanged.
 
-    `{left}` in the mark is the number of characters left out.
+    `{left}` in the mark becomes the number of omitted characters.
     """
     left = len(text) - head - tail
     if left <= 0:
@@ -48,9 +48,9 @@ def rows_within(rows: Sequence[str], size: int) -> Sequence[str]:
 
 
 def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
-    """Return the first (or last) whole lines: at most `lines` of them and `size` bytes, and a line that says so.
+    """Return the first (`end`: last) whole lines, at most `lines` and `size` bytes, with a mark of how much is omitted.
 
-    A single line that is too long is cut itself.
+    If not even one line fits, that line is cut. A text within both limits stays unchanged.
     """
     every = text.split("\n")
     if len(every) <= lines and byte_length(text) <= size:
@@ -70,9 +70,9 @@ def _told(kept: str, left: int, what: str, end: bool) -> str:
 def newest_texts(
     items: Sequence[Item], tokens: int, measure: Callable[[str], int], cut: Callable[[str, int], str]
 ) -> dict[int, str]:
-    """Return the user's texts that stay, by place: newest first, the one that crosses the limit cut to what is left.
+    """Return the user's newest texts within `tokens`, by place. The text that crosses the limit is cut to the rest.
 
-    A token is 4 of what `measure` counts.
+    A token is 4 units of `measure`.
     """
     kept: dict[int, str] = {}
     for item in reversed(items):
@@ -84,7 +84,7 @@ def newest_texts(
 
 
 def clear_old(view: View, keep: int, reason: str, clears: Callable[[str], bool]) -> View:
-    """Return the view with all but the newest `keep` results cleared, of the tools that `clears` says."""
+    """Return the view with all but the newest `keep` results cleared, among those of tools that `clears` accepts."""
     results = [item for item in view.results if clears(item.tool)]
     old = [item.place for item in results[: max(0, len(results) - keep)]]
     return view.rewrite(dict.fromkeys(old, CLEARED), reason)

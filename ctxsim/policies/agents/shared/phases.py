@@ -1,4 +1,4 @@
-"""Where a conversation stands: what joined since the last response, and where the user spoke last."""
+"""Positions in a conversation: after the last response, and of the user's newest text."""
 
 from collections.abc import Sequence
 
@@ -6,23 +6,23 @@ from ctxsim.transcript import RESPONSE_KINDS, Item
 
 
 def since_response(items: Sequence[Item]) -> int:
-    """Return the position after the last response; 0 where there is none."""
+    """Return the position after the last response; 0 if there is none."""
     return next((end for end in range(len(items), 0, -1) if items[end - 1].kind in RESPONSE_KINDS), 0)
 
 
 def newly_asked(items: Sequence[Item]) -> list[Item]:
-    """Return the user's texts that no response has seen: an agent looks at its history before it records them."""
+    """Return the user's texts after the last response. Agents check their history before they add these texts."""
     return [item for item in items[since_response(items) :] if item.kind == "user"]
 
 
 def history_of(items: Sequence[Item]) -> list[Item]:
-    """Return the items without the user's texts that no response has seen."""
+    """Return the items without the user's texts after the last response."""
     start = since_response(items)
     return [*items[:start], *(item for item in items[start:] if item.kind != "user")]
 
 
 def run_ended(items: Sequence[Item]) -> bool:
-    """Whether the last response calls no tool: the agent gives the word back to its user."""
+    """Return whether the last response calls no tool, which ends the agent's turn."""
     end = since_response(items)
     if not end:
         return False
@@ -31,5 +31,5 @@ def run_ended(items: Sequence[Item]) -> bool:
 
 
 def last_asked(items: Sequence[Item]) -> int:
-    """Return the position of the newest text of the user; -1 where there is none."""
+    """Return the position of the user's newest text; -1 if there is none."""
     return max((position for position, item in enumerate(items) if item.kind == "user"), default=-1)

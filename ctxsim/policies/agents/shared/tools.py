@@ -1,4 +1,4 @@
-"""What a tool does, by the names that agents give it: recordings of one agent run under another's policy."""
+"""What a tool does, by the names it has in any agent: a policy may replay another agent's recordings."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def is_reader(tool: str) -> bool:
 
 
 def path_read(call: Item, by_cat: bool = False) -> str:
-    """Return the path that a call asks to read, or with `by_cat` to print by `cat` alone; '' if it names none."""
+    """Return the path that a call reads; of a shell's call, with `by_cat`, the path of a plain `cat`; '' if none."""
     try:
         arguments = json.loads(call.text)
     except ValueError:
@@ -43,7 +43,7 @@ def path_read(call: Item, by_cat: bool = False) -> str:
 
 
 def files_read(view: View, by_cat: bool = False) -> list[Item]:
-    """Return the newest result of each file that was read, newest first; `by_cat`: of a shell's `cat PATH` too."""
+    """Return the newest result of each file that was read, newest first. `by_cat` includes a shell's `cat PATH`."""
     found: dict[str, Item] = {}
     for result in reversed(view.results):
         if not (is_reader(result.tool) or (by_cat and is_shell(result.tool))) or result.answers is None:

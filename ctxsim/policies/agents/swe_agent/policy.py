@@ -1,4 +1,4 @@
-"""SWE-agent: old observations become one line, but for the task."""
+"""SWE-agent: one line replaces each old observation except the task."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from ctxsim.transcript import Item
 from ctxsim.view import View
 
 LIMIT = 100_000
-"""Characters of one observation."""
+"""Most characters of one observation."""
 
 
 @dataclass
 class SweAgent(Policy):
-    """Observations become a line that counts their lines, but for the first, the task, and at least the last `n`.
+    """Replace observations by a line with their number of lines, except the first (the task) and the last `n` or more.
 
     SWE-agent/SWE-agent, sweagent/agent/history_processors.py, last_n_observations; the default configuration of 1.1
-    has none. `polling` lets that happen only every so many observations. Decided anew at every request. An
-    observation keeps its first 100,000 characters on arrival. A refused request ends the run.
+    has none. The number of replaced observations changes only every `polling` observations. Each request is edited
+    independently. An observation keeps its first 100,000 characters on arrival. A refused request ends the run.
     """
 
     source = "SWE-agent/SWE-agent"

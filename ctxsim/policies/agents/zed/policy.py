@@ -1,4 +1,4 @@
-"""Zed: from a threshold of its user on, a summary of everything."""
+"""Zed: from a threshold that its user sets, one summary of everything."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<le
 
 @dataclass
 class Zed(Policy):
-    """From `threshold` on: 90% of the window, so many tokens used (`50000`), or so many left (`-20000`).
+    """From `threshold` on, put one summary in place of everything: at `90%` of the window, `50000` used, `-20000` left.
 
     zed-industries/zed, crates/agent_settings/src/agent_settings.rs; pull requests 58883, 59469. The number compared is
-    the last request's usage, without what joined since (issue 62423). A window under `smallest_window` is never
-    compacted. What stays beside the summary wasn't read: here it is the user's text that no response has seen.
-    Nothing is done about a refused request.
+    the last request's usage, without later items (issue 62423). With a window under `smallest_window` it never
+    compacts. The items that stay beside the summary are unknown; here the user's texts after the last response stay.
+    A refused request isn't handled.
     """
 
     source = "zed-industries/zed"

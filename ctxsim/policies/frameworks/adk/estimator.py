@@ -1,4 +1,4 @@
-"""The Agent Development Kit's counter: characters of what is sent, results as JSON, divided once."""
+"""The Agent Development Kit's counter: the sum of all characters, with results as JSON, divided once."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ def _chars(item: Item) -> int:
         return len(item.tool) + _as_json(item.text)
     if item.kind == "tool_call":
         again = written_again(item.text)
-        # It asks whether there are any.
+        # Upstream counts arguments only if there are any.
         return len(item.tool) + (len(again) if again != "{}" else 0)
     return len(item.text)
 

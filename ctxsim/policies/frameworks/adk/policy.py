@@ -13,7 +13,7 @@ SHOWN = 2_000
 
 
 class OfAdk(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of ADK's policies."""
 
     decides_by = "adk"
     source = "google/adk-python"
@@ -25,10 +25,10 @@ class OfAdk(Policy, abstract=True):
 class AdkCompact(OfAdk):
     """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
 
-    google/adk/apps/compaction.py, by token threshold: the input tokens last reported, since the last summary, or an
-    estimate without the head. A response is one event, and so are its results; a tail that begins with results
-    grows by their call. The summary before goes into the next one, if more characters leave beside it than it has.
-    The task leaves with the rest. Upstream must be told both numbers: a threshold of 0 is the model's window.
+    google/adk/apps/compaction.py, by token threshold: the input tokens last reported since the last summary, or an
+    estimate without the head. A response is one event, and so are its results together; a tail that begins with results
+    is extended to their call. An earlier summary is summarized again; nothing happens if the other old items have no
+    more characters than it. The task isn't kept. Upstream has no defaults: a threshold of 0 is the model's window.
     """
 
     token_threshold: Count = 0
@@ -75,8 +75,8 @@ class AdkCompact(OfAdk):
 class AdkFilter(OfAdk):
     """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
 
-    google/adk/plugins/context_filter_plugin.py, ContextFilterPlugin. An invocation begins with one or more texts of a
-    user in a row: with one task and no word after it nothing ever leaves. Upstream has no default number.
+    google/adk/plugins/context_filter_plugin.py, ContextFilterPlugin. An invocation begins with consecutive texts of the
+    user. With one task and no later text, nothing is ever dropped. Upstream has no default number.
     """
 
     per_request = True

@@ -1,4 +1,4 @@
-"""AG2's counter: every text by fours, down; a call as it would be written in code."""
+"""AG2's counter: four characters per token, rounded down; a call counts as `name(arguments)`."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""AG2's limits: numbers of events, or tokens; events that the cut leaves without their call leave too."""
+"""AG2's limits on the number of events or tokens. Results whose call was cut off are removed too."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ Event = list[Message]
 
 
 def answerable(events: list[Event], start: int) -> list[Event]:
-    """Return the events from a start on without results whose calls stood before it; never nothing."""
+    """Return the events from `start` on, without results of earlier calls. If none is left, it starts earlier."""
     while True:
         asked = {call.place for event in events[start:] for call in event[0].calls}
         kept = [event for event in events[start:] if event[0].role != "tool" or _answers(event) <= asked]
@@ -25,7 +25,7 @@ def _answers(event: Event) -> set[int | None]:
 
 
 class OfAg2(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of AG2's policies."""
 
     decides_by = "ag2"
     source = "ag2ai/ag2"
@@ -37,8 +37,8 @@ class OfAg2(Policy, abstract=True):
 class Ag2Sliding(OfAg2):
     """Send the last `max_events` events. ag2/policies/sliding_window.py, SlidingWindowPolicy; no default upstream.
 
-    With `keep_first` the first user's text takes a place of them: ag2/middleware/builtin/history_limiter.py,
-    HistoryLimiter. Results of one response are one event. `transparent` isn't modelled: it adds to the system prompt.
+    With `keep_first` the first user's text is one of them: ag2/middleware/builtin/history_limiter.py, HistoryLimiter.
+    Results of one response are one event. `transparent`, which adds to the system prompt, isn't modelled.
     """
 
     per_request = True
@@ -59,7 +59,7 @@ class Ag2Sliding(OfAg2):
 
 @dataclass
 class Ag2TokenLimiter(OfAg2):
-    """Over `max_tokens` send the first user's text and the newest events that fit with it; the newest whatever it has.
+    """Over `max_tokens` send the first user's text and the newest events that fit with it, but always the newest one.
 
     ag2/middleware/builtin/token_limiter.py, TokenLimiter. The system prompt isn't counted. No default upstream: 0 is
     the model's window.
@@ -88,11 +88,11 @@ class Ag2TokenLimiter(OfAg2):
 
 @dataclass
 class Ag2TailWindow(OfAg2):
-    """Over `max_events` events, or `max_tokens`, keep the last `target`. They are gone for good, the task with them.
+    """Over `max_events` events, or `max_tokens`, keep the last `target`. The others are dropped for good, the task too.
 
     ag2/compact.py, TailWindowCompact with CompactTrigger. A window that begins with results begins one event later.
-    Upstream looks when a turn is over, here before each request, as it was recorded. It must be told all three
-    numbers; 0 never acts.
+    Upstream checks at the end of a turn; here it is before each recorded request. Upstream has no defaults; a limit of
+    0 never acts.
     """
 
     target: Positive = 25

@@ -1,6 +1,6 @@
 """Microsoft Agent Framework: compaction strategies, through apply_compaction. Tried with agent-framework-core 1.23.0.
 
-One list grows through the conversation, as its sessions hold it: what a strategy has taken out stays in it, marked.
+As in its sessions, one list grows through the conversation. Messages that a strategy removed stay in it, marked.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def there(message: Message) -> Any:
 
 
 def back(one: Any) -> Message:
-    """Return one of Agent Framework's messages as ours."""
+    """Return one of Agent Framework's messages in OpenAI's form."""
     message: Message = {"id": one.message_id, "role": str(one.role), "content": one.text}
     for content in one.contents:
         if content.type == "function_result":
@@ -42,7 +42,7 @@ def back(one: Any) -> Message:
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of a strategy."""
+    """Return a session that runs a strategy for one transcript."""
     from agent_framework import CharacterEstimatorTokenizer, apply_compaction
 
     class Client:

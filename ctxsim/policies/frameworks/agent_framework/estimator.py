@@ -1,4 +1,4 @@
-"""Agent Framework's counter: each message as JSON, its field names and its id too."""
+"""Agent Framework's counter: each message as JSON, with its field names and its id."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,8 @@ class AgentFramework(Estimator):
     """len(json) // 4 of each message with its role, its id and its contents, at least 1; parts of one share the frame.
 
     microsoft/agent-framework, python, agent_framework/_compaction.py (CharacterEstimatorTokenizer, _serialize_message).
-    Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too,
-    and so does `tool_summary_group_` before the id of what stands for a group.
+    Tool schemas don't count. `ids` is the prefix of messages' ids, before their number. It counts too, and so does
+    `tool_summary_group_` before the id of a note that replaces a group.
     """
 
     judged_at = ()
@@ -40,7 +40,7 @@ class AgentFramework(Estimator):
         if kind == "tool_result":
             return self._framed("tool", contents or [_content(items[0])], place)
         if kind == "note" and items[0].sources:
-            # Its id is its group's, which is that of the group's first message.
+            # The id of such a note is that of the first message in its group.
             return self._framed("assistant", contents, items[0].sources[0], "tool_summary_group_")
         return self._framed("user" if kind in ("user", "summary") else "assistant", contents, place)
 

@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: whole groups leave, or become their results in one line. Its Python strategies."""
+"""Microsoft Agent Framework's Python strategies: drop whole groups, or replace them by their results in one line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
 
 LONGEST = 4_096
-"""Characters of a group's results, its frame and marker with them."""
+"""Most characters of the line with a group's results, frame and marker included."""
 MARKER = "... [truncated]"
 PROMPT = 594
 """Characters of upstream's own instructions for a summary."""
@@ -17,7 +17,7 @@ Group = list[Message]
 
 
 def groups_of(found: Sequence[Message]) -> list[Group]:
-    """Return messages in groups: a response that calls tools with the results that follow it, others alone."""
+    """Return groups of messages: a response that calls tools with the results that follow it; other messages alone."""
     groups: list[Group] = []
     for message in found:
         if message.role == "tool" and groups and is_tool_group(groups[-1]):
@@ -28,12 +28,12 @@ def groups_of(found: Sequence[Message]) -> list[Group]:
 
 
 def is_tool_group(group: Group) -> bool:
-    """Whether a group is a response's calls and their results."""
+    """Return whether a group is a response's calls and their results."""
     return group[0].role == "tool" or bool(group[0].calls)
 
 
 class OfAgentFramework(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of Agent Framework's policies."""
 
     decides_by = "agent-framework"
     source = "microsoft/agent-framework"
@@ -42,9 +42,9 @@ class OfAgentFramework(Policy, abstract=True):
 
 
 def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:
-    """Return the view, if it is over a limit, without its oldest groups until it is at a target.
+    """Return the view without as many of the oldest groups as bring it from over a limit down to a target.
 
-    The newest group never leaves; nor does the first user's, if `first_user`.
+    The newest group always stays, and with `first_user` the first group of the user.
     """
     groups = groups_of(messages(view))
     system = policy.sees.head.system
@@ -92,9 +92,8 @@ def _in_line(group: Group) -> str:
 class AfTruncation(OfAgentFramework):
     """Over `max_n` drop the oldest groups until `compact_to` is met; never the system prompt or the newest group.
 
-    agent_framework/_compaction.py, TruncationStrategy: tokens, or messages with `tokenizer=False`. The task leaves
-    with the rest unless `preserve_first_user_group`. Upstream has no defaults: 0 is the model's window, and half of
-    `max_n`.
+    agent_framework/_compaction.py, TruncationStrategy: tokens, or messages with `tokenizer=False`. The task is dropped
+    too, unless `preserve_first_user_group`. Upstream has no defaults: 0 is the model's window, and half of `max_n`.
     """
 
     max_n: Count = 0
@@ -146,8 +145,8 @@ class AfSelective(OfAgentFramework):
 class AfToolResult(OfAgentFramework):
     """Put one line of at most 4,096 characters, `[Tool results: ...]`, in the place of older groups of calls.
 
-    agent_framework/_compaction.py, ToolResultCompactionStrategy. Shorter results are copied whole, so that little
-    leaves: only the calls' arguments and the frame.
+    agent_framework/_compaction.py, ToolResultCompactionStrategy. Shorter results are copied whole. Then only the calls'
+    arguments and the frame are saved.
     """
 
     keep_last_tool_call_groups: Count = SHIPPED
@@ -161,7 +160,7 @@ class AfContextWindow(OfAgentFramework):
     """Over half of the input budget put older groups of calls in a line; still over .8 of it, drop down to half.
 
     agent_framework/_compaction.py, ContextWindowCompactionStrategy; the budget is the window less
-    `max_output_tokens`. `max_context_window_tokens` 0 is the model's window: upstream must be told.
+    `max_output_tokens`. `max_context_window_tokens` 0 is the model's window; upstream has no default.
     """
 
     max_context_window_tokens: Count = 0
@@ -190,8 +189,8 @@ class AfSummarize(OfAgentFramework):
     """Over `target_count` + `threshold_count` messages, put a summary in the place of the oldest groups.
 
     agent_framework/_compaction.py, SummarizationStrategy; `threshold_count` is upstream's `threshold`. The newest
-    groups that have `target_count` messages stay. Of the others whole groups are summarized as long as what is shown of
-    them fits `max_summary_input_tokens` (0: all); groups in front that don't fit alone stay as they are, for good.
+    groups that have `target_count` messages stay. Of the others, the oldest are summarized as long as the summarizer's
+    input fits `max_summary_input_tokens` (0: all). Groups in front that don't fit alone stay, for good.
     """
 
     target_count: Positive = 4
@@ -230,7 +229,7 @@ class AfSummarize(OfAgentFramework):
 
 
 def _line(number: int, message: Message) -> str:
-    """A message as the summarizer sees it."""
+    """A message as a line of the summarizer's input."""
     if message.role == "tool":
         content = f"function_result: {message.text} [call_id={message.items[0].call_id}]"
     else:
@@ -245,9 +244,9 @@ class AfBudget(OfAgentFramework):
     """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
 
     agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,
-    SlidingWindowStrategy. What is over after that loses its oldest groups until it isn't; the newest stays. Where the
-    system prompt is larger than what is left of the budget, upstream drops it too, for good, and doesn't count it any
-    more: here it is still sent. No default upstream: 0 is the model's window.
+    SlidingWindowStrategy. If that isn't enough, the oldest groups are dropped until it is; the newest stays. If the
+    system prompt still doesn't fit the budget, upstream drops it too, for good, and no longer counts it; here it is
+    still sent. Upstream has no default: 0 is the model's window.
     """
 
     token_budget: Count = 0

@@ -1,7 +1,7 @@
 """AutoGen: the model contexts of autogen-core. Tried with 0.7.5.
 
-A context holds the whole conversation and is asked anew for each request; the system prompt isn't in it. Where it asks
-for a counter, the label's estimator counts.
+For each request, a new context gets the whole conversation without the system prompt. If it needs a counter of tokens,
+the label's estimator counts.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def there(messages: Sequence[Message]) -> list[Any]:
 
 
 def back(messages: Sequence[Any]) -> list[Message]:
-    """Return AutoGen's messages as ours."""
+    """Return AutoGen's messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
         if one.type == "FunctionExecutionResultMessage":
@@ -58,7 +58,7 @@ def back(messages: Sequence[Any]) -> list[Message]:
 
 
 def _client(scribe: Scribe) -> Any:
-    """What counts tokens for a context that asks a model's client to."""
+    """A stand-in for a model's client, which counts tokens for a context by the label's estimator."""
     count = scribe.policy.sees.estimator.text
 
     def tokens(messages: Sequence[Any], **more: Any) -> int:
@@ -77,7 +77,7 @@ def _client(scribe: Scribe) -> Any:
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of a model context."""
+    """Return a session that runs a model context for one transcript."""
     if "TokenLimited" in cls.__name__:
         given = given | {"model_client": _client(scribe)}
 

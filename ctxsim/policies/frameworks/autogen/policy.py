@@ -1,4 +1,4 @@
-"""AutoGen's three model contexts: the last messages, head and tail, and a budget that pops from the middle."""
+"""AutoGen's three model contexts: the last messages, head and tail, and a budget that removes from the middle."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from ctxsim.view import View
 
 
 class OfAutogen(Policy, abstract=True):
-    """What its policies share: what they leave out of a request stays in the history."""
+    """Base class of AutoGen's policies. They edit one request; the history stays whole."""
 
     source = "microsoft/autogen"
     version = "autogen-core 0.7.5"
@@ -22,7 +22,7 @@ def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]
 
 @dataclass
 class AutogenBuffered(OfAutogen):
-    """Send the last `buffer_size` messages, the results of one response being one; not a result in front.
+    """Send the last `buffer_size` messages, where a response's results are one message; results in front are dropped.
 
     autogen_core/model_context, BufferedChatCompletionContext. Upstream has no default.
     """
@@ -39,7 +39,7 @@ class AutogenHeadTail(OfAutogen):
     """Send the first `head_size` and the last `tail_size` messages, and between them how many were skipped.
 
     autogen_core/model_context, HeadAndTailChatCompletionContext: a call at the end of the head and results in front of
-    the tail leave too, and aren't in the number. Upstream has no defaults.
+    the tail are removed too, but not counted. Upstream has no defaults.
     """
 
     head_size: Positive = 2
@@ -59,11 +59,11 @@ class AutogenHeadTail(OfAutogen):
 
 @dataclass
 class AutogenTokenLimited(OfAutogen):
-    """Over `token_limit` take out the message in the middle, again and again, then one result in front.
+    """While over `token_limit`, remove the message in the middle; then remove results in front.
 
-    autogen_core/model_context, TokenLimitedChatCompletionContext: nothing keeps calls and results together, and a
-    request can end up empty. The system prompt isn't counted, and the client counts: here the estimator. 0 is what the
-    window leaves, as where upstream is given no limit.
+    autogen_core/model_context, TokenLimitedChatCompletionContext: calls and results aren't kept together, and a request
+    can become empty. The system prompt doesn't count. Upstream's client counts; here the estimator does. 0 is the
+    window, as upstream without a limit.
     """
 
     token_limit: Count = 0

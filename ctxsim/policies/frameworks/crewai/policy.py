@@ -1,4 +1,4 @@
-"""CrewAI: after a refusal everything but the system prompt becomes one message."""
+"""CrewAI: after a refusal, one message replaces everything but the system prompt."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from ctxsim.view import View
 
 @dataclass
 class CrewaiSummarize(Policy):
-    """After a refusal put one summary in the place of all messages, the task and the newest results with them.
+    """After a refusal put one summary in the place of all messages, including the task and the newest results.
 
     crewAIInc/crewAI, crewai/llms/context_window.py, summarize_messages: the history is cut into pieces that fit the
     window, each is summarized, and the summaries are joined.
@@ -18,7 +18,7 @@ class CrewaiSummarize(Policy):
     source = "crewAIInc/crewAI"
     version = "crewai 1.15.30"
     read_on = "2026-11-25"
-    retries = 20  # it goes on until its own limit of steps
+    retries = 20  # it retries until its own limit of steps
 
     summary_tokens: Positive = 1_000
 

@@ -1,4 +1,4 @@
-"""Haystack's counter: the conversation as one plain text, in characters."""
+"""Haystack's counter: the characters of the conversation as one plain text."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,8 @@ from ctxsim.transcript import Head, Item
 class Haystack(Estimator):
     """Characters // 4 of lines like `[user] text`, `[tool:name] text`, `[assistant -> tool_call] name(arguments)`.
 
-    deepset-ai/haystack, haystack/token_counters/approximate_counter.py. All messages at once; an item is one line.
+    deepset-ai/haystack, haystack/token_counters/approximate_counter.py. Rounded once for all messages. An item is a
+    line.
     """
 
     judged_at = ()

@@ -18,9 +18,9 @@ Group = list[Message]
 
 @dataclass
 class OfHaystack(Policy, abstract=True):
-    """What its policies share: when they act, and to what size.
+    """Base class of Haystack's policies: when they act, and to what size.
 
-    By usage where there is some. `context_window` 0 is the model's: upstream must be told.
+    By usage if there is any. `context_window` 0 is the model's window; upstream has no default.
     """
 
     decides_by = "haystack"
@@ -39,15 +39,15 @@ class OfHaystack(Policy, abstract=True):
 
     @property
     def reason(self) -> str:
-        """Why it edits."""
+        """The reason of its edits."""
         return f"{self.threshold():,.0f} tokens or more"
 
     def threshold(self) -> float:
-        """Tokens from which on it compacts."""
+        """Return the tokens from which on it compacts."""
         return self._window * self.compact_at
 
     def before_call(self, view: View) -> View:
-        """Compact, if what is believed to be sent calls for it."""
+        """Compact, if the believed size of the request reaches the threshold and the messages exceed the target."""
         found = messages(view)
         size = self.size(found)
         since = since_usage(self.sees, found)
@@ -59,12 +59,12 @@ class OfHaystack(Policy, abstract=True):
         return self.compacted(view, found, target)
 
     def size(self, found: Sequence[Message]) -> int:
-        """Return the tokens of messages after the system prompt."""
+        """Return the tokens of the system prompt and the messages."""
         return counted(self.sees, found, self.sees.head.system)
 
     @abstractmethod
     def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
-        """Return the view with so many tokens of messages, if that can be."""
+        """Return the view with its messages reduced to `target` tokens, if that is possible."""
 
 
 @dataclass
@@ -72,8 +72,8 @@ class HaystackSliding(OfHaystack):
     """From `compact_at` of the window on, keep `compact_to` of it: the newest task, its newest steps, then whole turns.
 
     deepset-ai/haystack, haystack/hooks/compaction, CompactionHook with SlidingWindowCompactor (experimental). A step is
-    a response with its results; the newest `min_keep_steps` stay whatever they take. Of several users' texts the
-    newest is the task, so the first one leaves. A note says how many messages left, and the note before is one of them.
+    a response with its results; the newest `min_keep_steps` stay whatever their size. Of several user texts the newest
+    is the task, so the first one may be removed. A note states the number of removed messages, earlier notes included.
     """
 
     def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
@@ -94,14 +94,14 @@ class HaystackSliding(OfHaystack):
         if all(map(_note, gone)):
             return view
         after = only(view, kept, self.reason)
-        # The note stands in front of all, or behind the task if its own steps left.
+        # The note is in front of all messages, or behind the task if some of its own steps were removed.
         following = flat(steps[first:]) if first else kept
         at = following[0].order if following else view[-1].order + 1
         places = [place for message in gone for place in message.places if place >= 0]
         return after.insert(NOTE.format(len(gone)), at, self.reason, sources=places)
 
     def _first(self, groups: Sequence[Group], room: int) -> int:
-        """Index of the first group that stays, counted from the newest until one doesn't fit."""
+        """Index of the first group that stays: the newest groups stay, up to the first that doesn't fit."""
         first = len(groups)
         while first > 0 and (size := counted(self.sees, groups[first - 1])) <= room:
             room -= size
@@ -156,9 +156,9 @@ class HaystackPrune(OfHaystack):
 class HaystackSummarize(OfHaystack):
     """From `compact_at` of the window on, put summaries in the place of turns and steps until `compact_to` is met.
 
-    haystack/hooks/compaction, CompactionHook with SummarizationCompactor: as few as needed of the oldest turns before
-    the newest user's text, with room for `approximate_summary_tokens`; then those turns' summaries together; then steps
-    behind that text, but for the newest `min_keep_steps`; then their summaries. A summary that frees nothing ends it.
+    haystack/hooks/compaction, CompactionHook with SummarizationCompactor. First the oldest turns before the newest
+    user text, as few as needed, with room for `approximate_summary_tokens`; then these turns' summaries together; then
+    steps after that text, except the newest `min_keep_steps`; then their summaries. It ends if a summary frees nothing.
     """
 
     approximate_summary_tokens: Positive = 1_024
@@ -178,7 +178,7 @@ class HaystackSummarize(OfHaystack):
         return view
 
     def _next(self, found: Sequence[Message], target: int) -> list[Message]:
-        """What is summarized next; nothing if all is that may be."""
+        """The messages to summarize next; empty if no more may be summarized."""
         asked = [n for n, message in enumerate(found) if message.items[0].kind == "user"]
         task = asked[-1] if asked else -1
         if len(asked) > 1:
@@ -193,7 +193,7 @@ class HaystackSummarize(OfHaystack):
         return flat(after[: max(2, len(self._fewest(found, after, target)))]) if len(after) > 1 else []
 
     def _fewest(self, found: Sequence[Message], groups: Sequence[Group], target: int) -> list[Message]:
-        """The fewest of the oldest groups without which the rest and a summary fit; all of them if they never do."""
+        """The fewest oldest groups whose removal lets the rest and a summary fit; all groups if that never fits."""
 
         def fits(count: int) -> bool:
             gone = {message.places[0] for message in flat(groups[:count])}

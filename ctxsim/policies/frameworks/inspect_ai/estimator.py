@@ -1,4 +1,4 @@
-"""Inspect's counter: o200k_base and a tenth, arguments written as JSON again."""
+"""Inspect's counter: o200k_base plus 10 %, with arguments written again as JSON."""
 
 from dataclasses import dataclass
 

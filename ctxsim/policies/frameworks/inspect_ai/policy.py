@@ -1,4 +1,4 @@
-"""Inspect's: clear old results, trim a share of the messages, or summarize; what then is too large ends the run."""
+"""Inspect's strategies: clear old results, trim a share of the messages, or summarize; else the run ends."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ SUMMARY = "[CONTEXT COMPACTION SUMMARY]\n\n"
 
 
 class OfInspect(Policy, abstract=True):
-    """What its strategies share: when they act, how often, and that they give up."""
+    """Base class of Inspect's strategies: when they act, how often, and when they give up."""
 
     decides_by = "inspect"
     source = "UKGovernmentBEIS/inspect_ai"
@@ -30,24 +30,24 @@ class OfInspect(Policy, abstract=True):
         """Return the view after one pass."""
 
     def start(self) -> None:
-        """Nothing is known of what the provider counted."""
-        self._baseline: tuple[int, int] | None = None  # its input tokens, and the first place that they don't hold
+        """Clear the baseline: the provider's last count."""
+        self._baseline: tuple[int, int] | None = None  # input tokens, and the first place that they don't include
 
     def threshold(self) -> float:
-        """Tokens over which a request is compacted."""
+        """Return the tokens over which a request is compacted."""
         return int(self.at if self.at > 1 else self.at * self.sees.window)
 
     def before_call(self, view: View) -> View | Stop:
-        """Append what is new, or compact all that is sent."""
+        """Return the view, compacted if its believed size is over the threshold; `Stop` if it stays over it."""
         return self._under_limit(view) if self._believed(view) > self.threshold() else view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        """Compact once more, whatever is believed."""
+        """Return the view compacted once more, whatever its believed size; None if it stays too large."""
         smaller = self._under_limit(view)
         return None if isinstance(smaller, Stop) else smaller
 
     def after_call(self, view: View, usage: Usage) -> View:
-        """The provider's count holds for what it was sent: all but the response."""
+        """Store the provider's count as the baseline of what it was sent: all messages but the response."""
         found = messages(view)
         if found:
             answered = found[-1].role == "assistant"
@@ -65,7 +65,7 @@ class OfInspect(Policy, abstract=True):
         return counted(self.sees, found, head.system) + sum(map(self.sees.estimator.text, head.tools))
 
     def _under_limit(self, view: View) -> View | Stop:
-        """The view after up to four passes, as long as they help; a stop if it is still too large."""
+        """The view after up to four passes, as long as each frees tokens; `Stop` if it is still too large."""
         after = self.compacted(view)
         total = self._counted(messages(after))
         for _ in range(PASSES - 1):
@@ -76,7 +76,7 @@ class OfInspect(Policy, abstract=True):
             if total >= before:
                 break
         if total > self.threshold():
-            # Nothing of the attempt is kept: the next request begins where this one did.
+            # The edits are discarded: the next request begins with the same view.
             return Stop(
                 f"Compaction insufficient: {total:,} tokens still exceed the threshold of {self.threshold():,.0f}"
             )
@@ -86,13 +86,13 @@ class OfInspect(Policy, abstract=True):
 
 @dataclass
 class InspectEdit(OfInspect):
-    """Over `at` of the window (or so many tokens), clear all but the newest `keep_tool_uses` results. They stay so.
+    """Over `at` of the window (or so many tokens), clear all but the newest `keep_tool_uses` results. Edits last.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/edit.py, CompactionEdit, in _compaction.py's loop.
-    Excluded tools, `exclude_tools=a/b`, use up no places. With `keep_tool_inputs=False` results leave, and a note in
-    the response stands for each call; where parallel results came in another order than their calls, the wrong
-    messages leave. What is still over ends the run, and so does every later call: nothing is remembered.
-    Upstream counts one joined text.
+    Results of excluded tools, `exclude_tools=a/b`, don't count. With `keep_tool_inputs=False` results are removed, and
+    a line in the response replaces each call; if parallel results came in another order than their calls, the wrong
+    messages are removed. If the view is still over, the run ends. That attempt's edits are discarded, so every later
+    call ends too. Upstream counts one joined text.
     """
 
     at: float = 0.9
@@ -112,7 +112,7 @@ class InspectEdit(OfInspect):
         return self._without_uses(view, found, old, reason)
 
     def _uses(self, found: Sequence[Message]) -> list[tuple[int, Item, int]]:
-        """Each call that has a result: where its response stands, the call, where the result stands. In call order."""
+        """Each call with a result, in call order: the index of its response, the call, the index of its result."""
         answered = {message.items[0].answers: n for n, message in enumerate(found) if message.role == "tool"}
         excluded = set(self.exclude_tools.split("/"))
         return [
@@ -131,7 +131,7 @@ class InspectEdit(OfInspect):
     def _without_uses(
         self, view: View, found: Sequence[Message], old: Sequence[tuple[int, Item, int]], reason: str
     ) -> View:
-        """Results leave from behind by the places that they had: one that stood elsewhere takes another with it."""
+        """Remove results, last call first, by their first index. If one has moved, another message is removed."""
         left: list[int] = list(range(len(found)))
         told: dict[int, list[Item]] = {}
         for asked, call, at in reversed(old):
@@ -145,7 +145,7 @@ class InspectEdit(OfInspect):
 
 
 def _told(view: View, response: Message, calls: Sequence[Item], reason: str) -> View:
-    """The view with a response's calls told in its text, or in a note where it has none."""
+    """The view with a response's calls replaced by lines in its text, or in a note if it has none."""
     text = "\n".join(f"[Tool call: {call.tool} (parameters and results removed from history)]" for call in calls)
     spoken = next((item for item in response.items if item.kind in ("assistant", "note")), None)
     view = view.drop([call.place for call in calls], reason)
@@ -159,8 +159,8 @@ class InspectTrim(OfInspect):
     """Over `at` of the window (or so many tokens), drop all but `preserve` of the messages; the task stays.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/trim.py and _trim.py: int(n (1 - preserve)) messages
-    leave, again while it helps; then results without a call in the response before them, then calls without a result.
-    Still over: the run ends.
+    are removed, again while it helps; each time also results whose call isn't in the response before them, and calls
+    without a result. If the view is still over, the run ends.
     """
 
     at: float = 0.9
@@ -174,7 +174,7 @@ class InspectTrim(OfInspect):
 class InspectTrimMessages(Policy):
     """Send the task and the newest `preserve` of the other messages, at every call and whatever their size.
 
-    inspect_ai/model/_trim.py, trim_messages, as a basic agent may be told to use.
+    inspect_ai/model/_trim.py, trim_messages, an option of a basic agent.
     """
 
     source = OfInspect.source
@@ -193,8 +193,8 @@ class InspectSummary(OfInspect):
     """Over `at` of the window (or so many tokens), put a summary in the place of all that followed the task.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/summary.py, CompactionSummary: the newest results are
-    summarized too, with the summary before. What is still over ends the run, as the task's own text can. Upstream
-    frames the summary in 275 characters, of which the first words alone stand here.
+    summarized too, and so is an earlier summary. If the view is still over, for instance by the task's own text, the
+    run ends. Upstream frames the summary in 275 characters; only the first words of them are used here.
     """
 
     at: float = 0.9
@@ -208,12 +208,12 @@ class InspectSummary(OfInspect):
 
 
 def after_task(found: Sequence[Message]) -> int:
-    """Return where what follows the first user's text begins."""
+    """Return the index after the first user text; the length if there is none."""
     return next((n for n, message in enumerate(found) if message.role == "user"), len(found) - 1) + 1
 
 
 def trimmed(view: View, preserve: float) -> View:
-    """Return the view without a share of the messages behind the task, and without what then lacks its other half."""
+    """Return the view with the newest share `preserve` of the messages after the task, without orphans among them."""
     found = messages(view)
     task = after_task(found)
     said = found[task:]

@@ -1,7 +1,7 @@
 """LangChain: edits of ContextEditingMiddleware, SummarizationMiddleware, and trim_messages.
 
-Tried with 1.4.7, core 1.7.2. As in its agents, the system prompt is held apart from the messages that middlewares see,
-and the approximate counter counts.
+Tried with 1.4.7, core 1.7.2. As in its agents, middlewares don't get the system prompt, and the approximate counter
+counts.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
 
 
 def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
-    """Return LangChain's messages as ours."""
+    """Return LangChain's messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
         message: Message = {"id": one.id, "role": ROLES[one.type], "content": one.content}
@@ -54,7 +54,7 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
 
 
 def model(scribe: Scribe) -> Any:
-    """Return a chat model that hands every question to the scribe."""
+    """Return a chat model that passes every request to the scribe."""
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult
@@ -72,7 +72,7 @@ def model(scribe: Scribe) -> Any:
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of an edit, of a middleware with `before_model`, or of trim_messages."""
+    """Return a session that runs an edit, a middleware with `before_model`, or trim_messages for one transcript."""
     from langchain_core.messages import RemoveMessage
     from langchain_core.messages.utils import count_tokens_approximately
 

@@ -10,11 +10,11 @@ from ctxsim.transcript import Head, Item
 
 @dataclass(frozen=True)
 class Langchain(Divides, Estimator):
-    """ceil(chars / ratio) + 3 per message; ids, roles and names count as characters, images 85.
+    """ceil(chars / ratio) + 3 per message; characters of ids, roles and names count, images count 85.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, count_tokens_approximately (ratio 4.0; 3.3 where the model
-    is Claude). Its middleware passes neither system prompt nor tools: the head counts 0. `scaling` multiplies by
-    reported / estimated of the last usage, between 1.0 and 1.25.
+    is Claude). Its middleware passes neither system prompt nor tools, so the head counts 0. `scaling` multiplies by
+    reported / estimated tokens of the last usage, between 1.0 and 1.25.
     """
 
     judged_at = ("", "scaling=true")
@@ -35,7 +35,7 @@ class Langchain(Divides, Estimator):
                 chars = len(item.text) + len("assistant")
             case _:
                 chars = len(item.text) + len("user")
-        # Calls belong to their response's message; its text pays for the message.
+        # Calls are part of their response's message, for which its text counts the 3 tokens.
         extra = 0 if item.kind == "tool_call" else 3
         return divided(chars, self.ratio, "ceil") + extra + 85 * len(item.media)
 
@@ -44,7 +44,7 @@ class Langchain(Divides, Estimator):
         return counted + sum(map(self._message, messages))
 
     def _message(self, items: Sequence[Item]) -> int:
-        """One message as LangChain rounds it: a response's calls are one list, with their arguments parsed."""
+        """Tokens of one message, rounded as in LangChain: a response's calls are one list with parsed arguments."""
         calls = [
             {"name": item.tool, "args": _arguments(item.text), "id": item.call_id, "type": "tool_call"}
             for item in items
@@ -78,6 +78,6 @@ class Langchain(Divides, Estimator):
 
 
 def _arguments(text: str) -> object:
-    """A call's arguments as the framework holds them: parsed, where they are an object."""
+    """A call's arguments as the framework stores them: parsed if they are an object, else as text."""
     value = parsed(text)
     return value if isinstance(value, dict) else text

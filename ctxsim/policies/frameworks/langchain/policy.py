@@ -1,4 +1,4 @@
-"""LangChain's three: trim, clear and summarize; and deepagents, which summarizes with the head counted."""
+"""LangChain's three policies (trim, clear, summarize), and deepagents, which counts the head and summarizes."""
 
 import itertools
 import re
@@ -21,9 +21,9 @@ Counted = Callable[[Sequence[Message]], int]
 def newest(
     found: Sequence[Message], budget: int, count: Counted, start_on: Sequence[str] = (), allow_partial: bool = False
 ) -> list[Message]:
-    """Return the newest messages that fit a budget, from the first of a wanted kind on. Pairs aren't looked at.
+    """Return the newest messages that fit a budget, from the first of a kind in `start_on` on. Pairs may be parted.
 
-    `allow_partial`: the last lines of the first message that doesn't fit come along, as many as do.
+    `allow_partial` adds as many of the last lines of the first message that doesn't fit as do fit.
     """
     start = first_that(lambda start: count(found[start:]) <= budget, 0, len(found))
     kept = list(found[start:])
@@ -35,7 +35,7 @@ def newest(
 def _last_lines(message: Message, budget: int, size: Callable[[Message], int]) -> Message | None:
     """The message cut to as many of its last lines as fit; None if not even one does.
 
-    What follows the last line feed is a line, even where it is empty.
+    The text after the last line feed is a line, even if it is empty.
     """
     if not message.text:
         return None
@@ -45,7 +45,7 @@ def _last_lines(message: Message, budget: int, size: Callable[[Message], int]) -
 
 
 class OfLangchain(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of LangChain's policies."""
 
     decides_by = "langchain"
     source = "langchain-ai/langchain"
@@ -58,10 +58,9 @@ class LangchainTrim(OfLangchain):
     """Keep the newest messages that fit `max_tokens`; calls and results are not kept together.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, trim_messages(strategy="last"), counted approximately.
-    First messages after the last `end_on` go; with `include_system` the system prompt is paid for out of the budget,
-    without it it is one more message that may fall out (here it is sent all the same); last, what comes before the
-    first `start_on` goes. Both take `human`, `ai`, `tool`, or several as `human/ai`. Upstream has no default budget:
-    0 is the model's window.
+    First, messages after the last `end_on` are dropped; last, those before the first `start_on`. Both take `human`,
+    `ai`, `tool`, or several as `human/ai`. With `include_system` the system prompt counts for the budget; without it,
+    upstream may drop it as any message, but here it is sent. Upstream has no default budget: 0 is the model's window.
     """
 
     per_request = True
@@ -90,12 +89,12 @@ def _kinds(text: str) -> list[str]:
 
 @dataclass
 class LangchainClear(OfLangchain):
-    """Over `trigger`, clear all but the newest `keep` results; decided anew for each request.
+    """Over `trigger`, clear all but the newest `keep` results; each request is edited independently.
 
-    langchain-ai/langchain, langchain/agents/middleware/context_editing.py, ClearToolUsesEdit. Unlike the interface that
-    it is modelled on, `clear_at_least` ends the clearing once so many tokens are free: with it only the oldest results
-    are ever cleared. Excluded tools, `exclude_tools=a/b`, use up places of `keep`. A result is cleared only if its call
-    is in the nearest response before it.
+    langchain-ai/langchain, langchain/agents/middleware/context_editing.py, ClearToolUsesEdit. Unlike in the interface
+    that it is modelled on, `clear_at_least` ends the clearing once so many tokens are free, so that only the oldest
+    results are ever cleared. Results of excluded tools, `exclude_tools=a/b`, count for `keep`. A result is cleared only
+    if its call is in the nearest response before it.
     """
 
     per_request = True
@@ -138,7 +137,7 @@ class LangchainClear(OfLangchain):
 
 
 def summary_start(found: Sequence[Message], start: int) -> int:
-    """Return a cut that parts no result from its call: on results, back to the response that asked for one of them."""
+    """Return a cut that parts no result from its call: on results, back to the response with one of their calls."""
     if start >= len(found) or found[start].role != "tool":
         return start
     end = start
@@ -161,13 +160,13 @@ def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
 
 @dataclass
 class LangchainSummarize(OfLangchain):
-    """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. It stays.
+    """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. Edits last.
 
-    langchain-ai/langchain, langchain/agents/middleware/summarization.py, SummarizationMiddleware. The head isn't
-    counted; the last reported usage fires too. A cut on a result moves back to its call. `keep_tokens` keeps so many
-    tokens instead of messages. The model sees the newest `trim_tokens_to_summarize` tokens (0: all) of what leaves,
-    from a user's text on; where none is among them no model is asked, and a fixed sentence stands for the history.
-    Upstream never fires unless told when: 0 is the model's window. `trigger_messages`: from so many messages on.
+    langchain-ai/langchain, langchain/agents/middleware/summarization.py, SummarizationMiddleware. The head doesn't
+    count; the last reported usage can reach the trigger too. A cut on a result moves back to its call. `keep_tokens`
+    keeps so many tokens instead of messages. The model gets the newest `trim_tokens_to_summarize` tokens (0: all) of
+    the old messages, from a user's text on; if there is none, no model is used, and a fixed sentence stands for the
+    history. Upstream has no default trigger: 0 is the model's window. `trigger_messages`: from so many messages on.
     """
 
     trigger: Count = 0
@@ -211,10 +210,10 @@ class LangchainSummarize(OfLangchain):
 
 @dataclass
 class Deepagents(OfLangchain):
-    """At `trigger` of the window, the head counted, put a summary in the place of all but the newest `keep` of it.
+    """At `trigger` of the window, head included, put a summary in the place of all but the newest `keep` of it.
 
-    langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all that
-    leaves. Its offloading of large results to files isn't modelled; a refusal makes it summarize once more.
+    langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all old
+    messages. Its offloading of large results to files isn't modelled. After a refusal it summarizes once more.
     `keep_messages` keeps so many messages instead.
     """
 

@@ -1,6 +1,6 @@
 """LangMem: summarize_messages. Tried with 0.0.30.
 
-It is asked anew for each request, with the summary that it wrote before; LangChain's approximate counter counts.
+It is called for each request, with its earlier summary. LangChain's approximate counter counts.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ctxsim.policies.frameworks.langchain.adapter import back, model, there
 
 
 def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of a function that remembers a running summary."""
+    """Return a session that calls the function with its running summary for one transcript."""
     arguments, stub = Arguments(), model(scribe)
     running: Any = None
 

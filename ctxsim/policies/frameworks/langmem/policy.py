@@ -1,4 +1,4 @@
-"""langmem: a running summary before the messages, remembered beside the history."""
+"""langmem: a running summary before the messages, stored beside the history."""
 
 import itertools
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ PREFIX = "Summary of the conversation so far: "
 
 @dataclass
 class Langmem(OfLangchain):
-    """Once the oldest `max_tokens_before_summary` tokens can go and the rest fits `max_tokens`, summarize them.
+    """Once there are `max_tokens_before_summary` old tokens and the rest fits `max_tokens`, summarize the old ones.
 
-    langchain-ai/langmem, langmem/short_term/summarization.py, summarize_messages. The rest must leave
-    `max_summary_tokens` and the system prompt room; where the prompt alone is larger nothing ever happens. A response
-    takes its results along, but a cut between parallel results parts them from their call. The history stays as it
-    was: the summary and what it covers are remembered. Upstream has no default budget: 0 is the model's window.
+    langchain-ai/langmem, langmem/short_term/summarization.py, summarize_messages. The rest must leave room for
+    `max_summary_tokens` and the system prompt; if the prompt alone is larger, nothing ever happens. A response is
+    summarized with its results, but a cut between parallel results parts them from their call. The history stays whole:
+    the summary and its extent are stored beside it. Upstream has no default budget: 0 is the model's window.
     """
 
     source = "langchain-ai/langmem"
@@ -54,7 +54,7 @@ class Langmem(OfLangchain):
         return in_place_of(view, found[:done], PREFIX + self._text, "covered by the running summary")
 
     def _cut(self, found: Sequence[Message], done: int) -> int:
-        """Index after the last message that is to be summarized now; `done` if none is."""
+        """Index after the last message to summarize now; `done` if there is none."""
         sizes = [counted(self.sees, [message]) for message in found[done:]]
         room = self._budget - self.max_summary_tokens
         if self.sees.head.system:
@@ -70,7 +70,7 @@ class Langmem(OfLangchain):
         return done
 
     def _shown(self, old: list[Message]) -> list[Item]:
-        """What the summarizer sees: the summary so far, and of what leaves as much as fits."""
+        """The items for the summarizer: the earlier summary, and as many of the old messages as fit."""
         before = [Item("summary", -1, -1, self._text)] if self._last is not None else []
         room = self._budget - (counted(self.sees, [], self._text) if before else 0)
         if counted(self.sees, old) > room:

@@ -8,9 +8,9 @@ from ctxsim.counting.estimators.real import Counts
 from ctxsim.transcript import Head, Item
 
 FRAME = 3
-"""Tokens of each message, for models after gpt-3.5-turbo-0301; and of the reply that begins."""
+"""Tokens of framing of each message, for models after gpt-3.5-turbo-0301, and of the start of the reply."""
 PIECE = 1_024
-"""Characters that are counted at a time."""
+"""Characters of the pieces into which a text is cut before it is counted."""
 
 
 @dataclass(frozen=True)

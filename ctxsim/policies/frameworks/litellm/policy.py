@@ -1,4 +1,4 @@
-"""LiteLLM's trimmer: newest first, and what doesn't fit is cut in its middle."""
+"""LiteLLM's trimmer: keeps the newest messages, and cuts the middle out of one that doesn't fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ ATTEMPTS = 10
 
 @dataclass
 class LitellmTrim(Policy):
-    """Over `max_tokens` keep the newest messages that fit; an older one that doesn't is cut in its middle to the rest.
+    """Over `max_tokens` keep the newest messages that fit. An older one that doesn't fit loses its middle.
 
-    BerriAI/litellm, litellm/utils.py, trim_messages. 0 is `trim_ratio` of the model's window. Results at the end are
-    outside the budget, and nothing keeps calls and results together. What can't be cut to fit is left out, and the
-    message before it tried. Upstream cuts a system prompt over the budget too; here it is sent whole, and what it
-    would leave is the budget.
+    BerriAI/litellm, litellm/utils.py, trim_messages. 0 is `trim_ratio` of the model's window. Results at the end don't
+    count for the budget, and calls and results aren't kept together. A message that can't be cut to fit is left out,
+    and the one before it is tried. Upstream cuts a system prompt over the budget too. Here it is sent whole, and the
+    budget is what upstream's cut would leave.
     """
 
     decides_by = "litellm"
@@ -49,7 +49,7 @@ class LitellmTrim(Policy):
         return only(view, [*self._newest(said, limit), *results], reason)
 
     def _prompt(self, system: str, limit: int) -> int:
-        """Tokens of the system prompt, cut if it is over the limit."""
+        """Tokens of the system prompt, after upstream's cut if it is over the limit."""
         prompt = Message((Item("note", -1, -1, system),))
         if counted(self.sees, [], system) > limit:
             prompt = self._cut(prompt, limit)
@@ -68,16 +68,16 @@ class LitellmTrim(Policy):
         return kept
 
     def _size(self, message: Message) -> int:
-        """Tokens by which a request grows with a message."""
+        """Tokens that a message adds to a request."""
         return counted(self.sees, [message]) - counted(self.sees, [])
 
     def _cut(self, message: Message, room: int) -> Message:
-        """The message with as much left out of its middle as ten guesses need; with too little room it grows."""
+        """The message without its middle, shortened in up to ten attempts. With too little room it becomes longer."""
         for _ in range(ATTEMPTS):
             total = counted(self.sees, [message])
             if total <= room:
                 break
             half = max(0, int(len(message.text) * (room / total)) - 1) // 2
-            # With nothing of either half left Python's slice of the second is the whole text: so it is upstream.
+            # If `half` is 0, the slice [-0:] is the whole text. Upstream has the same defect.
             message = message.with_text(f"{message.text[:half]}..{message.text[-half:]}")
         return message

@@ -1,4 +1,4 @@
-"""LlamaIndex's buffers: a budget for contents, and a start that is nobody's answer; with a summary or without."""
+"""LlamaIndex's buffers: a token budget for contents, with a summary of the rest or without one."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -9,7 +9,7 @@ from ctxsim.view import View
 
 
 class OfLlamaindex(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of LlamaIndex's policies."""
 
     decides_by = "tokenizer:vocabulary=cl100k_base"
     source = "run-llama/llama_index"
@@ -21,9 +21,9 @@ class OfLlamaindex(Policy, abstract=True):
 class LlamaindexBuffer(OfLlamaindex):
     """Over `token_limit`, send the newest messages that fit it, from a user's text on; without one, the last message.
 
-    run-llama/llama_index, llama_index/core/memory/chat_memory_buffer.py, ChatMemoryBuffer. Contents alone count, not
-    calls' arguments and not the system prompt. In a run with one task the last message is a result without its call.
-    Upstream counts one joined text, here its parts are summed.
+    run-llama/llama_index, llama_index/core/memory/chat_memory_buffer.py, ChatMemoryBuffer. Only contents count, not
+    calls' arguments or the system prompt. In a run with one task the last message is a result without its call.
+    Upstream counts one joined text; here its parts are summed.
     """
 
     per_request = True
@@ -45,10 +45,10 @@ class LlamaindexBuffer(OfLlamaindex):
 
 @dataclass
 class LlamaindexSummary(OfLlamaindex):
-    """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. It lasts.
+    """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. Edits last.
 
-    llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, the summary's too.
-    Without an `llm` what doesn't fit is gone, in a run with one task everything. A lone summary isn't asked for again.
+    llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, also the summary's.
+    Without `llm`, older messages are dropped: in a run with one task, all. A lone summary isn't summarized again.
     """
 
     token_limit: Positive = 2_000

@@ -7,7 +7,7 @@ from ctxsim.view import View
 
 
 class OfOpenaiAgents(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of the SDK's policies."""
 
     source = "openai/openai-agents-python"
     version = "openai-agents 0.24.0"
@@ -18,8 +18,8 @@ class OfOpenaiAgents(Policy, abstract=True):
 class OpenaiTrimmer(OfOpenaiAgents):
     """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
 
-    openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Decided anew at each call.
-    With fewer user texts than that nothing is ever cut: not in a run with one task.
+    openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Each request is edited
+    independently. With fewer user texts than `recent_turns`, as in a run with one task, nothing is cut.
     """
 
     per_request = True
@@ -47,7 +47,7 @@ class OpenaiTrimmer(OfOpenaiAgents):
 
 @dataclass
 class OpenaiSessionLimit(OfOpenaiAgents):
-    """Send the last `limit` items: a text, a call, a result are one each, and nothing keeps them together.
+    """Send the last `limit` items. A text, a call and a result are one item each, and calls may lose their results.
 
     agents/memory/session_settings.py, SessionSettings(limit): no default upstream. In a run with one task the request
     begins in the middle of a response.
@@ -63,11 +63,11 @@ class OpenaiSessionLimit(OfOpenaiAgents):
 
 @dataclass
 class OpenaiCompactionSession(OfOpenaiAgents):
-    """From `candidates` items on that are no user's, keep all users' texts and put one compaction behind them.
+    """From `candidates` items on that aren't the user's, keep all users' texts and put one compaction behind them.
 
-    agents/memory/openai_responses_compaction_session.py, OpenAIResponsesCompactionSession: a text, a call, a result
-    are an item each; the newest results go too. What the server puts there is encrypted: here a summary. Upstream asks
-    after a turn, and waits while calls are open; here before the next request.
+    agents/memory/openai_responses_compaction_session.py, OpenAIResponsesCompactionSession: a text, a call and a result
+    are one item each; the newest results are removed too. The server's item is encrypted; here it is a summary.
+    Upstream compacts after a turn, and waits while calls are open; here this happens before the next request.
     """
 
     candidates: Positive = 10

@@ -1,4 +1,4 @@
-"""OpenClaw's counter: characters by fours, where one of Chinese, Japanese or Korean counts as several."""
+"""OpenClaw's counter: four characters per token; a Chinese, Japanese or Korean character counts as several."""
 
 import json
 import re
@@ -16,7 +16,7 @@ MORE = {
     10: "\U0001d360-\U0001d371",
     14: "\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U0001f100-\U0001f1ff\U00020000-\U0002fa1f\U00030000-\U0003347f",
 }
-"""What a character counts beyond its UTF-16 units, by range."""
+"""Ranges of characters by what each character counts beyond its UTF-16 units."""
 WEIGHTED = {more: re.compile(f"[{ranges}]") for more, ranges in MORE.items()}
 
 

@@ -1,4 +1,4 @@
-"""OpenClaw: a summary and what came last, before a turn whose history is nearly as large as the window."""
+"""OpenClaw: a summary and the newest messages, if a turn begins with a history nearly as large as the window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ SHOWN = 2_000
 
 @dataclass
 class Openclaw(Policy):
-    """Where what is used comes over the window less `reserve_tokens`: a summary, and `keep_recent_tokens` behind it.
+    """Over the window less `reserve_tokens`: a summary, and the newest `keep_recent_tokens` behind it.
 
     openclaw/openclaw, its compaction module (shouldCompact, prepareCompaction, findCutPoint) and
-    docs/reference/session-management-compaction. It looks before a user's text is sent, when the agent has answered,
-    and after a refusal; not between the steps of a turn. The reserve is at most a quarter of the window. The tail
-    begins with a message of the user or the model; where usage is larger than the estimate it is shorter by as much. A
-    turn that is cut is summarized apart. Left out: safeguard mode's checks and verbatim turns, pruning by the age of
-    the cache, the flush of memory, and the tail's share of the window.
+    docs/reference/session-management-compaction. It checks before a user's text is sent, when the agent has answered,
+    and after a refusal, not between the steps of a turn. The reserve is at most a quarter of the window. The tail
+    begins with a message of the user or the model; if usage is larger than the estimate, it is shorter by that factor.
+    A turn that is cut gets its own summary. Not modelled: safeguard mode's checks and verbatim turns, pruning by the
+    age of the cache, the flush of memory, and the tail's share of the window.
     """
 
     decides_by = "openclaw"
@@ -58,7 +58,7 @@ class Openclaw(Policy):
         return self.compacted(view, f"{used:,} tokens are over {limit:,.0f}") or view
 
     def compacted(self, view: View, reason: str) -> View | None:
-        """Return the view with its older messages summarized; None if there are none."""
+        """Return the view with its older messages summarized; None if there are none or a summary is refused."""
         found = messages(view)
         first = int(bool(found) and found[0].items[0].kind == "summary")
         start = self.tail(found, first)
@@ -72,7 +72,7 @@ class Openclaw(Policy):
         return in_place_of(view, found[:start], "\n\n".join(filter(None, texts)), reason)
 
     def tail(self, found: Sequence[Message], first: int) -> int:
-        """Return where the messages that stay begin, among those behind the summary before."""
+        """Return the index of the first message that stays, at least `first`, which follows an earlier summary."""
         whole = counted(self.sees, found)
         used = self.sees.usage.total_tokens if self.sees.usage else 0
         scale = min(self.keep_recent_tokens, max(1.0, used / whole)) if whole else 1.0

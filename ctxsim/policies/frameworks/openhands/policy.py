@@ -1,4 +1,4 @@
-"""OpenHands' condenser: over a number of events, a summary in the place of those in the middle."""
+"""OpenHands' condenser: over a number of events, a summary replaces those in the middle."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ class OpenhandsCondenser(Condensing):
     """Over `max_size` events, put a summary in the place of all but the first `keep_first` and the newest half.
 
     OpenHands/software-agent-sdk, openhands/sdk/context/condenser, LLMSummarizingCondenser with the numbers of
-    default_condenser; the system prompt is an event too. Cuts move forward to where calls and results are whole, so
-    that nothing may be left behind the summary. Less than `minimum_progress` of the events: nothing happens. With
-    `max_tokens` (0: none) it acts over so many too, down to half. Where too little may leave for that, or after a
-    refusal, everything is summarized. The summarizer sees 500 characters of each event.
+    default_condenser; the system prompt is an event too. Cuts move forward until they part no call from its results, so
+    that maybe nothing is left behind the summary. If it would remove less than `minimum_progress` of the events,
+    nothing happens. Over `max_tokens` (0: none) it condenses to half of that. If too few events can be removed for
+    that, or after a refusal, everything is summarized. The summarizer sees 500 characters of each item.
     """
 
     version = "openhands-sdk 1.58.0"

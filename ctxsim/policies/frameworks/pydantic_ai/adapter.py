@@ -15,7 +15,7 @@ from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
 
 def _places(message: Message) -> tuple[int, int]:
-    """The place of a message that is an item of its own; the system prompt comes before all, what was made nowhere."""
+    """A message's first and last place for `Requests`: -1 for the system prompt, -9 for responses and made messages."""
     if message["role"] == "system":
         return -1, -1
     place = int(message["id"][1:]) if message["role"] != "assistant" and not message.get("made") else -9
@@ -23,7 +23,7 @@ def _places(message: Message) -> tuple[int, int]:
 
 
 def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]) -> list[Any]:
-    """Return the messages as Pydantic AI's, and name its parts of users' texts by what they stand for."""
+    """Return the messages as Pydantic AI's. `names` gets the message id of each user or system part, by object id."""
     from pydantic_ai import messages as theirs
 
     found: list[Any] = []
@@ -49,7 +49,7 @@ def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]
 
 
 def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -> list[Message]:
-    """Return Pydantic AI's messages as ours."""
+    """Return Pydantic AI's messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
         if one.kind == "response":
@@ -74,7 +74,7 @@ def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of a capability."""
+    """Return a session that runs a capability for one transcript."""
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.models import ModelRequestContext, ModelRequestParameters

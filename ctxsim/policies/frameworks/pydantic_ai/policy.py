@@ -1,4 +1,4 @@
-"""Pydantic AI's harness: clear old results, or keep a window; both by usage where there is any."""
+"""Pydantic AI's harness: clearing of old results, windows and summaries, by usage if there is any."""
 
 import json
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ Packed = list[Message]
 
 
 Placed = tuple[str, int, int]
-"""A message: its role, its first place and its last; those that were made have places below -1."""
+"""A message's role, first place and last place; synthetic messages have places below -1."""
 
 
 class Requests:
-    """What the framework keeps as one request or one response, as a conversation grows.
+    """Groups a growing conversation's messages into the framework's requests and responses.
 
-    All that came between two responses is one request. Requests that met when what stood between them was dropped stay
-    two until the next run begins, with a user's text: then the framework merges them.
+    All messages between two responses are one request. Two requests that become neighbours, because the responses
+    between them were dropped, are merged when the next run begins with a user's text.
     """
 
     def __init__(self) -> None:
-        self._began = -1  # where the newest run began
+        self._began = -1  # the place where the newest run began
 
     def grouped(self, messages: Sequence[Placed]) -> list[list[int]]:
-        """Return which messages, by their numbers, are one."""
+        """Return groups of message indices. Each group is one request or response."""
         groups: list[list[int]] = []
         for n, (role, first, _) in enumerate(messages):
             before = messages[n - 1] if n else ("assistant", 0, 0)
@@ -53,7 +53,7 @@ class Requests:
 
 
 class OfHarness(Policy, abstract=True):
-    """What its policies share."""
+    """Base class of the harness's policies."""
 
     decides_by = "chars-total"
     source = "pydantic/pydantic-ai-harness"
@@ -63,50 +63,50 @@ class OfHarness(Policy, abstract=True):
 
 @dataclass
 class OfPydanticAi(OfHarness, abstract=True):
-    """What some share: they act over tokens, over a share of the window, or by a number of messages."""
+    """Base class of policies that act over tokens, over a share of the window, or over a number of messages."""
 
     max_tokens: Count = 0
     max_fraction: float = 0.0
     max_messages: Count = 0
 
     def start(self) -> None:
-        """Nothing has been grouped yet."""
+        """Create the memo of requests."""
         self._requests = Requests()
 
     def packed(self, found: Sequence[Message]) -> list[Packed]:
-        """Return messages as the framework keeps them."""
+        """Return messages grouped into the framework's requests and responses."""
         placed = [[place if place >= 0 else place - 1 for place in one.places] for one in found]
         groups = self._requests.grouped([(one.role, at[0], at[-1]) for one, at in zip(found, placed, strict=True)])
         return [[found[n] for n in group] for group in groups]
 
     def threshold(self) -> float | None:
-        """Tokens over which it acts: none where it counts messages, the window where nothing is set."""
+        """Return the tokens over which it acts: None if it counts messages, the window if nothing is set."""
         if self.max_tokens or self.max_fraction:
             return self.max_tokens or int(self.max_fraction * self.sees.window)
         return None if self.max_messages else self.sees.window
 
     def new(self, packed: Sequence[Packed]) -> int:
-        """Return how many messages count for `max_messages`: all of them, where a policy doesn't say otherwise."""
+        """Return how many messages count for `max_messages`: all, unless a subclass overrides this."""
         return len(packed)
 
     def fires(self, found: Sequence[Message], packed: Sequence[Packed]) -> str:
-        """Return why it acts; '' if it doesn't."""
+        """Return the reason to act; '' if there is none."""
         trigger = self.threshold()
         if 0 < self.max_messages < self.new(packed):
             return f"over {self.max_messages} messages"
         return f"over {trigger:,} tokens" if trigger is not None and believed(self.sees, found) > trigger else ""
 
     def start_of(self, packed: Sequence[Packed], keep_messages: int, keep_tokens: int) -> int:
-        """Return where the tail begins: the last messages, or the fewest that hold so many tokens."""
+        """Return the index where the tail begins: the last messages, or the fewest that hold `keep_tokens`."""
         if not keep_tokens:
             return last(packed, keep_messages)
-        # One before the longest tail that is too short.
+        # The tail has one message more than the longest one that is too short.
         short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < keep_tokens, 0, len(packed))
         return last(packed, len(packed) - max(0, short - 1))
 
 
 def last(packed: Sequence[Packed], keep: int) -> int:
-    """Return where the last so many messages begin; a start on results moves back to their call."""
+    """Return the index where the last `keep` messages begin; if that holds results, the start moves back to a call."""
     start = max(0, len(packed) - max(1, keep))
     while start > 0 and any(one.role == "tool" for one in packed[start]):
         start -= 1
@@ -114,12 +114,12 @@ def last(packed: Sequence[Packed], keep: int) -> int:
 
 
 def first_user(packed: Sequence[Packed]) -> int:
-    """Return which message holds the first user's text; 0 if none does."""
+    """Return the index of the message with the first user text; 0 if there is none."""
     return next((n for n, group in enumerate(packed) if any(one.role == "user" for one in group)), 0)
 
 
 def cleared(view: View, keep_pairs: int, inputs: bool, reason: str) -> View:
-    """Return the view with all but the newest results cleared, and with their calls' arguments if they are to be."""
+    """Return the view with all but the newest `keep_pairs` results cleared; `inputs`: their calls' arguments too."""
     old = view.results[: max(0, len(view.results) - keep_pairs)]
     texts = {item.place: CLEARED for item in old}
     if inputs:
@@ -128,17 +128,17 @@ def cleared(view: View, keep_pairs: int, inputs: bool, reason: str) -> View:
 
 
 def believed(sees: Surroundings, found: Sequence[Message]) -> int:
-    """Return the tokens that the framework takes its history for."""
+    """Return the framework's own estimate of its history's tokens: by usage if there is any."""
     since = since_usage(sees, found)
     return counted(sees, found, sees.head.system) if since is None else since
 
 
 @dataclass
 class PydanticClear(OfPydanticAi):
-    """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. They stay so.
+    """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. Edits last.
 
-    pydantic_ai_harness/compaction, ClearToolResults: `max_fraction` is of the window, `max_messages` counts what came
-    after the last cleared result. Upstream wants one of the three; with none it is the window.
+    pydantic_ai_harness/compaction, ClearToolResults: `max_fraction` is of the window, `max_messages` counts messages
+    after the last cleared result. Upstream requires one of the three limits; here the window is the default.
     """
 
     keep_pairs: Count = SHIPPED
@@ -151,7 +151,7 @@ class PydanticClear(OfPydanticAi):
         if not (reason := self.fires(found, packed)):
             return view
         after = cleared(view, self.keep_pairs, self.clear_tool_inputs, reason)
-        # A result shorter than what stands for it is cleared all the same, unless a gain is asked for.
+        # Results shorter than the placeholder are cleared too, unless `min_clear_tokens` requires a gain.
         freed = counted(self.sees, messages(view)) - counted(self.sees, messages(after))
         return view if self.min_clear_tokens and freed < self.min_clear_tokens else after
 
@@ -165,9 +165,9 @@ class PydanticClear(OfPydanticAi):
 class PydanticSliding(OfPydanticAi):
     """Over `max_tokens` keep the last `keep_messages`, or the fewest that hold `keep_tokens`; the first user's stays.
 
-    pydantic_ai_harness/compaction, SlidingWindowCompaction: results are one message with what else stands between two
-    responses, and a cut on them moves back to their call. Upstream measures `keep_tokens` by usage where it can, here
-    by text alone. Upstream wants one of `max_tokens`, `max_fraction`, `max_messages`; with none it is the window.
+    pydantic_ai_harness/compaction, SlidingWindowCompaction: everything between two responses is one message. A cut on
+    results moves back to their call. Upstream measures `keep_tokens` by usage where it can, here by text alone. It
+    requires one of `max_tokens`, `max_fraction` and `max_messages`; here the window is the default.
     """
 
     keep_messages: Count = SHIPPED
@@ -184,7 +184,7 @@ class PydanticSliding(OfPydanticAi):
 
 
 def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason: str) -> View:
-    """Return the view from a message on, with the first user's in front if it is to stay."""
+    """Return the view from message `start` on; if `first`, the first user's message stays in front."""
     opening = first_user(packed)
     kept = packed[start:]
     if first and opening < start:
@@ -196,8 +196,8 @@ def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason
 class PydanticSummarize(OfPydanticAi):
     """Over `max_tokens` put a summary in the place of all but the last `keep_messages`; the first user's stays.
 
-    pydantic_ai_harness/compaction, SummarizingCompaction: triggers and cuts are those of the sliding window. The
-    summary before goes into the next one. The summarizer sees 500 characters of each result.
+    pydantic_ai_harness/compaction, SummarizingCompaction: triggers and cuts are those of the sliding window. An earlier
+    summary is summarized again. The summarizer sees 500 characters of each result.
     """
 
     keep_messages: Count = 20
@@ -227,11 +227,11 @@ class PydanticSummarize(OfPydanticAi):
 
 @dataclass
 class PydanticTiered(OfPydanticAi):
-    """Over `max_tokens` clear results, and if that isn't enough keep the last messages alone.
+    """Over `max_tokens` clear results. If that isn't enough, keep only the last messages.
 
     pydantic_ai_harness/compaction, TieredCompaction with ClearToolResults and SlidingWindowCompaction as tiers;
-    `max_tokens` and `max_fraction` are upstream's `target_tokens` and `target_fraction`. What a tier freed by text is
-    taken off what was believed before, by usage or not.
+    `max_tokens` and `max_fraction` are upstream's `target_tokens` and `target_fraction`. The tokens after a tier are
+    those before it, by usage or not, less the estimated tokens of the text that it freed.
     """
 
     keep_pairs: Count = PydanticClear.keep_pairs
@@ -256,7 +256,7 @@ class PydanticTiered(OfPydanticAi):
 class PydanticClamp(OfHarness):
     """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
 
-    pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. It stays so. Upstream wants
+    pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. Edits last. Upstream requires
     one of the two limits.
     """
 

@@ -1,4 +1,4 @@
-"""Semantic Kernel: a number of messages, walked back over calls and results; with a summary of the rest or without."""
+"""Semantic Kernel: the last messages, extended back over calls and results; with a summary of the rest or without."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from ctxsim.view import View
 
 @dataclass
 class OfSemanticKernel(Policy, abstract=True):
-    """What its policies share: over how many messages they act, and where the tail begins."""
+    """Base class of Semantic Kernel's policies: over how many messages they act, and where the tail begins."""
 
     source = "microsoft/semantic-kernel"
     version = "semantic-kernel 1.45.0"
@@ -19,7 +19,7 @@ class OfSemanticKernel(Policy, abstract=True):
     threshold_count: Count = 0
 
     def tail(self, found: list[Message]) -> int:
-        """Return where the messages that stay begin; 0 if all do."""
+        """Return the index of the first message that stays; 0 if all stay."""
         system = bool(self.sees.head.system)
         if len(found) + system <= self.target_count + self.threshold_count:
             return 0
@@ -39,8 +39,8 @@ class SkTruncate(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages keep the last `target_count`, the system prompt one of them.
 
     microsoft/semantic-kernel, python, contents/history_reducer, ChatHistoryTruncationReducer. A cut among calls and
-    results moves back to where they began, and from there, inside the threshold, to a user's text. In a run of calls
-    that is the first of them: nothing but the task leaves. Upstream has no default target.
+    results moves back to the first of them, and from there, within the threshold, to a user's text. In a run with only
+    calls that is the first call, so that only the task is removed. Upstream has no default target.
     """
 
     def before_call(self, view: View) -> View:
@@ -53,8 +53,8 @@ class SkTruncate(OfSemanticKernel):
 class SkSummarize(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages put a summary in the place of all but the last `target_count`.
 
-    ChatHistorySummarizationReducer, which cuts where the truncation does. Calls and results leave unseen: the
-    summarizer is shown texts alone, and where there are none nothing leaves. The summary before is summarized again.
+    ChatHistorySummarizationReducer, with the cut of the truncation. The summarizer gets no calls and results, only
+    texts; if there are none, nothing happens. An earlier summary is summarized again.
     """
 
     summary_tokens: Positive = 1_000

@@ -1,7 +1,7 @@
 """Strands Agents: conversation managers. Tried with strands-agents 1.62.0.
 
-They act where an agent of theirs lets them: after an invocation, so before the next user text; before each model call
-with `per_turn`; and at an overflow. What they do to the agent's list of messages lasts.
+A manager acts where Strands' agent calls it: after an invocation, which is before the next user text; before each model
+call with `per_turn`; and after an overflow. Its edits of the agent's list of messages last.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -38,7 +38,7 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
 
 
 def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
-    """Return Strands' messages as ours."""
+    """Return Strands' messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
         results = [block["toolResult"] for block in one["content"] if "toolResult" in block]
@@ -62,7 +62,7 @@ def _said_by_user(message: Any) -> bool:
 
 
 class Managed:
-    """A conversation manager, driven as an agent's loop drives it."""
+    """A session that calls a conversation manager as Strands' agent loop does."""
 
     def __init__(self, manager: Any, scribe: Scribe) -> None:
         self._manager = manager
@@ -72,7 +72,7 @@ class Managed:
         self._agent = SimpleNamespace(messages=[], model=model, aux_model=model)
 
     async def _stream(self, messages: Any, *more: Any, **others: Any) -> AsyncIterator[Any]:
-        """What a model streams that is asked for a summary."""
+        """The stream of a model's answer to a request for a summary."""
         text = self._scribe.ask(str(messages))
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
@@ -81,7 +81,7 @@ class Managed:
         yield {"messageStop": {"stopReason": "end_turn"}}
 
     def before_call(self, messages: list[Message], context: Context) -> Answer:
-        """Return the messages after what the manager does at the end of an invocation and before a model call."""
+        """Return the messages after the manager acted as at the end of an invocation and before a model call."""
 
         def manage() -> None:
             held = self._agent.messages
@@ -98,7 +98,7 @@ class Managed:
         return acted if acted is not None else Stop("the conversation can't be made smaller")
 
     def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """Return what the manager leaves after an overflow; None where it gives up."""
+        """Return the messages that the manager leaves after an overflow; None if it gives up."""
         from strands.types.exceptions import ContextWindowOverflowException
 
         error = ContextWindowOverflowException("too many tokens")
@@ -117,7 +117,7 @@ class Managed:
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
-    """Return a transcript's worth of a conversation manager."""
+    """Return a session that runs a conversation manager for one transcript."""
     return Managed(cls(**given), scribe)
 
 
@@ -127,6 +127,6 @@ FRAMEWORK = Framework(
      "strands.agent.conversation_manager.summarizing_conversation_manager"),
     session, lambda cls: True,
     frozenset({"summarization_agent", "summarization_system_prompt", "proactive_compression"}),
-    # It tries until it can do no more.
+    # It retries until it can't reduce any more.
     1_000,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Strands' counter: text by fours, JSON by twos."""
+"""Strands' counter: four characters of text or two of JSON per token."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ctxsim.transcript import Head, Item
 class Strands(Estimator):
     """ceil(length / 4) of a text, ceil(length / 2) of a call's arguments and of a tool's schema; images count 0.
 
-    Arguments count as `json.dumps` writes them: what isn't ASCII is six characters or twelve.
+    Arguments count as `json.dumps` writes them: a non-ASCII character is six characters or twelve.
 
     strands-agents/sdk-python, strands/models/model.py (_estimate_tokens_with_heuristic).
     """

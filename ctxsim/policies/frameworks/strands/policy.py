@@ -1,4 +1,4 @@
-"""Strands Agents: a window of messages that slides after an invocation, or summaries; and what a refusal changes."""
+"""Strands Agents: a sliding window after an invocation, or summaries; and reductions after a refusal."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -28,31 +28,31 @@ Packed = list[Message]
 
 
 class OfStrands(Policy, abstract=True):
-    """What its policies share: they reduce after a refusal, and before a call where they are told to."""
+    """Base class of Strands' policies. They reduce after a refusal, and before a call with `proactive_compression`."""
 
     decides_by = "strands"
     source = "strands-agents/sdk-python"
     version = "strands-agents 1.62.0"
     read_on = "2026-11-22"
-    retries = 1_000  # it tries until it can do no more
+    retries = 1_000  # it retries until it can't reduce any more
 
     pin_first: int
     proactive_compression: float
 
     def start(self) -> None:
-        """Nothing is pinned yet."""
-        self._pinned: frozenset[int] | None = None  # places of the messages that were first at the first reduction
+        """Clear the pins."""
+        self._pinned: frozenset[int] | None = None  # places of the first messages, set at the first reduction
 
     @abstractmethod
     def reduced(self, view: View) -> View | None:
         """Return a smaller view; None if there is none."""
 
     def threshold(self) -> float | None:
-        """Tokens from which on it acts before a call, if it was told to."""
+        """Return the tokens from which on it acts before a call; None without `proactive_compression`."""
         return self.proactive_compression * self.sees.window if self.proactive_compression else None
 
     def before_call(self, view: View) -> View:
-        """Act once, whatever comes of it."""
+        """Reduce the view once if it is over the threshold. The result may still be over it."""
         limit = self.threshold()
         if limit is not None and self._believed(view) >= limit:
             view = self.reduced(view) or view
@@ -64,7 +64,7 @@ class OfStrands(Policy, abstract=True):
         return self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
 
     def pins(self, groups: Sequence[Packed]) -> frozenset[int]:
-        """Return the places of what never leaves."""
+        """Return the places of pinned messages, which are never removed."""
         if self._pinned is None:
             first = flat(groups[: self.pin_first])
             self._pinned = frozenset(place for message in first for place in message.places)
@@ -75,11 +75,11 @@ class OfStrands(Policy, abstract=True):
 class StrandsSliding(OfStrands):
     """Keep the last `window_size` messages once the agent has answered; cut one message of results at each refusal.
 
-    strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. It acts at the
-    end of an invocation, also of one that ended on results; before a call only `per_turn`, or with
-    `proactive_compression` as a share of the window (upstream's true is 0.7). A trim begins at a user's text, else at
-    a call with its results. A refusal cuts the oldest results to 200 characters at either end; where they are cut
-    already it trims, and the task leaves with the rest unless `pin_first`.
+    strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. It acts at the end
+    of an invocation, also of one that ended on results; before a call only with `per_turn`, or from
+    `proactive_compression` of the window on (upstream's true is 0.7). The kept messages begin at a user's text, else at
+    a call with its results. A refusal cuts the oldest results to 200 characters at either end. If they are cut already,
+    the oldest messages are removed, with the task unless `pin_first`.
     """
 
     window_size: Count = SHIPPED
@@ -92,7 +92,7 @@ class StrandsSliding(OfStrands):
         groups = packed(messages(view))
         new = sum(1 for _ in takewhile(lambda group: group[0].role == "user", reversed(groups)))
         if new and any(group[0].role == "tool" for group in groups[-new - 1 : -new]):
-            # The invocation before these texts ended on results.
+            # The invocation before these user texts ended on results, so `after_call` didn't slide.
             view = self._slid(view, new)
         view = super().before_call(view)
         return self._slid(view) if self.per_turn else view
@@ -110,7 +110,7 @@ class StrandsSliding(OfStrands):
         return self.reduced(view, new) or view
 
     def _with_cut_results(self, view: View) -> View | None:
-        """The view with the results of the oldest message that has some cut; None if that is done already."""
+        """The view with the results of the oldest message of results cut; None if they are cut already."""
         groups = packed(messages(view))
         pins = self.pins(groups)
         oldest = next((group for group in groups if group[0].role == "tool" and group[0].places[0] not in pins), None)
@@ -122,7 +122,7 @@ class StrandsSliding(OfStrands):
         return view.rewrite(texts, "the provider refused: oldest results cut") if texts else None
 
     def reduced(self, view: View, new: int = 0) -> View | None:
-        """The view without its oldest messages, the last `new` left apart; None if it can't be trimmed anywhere."""
+        """The view without its oldest messages; the last `new` stay and don't count. None if no cut is allowed."""
         groups = packed(messages(view))
         groups, apart = groups[: len(groups) - new], groups[len(groups) - new :]
         pins = self.pins(groups)
@@ -151,8 +151,8 @@ class StrandsSummarizing(OfStrands):
     """After a refusal put a summary in the place of the oldest `summary_ratio` of the messages; the newest stay.
 
     strands/agent/conversation_manager, SummarizingConversationManager. The newest `preserve_recent_messages` stay, and
-    a cut moves on until it parts no call from its results. With `proactive_compression` it also acts before a call, at
-    that share of the window. The summary before is summarized again, alone if nothing else may leave.
+    a cut moves forward until it parts no call from its results. With `proactive_compression` it also acts before a
+    call, from that share of the window on. An earlier summary is summarized again, even if it is the only old message.
     """
 
     summary_ratio: ShareOrOff = 0.3
@@ -179,6 +179,6 @@ class StrandsSummarizing(OfStrands):
 
 
 def _may_begin(groups: Sequence[Packed]) -> bool:
-    """Whether no pair is parted in front of the first of two messages, and its calls are answered by the second."""
+    """Whether kept messages may begin with the first of two: no results, and its calls are answered by the second."""
     first = groups[0][0]
     return first.role != "tool" and not (first.calls and len(groups) > 1 and groups[1][0].role != "tool")

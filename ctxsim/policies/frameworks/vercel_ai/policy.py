@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: what `pruneMessages` leaves out, in `prepareStep` or before a new turn."""
+"""The Vercel AI SDK's `pruneMessages`, in `prepareStep` or before a new turn."""
 
 import re
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ TOOLS = ("tool_call", "tool_result")
 
 @dataclass
 class VercelPrune(Policy):
-    """Leave out calls and results but for those of the last messages; messages without content leave too.
+    """Drop calls and results except those of the last messages; messages without content are dropped too.
 
-    vercel/ai, packages/ai/src/generate-text/prune-messages.ts. `tool_calls` and `reasoning` are its options:
-    `before-last-3-messages` keeps the last three whole, and of the others what has its other half there; all results
-    of a response are one message. `tools=a/b` prunes those alone. Reasoning in front of nothing but pruned calls leaves
-    with them. With `every_step`, as in `prepareStep`, each step begins with what the step before was sent; without it
-    it is done before a user's text. Nothing happens up to `trigger` tokens. Upstream prunes nothing unless told; its
-    page on tools has these options, and 100,000 for `trigger`.
+    vercel/ai, packages/ai/src/generate-text/prune-messages.ts. `tool_calls` and `reasoning` are its options.
+    `before-last-3-messages` keeps the last three messages whole, and earlier calls and results whose other half is in
+    them; all results of a response are one message. `tools=a/b` prunes only those. Reasoning that precedes only pruned
+    calls is dropped too. With `every_step`, as in `prepareStep`, edits last from step to step; without, it acts only
+    before a user's text. Nothing happens up to `trigger` tokens. Upstream prunes nothing by default; its page on tools
+    has these options, and 100,000 for `trigger`.
     """
 
     trigger: Count = 0
@@ -84,12 +84,12 @@ class VercelPrune(Policy):
 
 
 def _call(item: Item) -> int | None:
-    """The place of the call that an item is, or answers."""
+    """The place of a call, or of the call that a result answers."""
     return item.place if item.kind == "tool_call" else item.answers
 
 
 def _thought_for(items: Sequence[Item], pruned: set[int]) -> list[int]:
-    """Places of reasoning that nothing follows but pruned calls, up to the next reasoning."""
+    """Places of reasoning that is followed only by pruned calls, up to the next reasoning."""
     found: list[int] = []
     for thoughts, following in pairwise(list(run) for _, run in groupby(items, lambda item: item.kind == "reasoning")):
         if thoughts[0].kind == "reasoning" and pruned.issuperset(item.place for item in following):
