@@ -63,7 +63,7 @@ class Surroundings:
     usage: Usage | None = None
     """The provider's own count of the last accepted request and its response."""
     reported: Reported = field(default_factory=Reported)
-    """The same, and what estimators remember of it."""
+    """That usage, with the view's estimated size right after it and the output tokens of all responses."""
     now_s: float = 0.0
     """Simulated seconds since the first call."""
     summarize: Callable[[Iterable[Item], int], str | None] = _no_summary

@@ -33,7 +33,7 @@ Moment = Literal["tool_result", "before_call", "after_call", "overflow"]
 
 
 class Hello(msgspec.Struct, forbid_unknown_fields=True):
-    """The answer to `start`: the moments at which the program acts, and what each request to it holds."""
+    """The answer to `start`: the moments at which the program acts, which messages it gets, and its time limit."""
 
     ctxsim: int = VERSION
     moments: tuple[Moment, ...] = ("before_call",)

@@ -1,4 +1,4 @@
-"""A child program that answers lines with lines, within a time limit. It never outlives this process."""
+"""A child program that answers lines with lines, within a time limit, and is ended when this process exits."""
 
 import atexit
 import contextlib

@@ -17,7 +17,7 @@ from ctxsim.view import View
 
 
 class Context(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a foreign policy sees besides the messages. Sizes are in tokens, estimated by the label's estimator."""
+    """What a foreign policy sees besides the messages, in tokens. Estimates are those of the label's estimator."""
 
     window: int
     estimate: int
