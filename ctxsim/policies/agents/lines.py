@@ -31,8 +31,8 @@ def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> 
 
 
 def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = None) -> ConfigFile | None:
-    """Return the file to write a setting into: the user's; of a project that which sets it and goes before others, or
-    else the first, if the agent has one.
+    """Return the file to write a setting into: the user's, or with `project` the project's file that sets it and goes
+    before the others, else the project's first file, else the user's.
     """
     every = settings_of(agent).files
     fitting = [one for one in every if setting.file and one.path.endswith(setting.file)]
@@ -45,7 +45,9 @@ def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = 
 
 
 def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) -> dict[str, list[str]]:
-    """Return the lines to paste for one agent's settings, by file; variables under `ENV`, constructors under `CODE`."""
+    """Return the lines to paste for one agent's settings, by file (`file_of`); variables under `ENV`, constructors under
+    `CODE`.
+    """
     found: dict[tuple[str, str], list[Given]] = {}
     for one in given:
         found.setdefault(_where(one.agent, one.key, project), []).append(one)
