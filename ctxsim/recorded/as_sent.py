@@ -98,7 +98,7 @@ def with_unlogged_clearings(
     """
     falls, found = _falls(transcript), set()
     for last, this in pairwise(requests(transcript, provider, counter) if falls else []):
-        if this.call not in falls or _counted(this) < _counted(last):
+        if this.call not in falls or this.recorded * _counted(last) >= CLEARED * last.recorded * _counted(this):
             continue
         # `going_on` keeps no item that an earlier compaction removed.
         goes_on = this.recorded >= PARTLY * last.recorded

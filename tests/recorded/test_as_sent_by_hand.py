@@ -67,12 +67,12 @@ def test_a_line_that_tells_of_a_fall_is_no_reason_to_look_further() -> None:
     assert with_unlogged_clearings(silent, PROVIDER)[1] == frozenset()
 
 
-@pytest.mark.parametrize(("more", "found"), [(0, {2}), (1, set()), (500, set())])
-def test_a_fall_with_less_counted_is_none(more: int, found: set[int]) -> None:
-    # Its own head is counted: a shorter one is why less is sent, but not where both requests count the same.
+@pytest.mark.parametrize(("share", "found"), [(1.0, {2}), (1.5, {2}), (1.8, {2}), (1.95, set()), (3.0, set())])
+def test_a_fall_with_as_much_less_counted_is_none(share: float, found: set[int]) -> None:
+    # Its own head is counted: a shorter one is why less is sent, but not of twice as much.
     made = logged(10_000, 5_000)
     first, second = (one.text + one.framing for one in requests(made, PROVIDER))
-    head = Head(" a" * (second - first + more))
+    head = Head(" a" * (round(share * second) - first))
     made = msgspec.structs.replace(made, calls=(msgspec.structs.replace(made.calls[0], head=head), made.calls[1]))
     cleared, calls = with_unlogged_clearings(made, PROVIDER)
     assert calls == found and (cleared == made) is not bool(found)
