@@ -16,9 +16,9 @@ from ctxsim.transcript import Transcript
 class Compared(msgspec.Struct, frozen=True):
     """One call. Tokens: of its texts and of framing as our rules count, recorded, and modelled with the fitted size.
 
-    `read_predicted` are cache reads by the vendor's rules, minus the misses expected from other recordings.
-    `read_trivial` is a guess without rules: all tokens of the previous request. `read_recorded` and `cost_recorded_usd`
-    are None if the source lacks them. `whole`: the source holds the head with its tools.
+    `read_predicted` are cache reads by the vendor's rules, minus `read_missed`, the misses expected from other
+    recordings. `read_trivial` is a guess without rules: all tokens of the previous request. `read_recorded` and
+    `cost_recorded_usd` are None if the source lacks them. `whole`: the source holds the head with its tools.
     """
 
     transcript: str
@@ -36,6 +36,7 @@ class Compared(msgspec.Struct, frozen=True):
     whole: bool
     cost_recorded_usd: float | None = None
     cost_modelled_usd: float | None = None
+    read_missed: int = 0
 
     @property
     def counted(self) -> int:
@@ -71,7 +72,7 @@ def compare(transcript: Transcript, misses: Misses = "expected", by_cost: bool =
                     segment.name, segment.format, sent.recorded.model or segment.model, number,
                     request.text, request.framing, request.recorded, sent.tokens_sent,
                     sent.bill.split.read, trivial, usage.cache_read_tokens, sent.cache_break,
-                    head_is_whole(segment), usage.cost_usd, sent.cost_usd,
+                    head_is_whole(segment), usage.cost_usd, sent.cost_usd, sent.bill.tokens_missed,
                 )
             )  # fmt: skip
     return found
@@ -83,7 +84,7 @@ class Score(msgspec.Struct, frozen=True):
     `median_error`, `p95_error`, `within_5` are of the modelled size, with what was fitted to the same recording;
     `held_out_*` are of the calls in the later half of each segment, predicted from the earlier half. Figures of cache
     and dollars leave out first calls, for which another session may have warmed the cache: `agreement` is of the
-    vendor's rules, `trivial_agreement` of the guess that all is read.
+    vendor's rules without expected misses, `trivial_agreement` of the guess that all is read.
     """
 
     format: str
@@ -128,7 +129,7 @@ def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:
         held_out_median=round(nearest_rank(unseen, 50), 4) if unseen else None,
         held_out_p95=round(nearest_rank(unseen, 95), 4) if unseen else None,
         cache_calls=len(cached),
-        agreement=_share(_agrees(call, call.read_predicted) for call in cached) if cached else None,
+        agreement=_share(_agrees(call, call.read_predicted + call.read_missed) for call in cached) if cached else None,
         trivial_agreement=_share(_agrees(call, call.read_trivial) for call in cached) if cached else None,
         reads_ratio=round(sum(call.read_predicted for call in cached) / recorded, 4) if recorded else None,
         paid_calls=len(paid),

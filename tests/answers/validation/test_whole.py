@@ -119,7 +119,8 @@ def test_calls_are_compared_with_what_was_recorded() -> None:
         assert one.error == (one.modelled - one.recorded) / one.recorded
     # What caches miss elsewhere is left out where nobody asks for it.
     plain = compare(recorded(), misses="none")
-    assert plain[1].read_predicted > found[1].read_predicted
+    assert plain[1].read_predicted == found[1].read_predicted + found[1].read_missed > found[1].read_predicted
+    assert plain[1].read_missed == 0
     # Dollars are by listed prices, though all input was paid in full: nothing is read at a tenth then.
     made = recorded()
     usages = [one.usage and msgspec.structs.replace(one.usage, cost_usd=5e-6 * one.usage.input_tokens + 5e-4)
@@ -155,6 +156,9 @@ def test_a_score_has_all_its_figures() -> None:
     )
     near = compared(2, 1_000, read_recorded=500, read_predicted=450, read_trivial=551)
     assert (score([near]).agreement, score([near]).trivial_agreement) == (1.0, 0.0)
+    # What is missed on average is in the sums, but no call misses a little.
+    less = score([compared(2, 1_000, read_recorded=500, read_predicted=440, read_missed=60)])
+    assert (less.agreement, less.reads_ratio) == (1.0, 0.88)
 
 
 def run(name: str, *pairs: tuple[int, int]) -> list[Point]:
