@@ -52,6 +52,8 @@ class Judge:
         self.view = View(Sizes(spec.estimator.item))
         self.head, self.now_s, self.delay_s, self.held, self.billed_s = transcript.head, 0.0, 0.0, 0, 0.0
         self.missed, self.capped, self.first = 0, False, list[Item]()
+        self.between: list[Position] = []
+        """What an agent may have sent by itself since a turn ended."""
         self.written: dict[int, tuple[tuple[Any, ...], list[Item]]] = {}
         """By the place of thinking, the request that it answered, and the response that it belongs to."""
         self.newest: list[Item] = []
@@ -152,11 +154,14 @@ class Judge:
         alive = self.cache.classes(request, self.now_s)
         read = min(alive[0], self.readable)
         self.capped = read < alive[0]
+        if self.revived and shared(request, self.between) == len(self.between):
+            read = max(read, min(self.readable, sum(one.tokens for one in self.between)))
         lost = 0 if self.revived else alive[0] - read
         if self.cache.rule.kind == "prefix":
             paid = alive[1] > 0
             return (read, sum(alive) - read, 0) if paid else (read, 0, sum(alive) - read), lost
-        return (read, alive[0] + alive[1] - read, alive[2]), lost
+        cached = max(read, alive[0] + alive[1])
+        return (read, cached - read, sum(alive) - cached), lost
 
     @property
     def cache(self) -> Cache:
@@ -319,6 +324,7 @@ class Judge:
     def row(self, number: int, call: Call, joining: Sequence[Item], new_from: int) -> dict[str, Any]:
         """One call."""
         resend, spoken = self.provider.reasoning, lambda items: [item for item in items if item.kind != "reasoning"]
+        ended = 0
         if resend == "never":
             joining = spoken(joining)
         elif resend == "current_turn" and any(item.kind == "user" for item in joining):
@@ -328,6 +334,7 @@ class Judge:
             left = self.view.drop(old, "reasoning of a finished turn")
             self.edits += [(edit.position, edit.reason) for edit in left.edits]
             self.view, self.newest = left.settled(), []
+            ended = len(self.view) if call.held else 0
         self.first = self.first if number > 1 else joining
         self.join(joining)
         first_s, time_s = self.transcript.calls[0].time_s, call.time_s
@@ -337,6 +344,7 @@ class Judge:
         self.head, self.readable, self.revived = call.head or self.transcript.head, call.held, False
         self.model = call.model if call.model in self.caches else ""
         self.sees.head, self.sees.now_s = self.head, self.now_s
+        self.between = self.request(list(self.view)[:ended]) if ended else []
         view, lasting, stop = self.before(number)
         if stop:
             status, attempts, refused, waited = "stopped", 1, 0, 0.0

@@ -59,9 +59,9 @@ class Walk:
         kernel, items = ledger.kernel_at(first), ledger.transcript.items
         for leg in ledger.legs[first - 1 :]:
             ledger.enter(kernel.request, leg)
+            kernel.begin(leg)
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
-            kernel.begin(leg)
             # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
             if ledger.provider.rate_limit is not None:
                 kernel.judge()

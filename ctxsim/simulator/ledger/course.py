@@ -131,9 +131,9 @@ class Course:
             if not self._bound:
                 self._kernel.thinking.mind_heads_only()
             if not self._billed:
-                self._kernel.begin(self._now)
                 request = self._kernel.request
                 self._ledger.finish(request, self._now)
+                self._kernel.begin(self._now)
                 request.edit(drops_of(request, self._dropped))
                 request.join(self._items[len(request.items) :])
         return self._kernel

@@ -96,6 +96,8 @@ class Kernel:
         self._held = 0
         self._billed_s = self._delay_s = 0.0
         self._readable: int | None = None
+        self._turn_end = (0, 0)
+        """Position and identity of the request up to where a turn has ended."""
         self.revived = False
         """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
@@ -112,12 +114,14 @@ class Kernel:
         self.cache = self._caches[self._model]
 
     def begin(self, leg: Leg) -> None:
-        """Begin a call: move the clock to the call's scheduled start plus all waiting so far."""
+        """Begin a call, before a policy edits it: move the clock to its scheduled start plus all waiting so far."""
         if self.provider.others:
             self.turn_to(leg.call.model)
         self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
         self._readable, self.revived = leg.call.held, False
         self.request.with_head(leg.head)
+        end = self.request.last_before(leg.joining[0].order) if leg.begins_turn and leg.call.held else 0
+        self._turn_end = (end, self.request.identity(end)) if end else (0, 0)
 
     def drop_thinking(self) -> list[Item]:
         """Remove from the request the thinking that the provider drops, and return it."""
@@ -197,7 +201,14 @@ class Kernel:
             cache.revive(now_s)
             self.revived = True
         capped = cache.split(request, now_s, readable)
-        return capped, 0 if self.revived else split.read - capped.read
+        if not self.revived:
+            return capped, split.read - capped.read
+        end, identity = self._turn_end
+        # An agent may have sent a finished turn by itself, which its log doesn't show.
+        sent = request.tokens_to(end) if end < request.length and request.identity(end) == identity else 0
+        read = max(capped.read, min(readable, sent))
+        cached = max(read, capped.read + capped.write)
+        return Split(read, cached - read, request.total - cached), 0
 
     def _expected(self, split: Split) -> tuple[Split, int]:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""

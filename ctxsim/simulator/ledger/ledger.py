@@ -101,9 +101,9 @@ class Ledger:
         kernel = self._last = self.kernel()
         request, step = kernel.request, kernel.cache.step
         for leg in self.legs:
+            self.enter(request, leg)
             kernel.begin(leg)
             began_s = kernel.now_s
-            self.enter(request, leg)
             changed = request.changed_from
             dropped = tuple(kernel.drop_thinking())
             verdict = kernel.judge(leg.begins_turn)
@@ -129,8 +129,8 @@ class Ledger:
         if self.provider.others:
             # Each model has a cache of its own: all that they were sent is billed again.
             for leg in self.legs[: number - 1]:
-                kernel.begin(leg)
                 self.enter(kernel.request, leg)
+                kernel.begin(leg)
                 kernel.drop_thinking()
                 kernel.judge(leg.begins_turn)
                 kernel.bill(leg)

@@ -209,10 +209,14 @@ class Request:
 
     def tokens_before(self, order: int) -> int:
         """Return the tokens of the head and of all items whose place in the recording is before `order`."""
+        return self.tokens_to(self.last_before(order))
+
+    def last_before(self, order: int) -> int:
+        """Return the position of the last item whose place in the recording is before `order`, or of the head's end."""
         items, count = self.items, len(self.items)
         while count and (item := items[count - 1]) and (item.place if item.place >= 0 else item.at) >= order:
             count -= 1
-        return self.tokens_to(HEAD - 1 + count)
+        return HEAD - 1 + count
 
     def upto(self) -> list[int]:
         """Return the tokens up to each position."""

@@ -14,7 +14,7 @@ from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Cost, Prices, Split
 from ctxsim.simulator.provider.rules import Other
 from ctxsim.simulator.provider.summaries import PROMPT
-from ctxsim.transcript import Item, Transcript
+from ctxsim.transcript import Call, Head, Item, Transcript
 from ctxsim.view import Edit
 
 COUNTER = Counter(open_tokenizer())
@@ -199,3 +199,28 @@ def test_where_the_log_says_that_nothing_was_read_older_entries_are_gone(held: i
             ledger.enter(kernel.request, ledger.legs[2])
         kernel.request.edit([Edit(made.items[2], made.items[2].with_text("cut"), 2, "because")])
         assert kernel.bill(ledger.legs[2]).split.read == read
+
+
+@pytest.mark.parametrize(("held", "cut", "read"), [
+    # By the rules only the first request is left of a turn whose thinking went. The log says that more was read: an
+    # agent had sent the finished turn by itself, as a policy's edits before that left it, but not a later one's.
+    (None, "", 1_101), (9_999, "", 1_167), (1_150, "", 1_150), (9_999, "before", 1_153), (9_999, "since", 1_101),
+    (1_000, "", 1_000),
+])  # fmt: skip
+def test_an_agent_may_have_sent_a_finished_turn_by_itself(held: int | None, cut: str, read: int) -> None:
+    call = Item("tool_call", 2, 1, "{}", "f", call_id="c")
+    items = (
+        Item("user", 0, 0, " a"), Item("reasoning", 1, 1, " a" * 50), call,
+        Item("tool_result", 3, 2, " a" * 24, "f", answers=2), Item("assistant", 4, 3, " a" * 40),
+        Item("user", 5, 4, " a" * 10),
+    )  # fmt: skip
+    calls = (Call(1, 3, time_s=0.0), Call(4, 5, time_s=1.0), Call(6, 6, time_s=2.0, held=held))
+    made = Transcript("t", Head(" a" * 1_100), items, calls)
+    ledger, kernel = begun(2, made, cache="anthropic", breakpoints="automatic", reasoning="current_turn")
+    edits = [Edit(items[3], items[3].with_text(" a" * 10), 3, "because")]
+    kernel.bill(ledger.legs[1])
+    kernel.request.edit(edits if cut == "before" else [])
+    ledger.enter(kernel.request, ledger.legs[2])
+    kernel.begin(ledger.legs[2])
+    kernel.request.edit(edits if cut == "since" else [])
+    assert kernel.bill(ledger.legs[2]).split.read == read
