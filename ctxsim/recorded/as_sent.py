@@ -54,10 +54,11 @@ def as_sent(
     recorded = resolve(rest, None, transcript, entries, beside) if other else provider
     paid = by_cost and any(call.usage and call.usage.cost_usd for call in transcript.calls)
     if paid and not given.keys() & {"model", "prices"}:
-        from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
+        from ctxsim.recorded.price_fit import cache_that_held, prices_that_held, with_reads_by_cost
 
         provider = prices_that_held(transcript, provider, entries)
         provider = provider if "cache" in given else cache_that_held(transcript, provider)
+        transcript = with_reads_by_cost(transcript, provider)
     counter = recorded.counter()
     found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found, unlogged):

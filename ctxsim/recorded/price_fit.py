@@ -10,10 +10,13 @@ from ctxsim.recorded.least_squares import non_negative
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry, candidates
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import Call, Transcript, Usage
 
 CLOSE = 0.02
 """Prices are accepted if they give the recorded cost to within this share."""
+
+WHOLE = 0.05
+"""How far a number of tokens that a cost shows may be off a whole one."""
 
 ENOUGH_CALLS = 6
 """Least number of recorded costs to which three rates are fitted."""
@@ -72,6 +75,29 @@ def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
         return provider
     origin = f"{provider.origin}; the recorded cost shows no cache"
     return msgspec.structs.replace(provider, cache="none", origin=origin)
+
+
+def with_reads_by_cost(transcript: Transcript, provider: Provider) -> Transcript:
+    """Return the transcript with the cache reads that its costs show, if the log states none: all are whole tokens, as
+    they wouldn't be by other prices. A cost that includes writes shows no reads.
+    """
+    prices = provider.prices
+    if prices is None or prices.cache_read is None or prices.cache_write is not None:
+        return transcript
+    calls = [_with_read(call, prices) for call in transcript.calls]
+    return msgspec.structs.replace(transcript, calls=tuple(filter(None, calls))) if all(calls) else transcript
+
+
+def _with_read(call: Call, prices: Prices) -> Call | None:
+    usage = call.usage
+    if usage is None or not usage.cost_usd or not usage.input_tokens:
+        return call
+    tokens, output = usage.input_tokens, usage.output_tokens or 0
+    full, least = (cost_of(prices, Split(read, 0, tokens - read), output).total for read in (0, tokens))
+    read = (full - usage.cost_usd) / (full - least) * tokens if full > least else -1.0
+    if usage.cache_read_tokens is not None or not 0 <= round(read) <= tokens or abs(read - round(read)) > WHOLE:
+        return None
+    return msgspec.structs.replace(call, usage=msgspec.structs.replace(usage, cache_read_tokens=round(read)))
 
 
 @lru_cache(maxsize=256)

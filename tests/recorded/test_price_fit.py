@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.price_fit import cache_that_held, charged, cost_by, prices_that_held
+from ctxsim.recorded.price_fit import cache_that_held, charged, cost_by, prices_that_held, with_reads_by_cost
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Transcript, Usage
@@ -147,3 +147,22 @@ def test_what_was_written_costs_what_input_does_where_nothing_was_cached() -> No
     assert cache_that_held(paid(*[Usage(10_000, 100, cost_usd=0.032)] * 2), known).cache == "none", "1.6 % more"
     for other in (Provider(cache="none", prices=PAID_WRITES), Provider(cache="anthropic")):
         assert cache_that_held(paid(*[Usage(10_000, 100, cost_usd=0.0315)] * 2), other) is other
+
+
+def test_a_cost_shows_what_was_read() -> None:
+    # Of 10,000 in, 6,016 read: 3,984 * 3 + 6,016 * 0.3 + 100 * 15 = 15,256.8 millionths; none read: 31,500.
+    read, none = costing(0.0152568, Usage(10_000, 100)), costing(0.0315, Usage(10_000, 100))
+
+    def reads(*usages: Usage, prices: Prices | None = FREE_WRITES) -> list[int | None]:
+        found = with_reads_by_cost(paid(*usages), Provider(prices=prices))
+        return [call.usage.cache_read_tokens if call.usage else None for call in found.calls]
+
+    assert reads(read, none, Usage(10_000, 100)) == [6_016, 0, None]
+    # By other prices it would be no whole number, or none that can be; and what the log states is right.
+    assert reads(read, none, costing(0.0152571, Usage(10_000, 100))) == [None] * 3
+    assert reads(costing(0.0315027, Usage(10_000, 100))) == [None] == reads(costing(0.0044973, Usage(10_000, 100)))
+    assert reads(read, costing(0.0315, Usage(10_000, 100, 0))) == [None, 0]
+    # Writes may be in it too; without a discount it shows nothing, nor without a price.
+    flat = Prices(input=3.0, output=15.0, cache_read=3.0)
+    for prices in (PAID_WRITES, flat, Prices(input=3.0, output=15.0), None):
+        assert reads(read, none, prices=prices) == [None, None]
