@@ -41,9 +41,9 @@ _RULES = (
     _rule(PASSWORD, ("passw", "passphrase", "_pass", *(f"pwd{one}" for one in "=: \"'>\\")),
           rf"(?:password|passwd|passphrase|pwd|_pass)(?:{_IS}|[ ](?:is|was)[ ]|>){_VALUE}", 6),
     _rule(SECRET, ("secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey",
-                   "private_key", "credential", "_auth", "accountkey", "signature", "sig="),
+                   "private_key", "_key", "credential", "_auth", "accountkey", "signature", "sig="),
           r"(?:secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_ -]?key|access[_-]?key|private[_-]?key|credentials?|_auth"
-          rf"|accountkey|signature|(?<=[?&])sig)(?:{_IS}|[ ]is[ ]|>){_VALUE}", 12),
+          rf"|(?-i:(?<=[A-Z0-9])_KEY)|accountkey|signature|(?<=[?&])sig)(?:{_IS}|[ ]is[ ]|>){_VALUE}", 12),
     _rule(HEADER, ("authorization", "bearer ", "bearer%20"),
           rf"(?:authorization{_IS}[ \t]{{0,3}}{_QUOTE}?(?:(?:basic|token|apikey|key|digest)[ ]+)?"
           r"|bearer(?:[ ]+|%20))(?P<bare>[\w.~+/=:-]{8,2000})", 12),

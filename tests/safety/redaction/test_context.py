@@ -34,6 +34,8 @@ def test_which_values_are_passwords(text: str, value: str | None) -> None:
 @pytest.mark.parametrize(("text", "value"), [
     ("secret: a1b2c3d4e5f6", "a1b2c3d4e5f6"), ("secret: a1b2c3d4e5f", None), ("secret: a1b1a1b1a1b1", None),
     ("secret: a1b2c3a1b2c3", "a1b2c3a1b2c3"),
+    # Of a variable of the environment, and of no other key.
+    ("ANY_KEY=a1b2c3d4e5f6", "a1b2c3d4e5f6"), ("any_key=a1b2c3d4e5f6", None), ("KEY=a1b2c3d4e5f6", None),
     # In a name digits and letters meet three times, in what may be a path five times.
     ("secret: abcdef1ghijkl2", "abcdef1ghijkl2"), ("secret: abcdef1ghijklm", None),
     ("secret: abcdef1ghij2k/lmno3", "abcdef1ghij2k/lmno3"), ("secret: abcdef1ghij2k/lmno", None),

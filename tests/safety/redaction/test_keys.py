@@ -26,6 +26,7 @@ from ctxsim.safety.redaction.keys import lines as lines_of_key
 BODY = "Q7wErTy9uIoPaSdFgHjKlZxCvBnM4q2WeRtYuIoPaSdFgHjKlZxCvBnM5Q7wErTy9uIoP"
 """Invented. Put behind a prefix at run time only: no file of the project looks like a key."""
 
+HEX = "3f9a07c1d25be884" * 4
 TOKEN = "ghp" + "_" + BODY[:36]
 PEM = "\n".join(
     (f"-----BEGIN RSA {PRIVATE_KEY.upper()}-----", BODY[:60], BODY[3:63], f"-----END RSA {PRIVATE_KEY.upper()}-----")
@@ -36,10 +37,16 @@ def example(prefix: str, issuer: str, character: str) -> str:
     """A key of the form, all letters where it has no digits."""
     if issuer == "JSON web token":
         return f"{prefix}hbGciOiJI.eyJzdWIiOiIx.{BODY[:40]}"
-    if issuer == "AWS":
+    if prefix in ("AKIA", "ASIA", "ABIA", "ACCA"):
         return prefix + "QWERTYUIOPASDFGH"
-    if character in ("[a-f0-9]", "[A-Fa-f0-9]"):
-        return prefix + "3f9a07c1d25be884" * 4
+    if issuer in ("Airtable", "Resend"):
+        return prefix + BODY[: 14 if issuer == "Airtable" else 8] + "._"[issuer == "Resend"] + HEX
+    if character in ("[a-f0-9]", "[A-Fa-f0-9]", "[a-f0-9-]"):
+        return prefix + HEX * (2 if issuer == "Cloudflare" else 1)
+    if character == "[a-z0-9]":
+        return prefix + BODY.lower()
+    if prefix in ("ABSK", "EAAM", "EAAC"):
+        return prefix + 2 * BODY
     if character.startswith("[A-Z0-9"):
         return prefix + BODY.upper()
     letters = "".join(filter(str.isalpha, BODY)) if character == "[A-Za-z]" else BODY
@@ -58,12 +65,17 @@ def test_keys_of_every_form_are_found_whole_and_by_their_issuer(around: str) -> 
 
 
 LEAST = {
-    8: "eyJ", 16: "sk-ant- sk-proj- AKIA sk_live_ tskey-auth-", 19: "NRAK-", 20: "glpat- xoxb- LTAI", 22: "sq0atp-",
-    24: "GOCSPX- dckr_pat_", 30: "ghp_ github_pat_ hf_", 32: "sk- dapi glc_ pscale_tkn_ shpat_", 35: "AIza",
-    36: "npm_ r8_ lin_api_ pnu_", 40: "ya29. pypi-AgE gsk_ pplx- dp.pt. ntn_ pul- duffel_test_ shippo_live_ sgp_ sbp_",
-    43: "fo1_ sha256~", 48: "rubygems_", 50: "PMAK- sntrys_ HRKU-AA pk.eyJ", 54: "EZAK", 56: "tfp_ AKCp",
-    58: "AGE-SECRET-KEY-1",
-    60: "SG. xai- doo_v1_ hvs. rdme_ sntryu_ xkeysib- ATATT3 ops_eyJ fio-u- dt0c01.",
+    8: "eyJ", 12: "FLWSECK_TEST-", 16: "sk-ant- sk-proj- AKIA sk_live_ tskey-auth- sm_aat_", 19: "NRAK-",
+    20: "glpat- xoxb- LTAI", 22: "sq0atp- fw_", 24: "GOCSPX- dckr_pat_ sb_secret_", 25: "API-", 28: "rnd_", 29: "re_",
+    30: "ghp_ github_pat_ hf_ bedrock-api-key- tvly-", 31: "SK0",
+    32: "sk- dapi glc_ pscale_tkn_ shpat_ p8e- ico- key- lsv2_pt_ crsr_ fc-", 35: "AIza",
+    36: "npm_ r8_ lin_api_ pnu_ access-sandbox- bkua_ e2b_ figd_ pat-na1- sk-lf- nfp_", 38: "4b1d",
+    40: "ya29. pypi-AgE gsk_ pplx- dp.pt. ntn_ pul- duffel_test_ shippo_live_ sgp_ sbp_ csk- CCIPAT_ CFPAT- sk_ AQ. "
+        "1//0 nvapi- phx_ squ_ tgp_v1_ vcp_ pa-",
+    43: "fo1_ sha256~", 44: "tk-us-", 48: "rubygems_ jina_ napi_", 50: "PMAK- sntrys_ HRKU-AA pk.eyJ pcsk_",
+    54: "EZAK", 55: "CLOJARS_", 56: "tfp_ AKCp EAAA", 58: "AGE-SECRET-KEY-1",
+    60: "SG. xai- doo_v1_ hvs. rdme_ sntryu_ xkeysib- ATATT3 ops_eyJ fio-u- dt0c01. wandb_v1_ key_", 75: "pat",
+    100: "ABSK EAAM", 120: "v1.0-",
 }  # fmt: skip
 """Characters behind a form's first prefix from which on it is a key: what issuers say, and gitleaks by its rules' names
 (config/gitleaks.toml, 009e025), a little less where recordings cut.
