@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import resource
+import sqlite3
+import struct
 import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import not_drawn
@@ -21,6 +25,9 @@ from bench_runs import write
 from command_line import ctxsim
 from project import ROOT
 from samples import ASK, TASK, chat
+
+from ctxsim.errors import InputError
+from ctxsim.readers import sources
 
 MOST_S = 10
 MOST_BYTES = 1_000_000_000
@@ -186,3 +193,93 @@ def test_an_unknown_role_of_mini_swe_agent_is_told(tmp_path: Path) -> None:
     )
     done = ctxsim("bench", "run.traj.json", "--policy", "keep-all", "--out", "out", cwd=tmp_path)
     assert "a message has the role 'asistant', which is unknown: taken for the user's" in done.stderr
+
+
+def page(child: int, cells: int = 500) -> bytearray:
+    """A page of SQLite inside a table's tree (fileformat2.html, 1.6) that names one child many times."""
+    made = bytearray(struct.pack(">BHHHBI", 5, 0, cells, 4096 - 5 * cells, 0, child).ljust(4096, b"\0"))
+    for number in range(cells):
+        at = 4096 - 5 * (number + 1)
+        made[at : at + 5] = struct.pack(">IB", child, min(number, 99))
+        made[12 + 2 * number : 14 + 2 * number] = struct.pack(">H", at)
+    return made
+
+
+def database(path: Path, made: str = "") -> int:
+    """Sessions as OpenCode keeps them, with another column; the page on which their table begins."""
+    with closing(sqlite3.connect(path)) as writes, writes:
+        writes.execute(f"CREATE TABLE session (id TEXT, parent_id TEXT, time_created INT{made})")
+        writes.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT)")
+        writes.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
+        writes.executemany("INSERT INTO session (id, time_created) VALUES (?, ?)", [(str(n), n) for n in range(200)])
+        found: int = writes.execute("SELECT rootpage FROM sqlite_master WHERE name = 'session'").fetchone()[0]
+    return found
+
+
+def test_a_page_that_stands_in_a_tree_many_times_is_a_line(tmp_path: Path) -> None:
+    root = database(tmp_path / "a.db") - 1
+    data = bytearray((tmp_path / "a.db").read_bytes())
+    last = len(data) // 4096
+    leaf = data[4096 * root : 4096 * (root + 1)]
+    data[4096 * root : 4096 * (root + 1)] = page(last + 3)
+    data[28:32] = struct.pack(">I", last + 3)
+    (tmp_path / "a.db").write_bytes(data + leaf + page(last + 1) + page(last + 2))
+    status, errors, seconds = run("transcripts check a.db", tmp_path)
+    assert (status, errors) == (1, ["ctxsim: a.db: takes more steps to read than any database of its size"])
+    assert seconds < MOST_S
+
+
+def test_what_a_column_computes_is_not_read(tmp_path: Path) -> None:
+    database(tmp_path / "a.db", ", big AS (hex(zeroblob(40000000)))")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as writes, writes:
+        told = [(str(n), str(n), n, '{"role":"user","time":{"created":1}}') for n in range(200)]
+        writes.executemany("INSERT INTO message VALUES (?, ?, ?, ?)", told)
+    status, errors, seconds = run("transcripts check a.db", tmp_path)
+    assert (status, errors) == (0, []) and seconds < MOST_S
+
+
+def test_trees_within_one_another_that_name_files_without_end_are_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*arguments: str, given: str = "") -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a", *arguments]
+        return subprocess.run(command, cwd=tmp_path, input=given, capture_output=True, text=True, check=True).stdout
+
+    git("init", "-q")
+    blob = git("hash-object", "-w", "--stdin", given=LINE.decode() * 2).strip()
+    tree = git("mktree", given="".join(f"100644 blob {blob}\t{n}.jsonl\n" for n in range(10))).strip()
+    for _ in range(6):
+        tree = git("mktree", given="".join(f"040000 tree {tree}\t{n}\n" for n in range(10))).strip()
+    git("update-ref", "HEAD", git("commit-tree", tree, "-m", "a").strip())
+    monkeypatch.setattr("ctxsim.readers.source.git.ANSWER_BYTES", 1_000_000)
+    with pytest.raises(InputError, match="has more than 1 MB of names of files"):
+        list(sources(f"git:{tmp_path}"))
+
+
+@pytest.fixture
+def deep_folders(tmp_path: Path) -> Iterator[None]:
+    """A folder with 1,200 within one another, which Python's own way to remove them can't."""
+    with contextlib.chdir(tmp_path):
+        for _ in range(1_200):
+            Path("a").mkdir()
+            os.chdir("a")
+    yield
+    subprocess.run(["rm", "-r", tmp_path / "a"], check=True)
+
+
+@pytest.mark.usefixtures("deep_folders")
+def test_folders_within_one_another_without_end_are_a_line(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes(LINE + b'{"role":"assistant","content":"hello"}\n')
+    done = ctxsim("transcripts", "check", ".", cwd=tmp_path)
+    assert done.returncode == 0 and "1 transcript: " in done.stdout
+    assert done.stderr == f"left out: {'a/' * 100}a: is more than 100 folders deep: give it by its own name\n"
+    done = ctxsim("transcripts", "check", "**/x.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (1, 1, False)
+
+
+def test_a_pattern_that_goes_through_all_folders_again_and_again_is_a_line(tmp_path: Path) -> None:
+    (tmp_path.joinpath(*"abcdefghijklmnopqrst")).mkdir(parents=True)
+    (tmp_path / "ctxsim.toml").write_text(f'paths = ["{"**/" * 12}x.jsonl"]')
+    for line in (("bench",), ("transcripts", "check", "**/" * 12 + "x")):
+        done = ctxsim(*line, cwd=tmp_path)
+        assert done.returncode == 1 and done.stderr.endswith("holds ** more than 3 times\n"), done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 from ctxsim.errors import InputError, NotATranscript, nearest
 from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source
-from ctxsim.readers.source.limits import MOST_FILES, read_all
+from ctxsim.readers.source.limits import MOST_DEEP, MOST_FILES, MOST_STARS, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
@@ -39,6 +39,18 @@ def plain(path: str) -> str:
     return path if is_plain(path) else f"./{path}"
 
 
+def matches(pattern: str, folder: Path | None = None) -> list[str]:
+    """Return what a pattern matches, in order, from a folder on or from here. Raises InputError for one that takes too
+    long.
+    """
+    if pattern.count("**") > MOST_STARS:
+        raise InputError(pattern, f"holds ** more than {MOST_STARS} times")
+    try:
+        return sorted(glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207 - it may begin anywhere
+    except RecursionError:
+        raise InputError(pattern, "leads through folders that are too deep") from None
+
+
 def bare(path: str) -> str:
     """Return a path without the column and the reader that it may name."""
     while path.startswith((COLUMN, READER)):
@@ -46,7 +58,7 @@ def bare(path: str) -> str:
     return path
 
 
-def _walk(folder: Path, root: Path) -> Iterator[Path | Source]:
+def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
     """Return files, and folders that are one source as a whole, in sorted order; what can't be read as a refusal.
 
     Links that lead out of the root, the resolved folder that was given, are left out.
@@ -57,16 +69,18 @@ def _walk(folder: Path, root: Path) -> Iterator[Path | Source]:
             yield folder if leading is None else _left_out(folder, f"holds {leading.name}, {OUTSIDE}")
             return
         entries = sorted(folder.iterdir())
-    except OSError as error:
-        refusal = InputError(folder, f"can't be looked into: {error.strerror or error}")
+    except (OSError, RecursionError) as error:
+        refusal = InputError(folder, f"can't be looked into: {getattr(error, 'strerror', None) or error}")
         yield Source(str(folder), named=True, refused=refusal)
         return
     for entry in entries:
         if entry.is_dir():
             if entry.is_symlink():
                 yield _left_out(entry, "is a link to a folder: give that folder by its own name")
+            elif deep == MOST_DEEP:
+                yield _left_out(entry, f"is more than {MOST_DEEP} folders deep: give it by its own name")
             else:
-                yield from _walk(entry, root)
+                yield from _walk(entry, root, deep + 1)
         elif entry.suffix in SUFFIXES and not entry.is_file():
             # A pipe would wait for ever, a device never end.
             yield _left_out(entry, f"is {_what(entry)}, no file")
@@ -177,8 +191,7 @@ def _sources(path: str) -> Iterator[Source]:
         yield from _found() if path == FOUND else _listed(path[1:])
         return
     if set(path) & set("*?[") and not root.exists():
-        # A pattern may begin anywhere, so there is no folder to ask.
-        matching = sorted(glob(path, recursive=True))  # noqa: PTH207
+        matching = matches(path)
         if not matching:
             raise InputError(path, "matches nothing")
         for one in matching:
@@ -237,8 +250,19 @@ def _found() -> Iterator[Source]:
 def _listed(path: str) -> Iterator[Source]:
     """The sources of a list of paths, one a line; relative ones are relative to where the command runs."""
     try:
-        names = Path(path).read_text(encoding="utf-8").splitlines()
+        with Path(path).open("rb") as stream:
+            data = read_all(stream, f"@{path}")
+        names = list(filter(None, map(str.strip, data.decode("utf-8").splitlines())))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"@{path}", f"is no list of paths: {getattr(error, 'strerror', None) or error}") from None
-    for name in filter(None, map(str.strip, names)):
+    # It may be anybody's: its reader would be code that nobody has named.
+    for name in names:
+        if _CODE.search(name):
+            raise InputError(f"@{path}", f"names code to read by, {name}: name it as reader:FILE.py:@{path}")
+        if bare(name).startswith("@") and bare(name) != FOUND:
+            raise InputError(f"@{path}", f"names another list, {name}")
+    for name in names:
         yield from _sources(name)
+
+
+_CODE = re.compile(rf"(?:^|:){READER}[^:]*\.py(?::|$)")

@@ -63,7 +63,7 @@ class Run:
                 columns=there, filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
                 use_threads=False,
             )  # fmt: skip
-            found: pandas.DataFrame = scanner.to_table().to_pandas()
+            found: pandas.DataFrame = scanner.to_table().to_pandas(ignore_metadata=True)
         return self._completed(found, columns)
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
@@ -74,7 +74,7 @@ class Run:
         for file in self._files(name):
             with self._readable(name), pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
                 for batch in parquet.iter_batches(columns=there):
-                    yield self._completed(batch.to_pandas(), columns)
+                    yield self._completed(batch.to_pandas(ignore_metadata=True), columns)
 
     def rows(self, name: str) -> int:
         """Return how many rows a table has."""

@@ -7,7 +7,6 @@ git's `safe.directory` and direnv's `allow`.
 import hashlib
 import re
 from collections.abc import Iterable
-from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError
@@ -65,9 +64,11 @@ def files_of(rules: Iterable[object]) -> list[str]:
 
 def _leaves(path: str, folder: Path, project: Path) -> bool:
     """Whether a path, or any path that matches it as a pattern, is outside of the project."""
+    from ctxsim.readers.paths import matches
+
     top = project.resolve()
     inside = Path(folder, path).resolve().is_relative_to(top)
-    found = glob(path, root_dir=folder, recursive=True) if inside else ()  # noqa: PTH207 - it may begin anywhere
+    found = matches(path, folder) if inside else ()
     return not inside or any(not Path(folder, one).resolve().is_relative_to(top) for one in found)
 
 

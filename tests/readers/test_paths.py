@@ -206,6 +206,26 @@ def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:
         list(sources("@nothing-here"))
 
 
+@pytest.mark.parametrize("line", ["reader:mine.py:a.jsonl", "column:a:reader:./mine.py:a.jsonl"])
+def test_a_list_names_no_code(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    Path("list.txt").write_text(f"{line}\n")
+    with pytest.raises(InputError, match=f"@list.txt: names code to read by, {line}: name it as reader:FILE.py:@list"):
+        list(sources("@list.txt"))
+    assert not Path("ran").exists()
+    with pytest.raises(LabelError, match="is no reader"):
+        list(sources("reader:mine.py:@list.txt"))
+
+
+@pytest.mark.parametrize("line", ["@list.txt", "reader:codex:@list.txt"])
+def test_a_list_names_no_other_list(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("list.txt").write_text(line)
+    with pytest.raises(InputError, match=f"@list.txt: names another list, {line}"):
+        list(sources("@list.txt"))
+
+
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
     fifo = tmp_path / "pipe"

@@ -7,11 +7,13 @@ import shutil
 from pathlib import Path
 
 import pandas
+import pyarrow.parquet
 import pytest
 from bench_runs import write
 from command_line import ctxsim
 from samples import ASK, TASK, chat
 
+from ctxsim.results import read_run
 from ctxsim.results.run_info import TABLES, WHERE_ASKED
 
 
@@ -82,3 +84,11 @@ def test_dollars_and_pipes_in_names_break_no_picture_and_no_table(made: Path, tm
     assert ctxsim("report", "run", cwd=tmp_path).returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "|@@DATA@@|" in page.partition("<title>")[2].partition("</title>")[0]
+
+
+def test_what_a_table_says_of_itself_to_pandas_is_not_read(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made / "run", tmp_path / "run")
+    table = pyarrow.parquet.read_table(folder / "summary.parquet")
+    said = json.dumps({"index_columns": ["cost_usd"], "columns": [], "column_indexes": []})
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"pandas": said}), folder / "summary.parquet")
+    assert read_run(folder).summary.equals(read_run(made / "run").summary)

@@ -33,10 +33,15 @@ def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
     return convert(found | fields if isinstance(found, dict) else found, kind, where)
 
 
-def row(found: Connection, asked: str, key: str) -> dict[str, Any]:
-    """Return the row that a query with one parameter finds, by the names of its columns; {} if it is gone meanwhile."""
-    cursor = found.execute(asked, (key,))
-    return dict(zip((name for name, *_ in cursor.description), cursor.fetchone() or (), strict=False))
+def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
+    """Return the row of a table whose column `of` holds a key, by the names of its columns; {} if it is gone meanwhile.
+
+    Generated columns are left out: they compute what a stranger wrote.
+    """
+    names = [name for (name,) in found.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    asked = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
+    kept = found.execute(f"SELECT {asked} FROM {table} WHERE {of} = ?", (key,)).fetchone()
+    return dict(zip(names, kept or (), strict=False))
 
 
 def of_database(

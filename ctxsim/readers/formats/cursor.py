@@ -172,7 +172,7 @@ def _started(found: Connection) -> dict[str, list[str]]:
 
 
 def _value(found: Connection, key: str) -> Any:
-    return row(found, f"SELECT value FROM {_KEYS} WHERE key = ?", key).get("value")
+    return row(found, _KEYS, "key", key).get("value")
 
 
 def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:

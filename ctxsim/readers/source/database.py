@@ -42,6 +42,13 @@ _LATER = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY")
 """What is said of a log whose index can't be read, or not now."""
 
 
+STEPS_AT_ONCE = 10_000
+MOST_STEPS, STEPS_PER_BYTE = 20_000_000, 2
+"""Steps of SQLite that reading all of a database may take, and as many more for each of its bytes. A row takes about
+ten; a page that stands in a tree many times has rows without end.
+"""
+
+
 class Database:
     """The database that a source is. Each `read` is of one moment, whoever writes meanwhile.
 
@@ -57,6 +64,8 @@ class Database:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._copied: object = None
+        size = sum(file.stat().st_size for file in (self.path, *written_beside(self.path)))
+        self._steps = iter(range(0, MOST_STEPS + STEPS_PER_BYTE * size, STEPS_AT_ONCE))
 
     def __enter__(self) -> Database:
         return self
@@ -102,6 +111,7 @@ class Database:
 
         try:
             with closing(_opened(path, how)) as connection:
+                connection.set_progress_handler(lambda: next(self._steps, None) is None, STEPS_AT_ONCE)
                 connection.execute("BEGIN")
                 found = ask(connection)
         except (sqlite3.Error, UnicodeDecodeError, InputError) as error:
@@ -111,7 +121,10 @@ class Database:
                 raise
             if isinstance(error, sqlite3.DataError):
                 raise too_large(self.name, "holds a value that is") from error
-            if before is None and getattr(error, "sqlite_errorname", "").startswith(_LATER):
+            said = getattr(error, "sqlite_errorname", "")
+            if said == "SQLITE_INTERRUPT":
+                raise InputError(self.name, "takes more steps to read than any database of its size") from error
+            if before is None and said.startswith(_LATER):
                 return None
             raise InputError(self.name, f"is a damaged or an unknown database: {error}") from error
         return None if before is not None and _state(path) != before else (found,)

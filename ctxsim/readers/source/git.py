@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,9 @@ SUFFIXES = (".json", ".jsonl", ".traj", ".eval")
 
 ANSWER_S = 120.0
 """How long git may look into a repository."""
+
+ANSWER_BYTES = 20_000_000
+"""What it may say of one: a name of a file has about a hundred."""
 
 _START_BYTES = 1 << 16
 _IDS = (
@@ -68,7 +72,11 @@ def git_sources(path: str) -> Iterator[Source]:
     if not entries:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
     longest: dict[str, tuple[int, str, str]] = {}
-    for file, blob, size in entries:
+    # The first file of each content: a name costs nothing.
+    first: dict[str, tuple[str, str, int]] = {}
+    for entry in entries:
+        first.setdefault(entry[1], entry)
+    for file, blob, size in first.values():
         key = blob
         # What can't be read is refused by itself, when it is read.
         with suppress(InputError):
@@ -123,15 +131,23 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
         process = _git(repository, *arguments)
     except OSError as error:
         raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
-    # A pipe in the repository would be waited for.
+    # A pipe in the repository would be waited for; a few trees within one another name files without end.
+    late = threading.Timer(ANSWER_S, os.killpg, (process.pid, signal.SIGKILL))
     with process:
+        assert process.stdout and process.stderr
         try:
-            found, errors = process.communicate(timeout=ANSWER_S)
-        except BaseException as error:
+            late.start()
+            found = process.stdout.read(ANSWER_BYTES + 1)
+            if len(found) > ANSWER_BYTES:
+                raise InputError(path, f"has more than {ANSWER_BYTES / 1e6:.0f} MB of names of files")
+            errors = process.stderr.read()
+        except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise InputError(path, f"can't be read by git: no answer within {ANSWER_S:.0f} s") from None
             raise
+        finally:
+            late.cancel()
+    if process.returncode == -signal.SIGKILL:
+        raise InputError(path, f"can't be read by git: no answer within {ANSWER_S:.0f} s")
     if process.returncode:
         said = errors.decode("utf-8", "replace").strip() or "there is no such ref"
         raise InputError(path, f"can't be read by git: {said}")

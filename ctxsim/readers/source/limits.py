@@ -28,6 +28,12 @@ SECONDS_PER_MB = 1.0
 MOST_FILES = 1_000_000
 """Sources that one path may mean."""
 
+MOST_DEEP = 100
+"""Folders within one another below a path."""
+
+MOST_STARS = 3
+"""How often a pattern may hold `**`: each goes through all folders once more for each folder before it."""
+
 
 def most_bytes() -> int:
     """Return the limit for one document, one line or one archive member, in bytes; CTXSIM_MAX_MB sets it in MB.

@@ -106,7 +106,7 @@ def stored(found: Connection, tables: Tables, session: str, name: str) -> Sessio
         (session,),
     )
     messages = [_message(one, f"{name} message {one[0]}") for one in rows]
-    kept = row(found, "SELECT * FROM sessions WHERE id = ?", session)
+    kept = row(found, "sessions", "id", session)
     config = kept.get("model_config_json")
     model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
     return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))

@@ -89,7 +89,7 @@ def _of_database(found: Connection, session: str, name: str, parent: str | None)
         Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
         for message, data in found.execute(asked, (session,))
     ]
-    if not (of_session := row(found, "SELECT * FROM session WHERE id = ?", session)):
+    if not (of_session := row(found, "session", "id", session)):
         return None
     about = Session(session, of_session["parent_id"], of_session.get("version"))
     return transcript(name, NAME, about, messages, parent)
