@@ -9,17 +9,22 @@ import math
 import sys
 
 import msgspec
+import numpy as np
 import pandas
 
+from ctxsim.answers.forecast.forecast import come
+from ctxsim.answers.forecast.ranges import DAY, LEAST, interval
+from ctxsim.answers.forecast.sessions import Next, Sessions
 from ctxsim.api.forecasts import forecast
 
 
 def main(folders: list[str]) -> None:
     """Print the tables: by horizon and level, those more than half as far ahead as was seen apart, by project at 90 %, and the spread of sessions that priors go by."""
-    rows, spreads = [], []
+    rows, spreads, days = [], [], []
     for folder in folders:
         found = forecast(folder, "5")
         project = folder.rstrip("/").rpartition("/")[2]
+        days += [{"project": project, **one} for ahead in (3, 7, 14) for one in sessions_in(found.recorded, ahead)]
         rows += [{"project": project, **msgspec.structs.asdict(one)} for one in found.tried]
         amounts = found.recorded.amounts
         values = pandas.Series(amounts.get("usd", amounts["tokens"])).clip(lower=1e-9)
@@ -31,7 +36,21 @@ def main(folders: list[str]) -> None:
     print(by[kinds].mean().join(by.width.median()).join(by.size().rename("forecasts")).round(3).to_string())
     sure = table[table.level == 90].astype({"held": float})
     print(sure.pivot_table(index="project", columns="ahead", values="held").round(2).to_string())
+    print(pandas.DataFrame(days).groupby(["days", "project"]).held.agg(["mean", "size"]).round(2).to_string())
     print(pandas.DataFrame(spreads, columns=["project", "sessions", "deviation of logarithms"]).to_string(index=False))
+
+
+def sessions_in(seen: Sessions, days: int) -> list[dict[str, int | bool]]:
+    """Return, for each day on which a session began, whether the 90 % range of how many begin in the next days held."""
+    began = [int(one // DAY) for one in seen.started if one is not None]
+    found = []
+    for day in sorted({*began[LEAST - 1 :]}):
+        if len(began) < len(seen) or day + days > began[-1]:
+            continue
+        known = seen.part(0, sum(one <= day for one in began))
+        low, high = interval(come(known, Next(days, days=True), np.random.default_rng(0))) or (0, 0)
+        found.append({"days": days, "held": low <= sum(day < one <= day + days for one in began) <= high})
+    return found
 
 
 if __name__ == "__main__":

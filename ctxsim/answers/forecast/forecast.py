@@ -141,7 +141,8 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArr
         if of and len(past):
             drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)
             total += drawn @ counts[past]
-    return np.rint(total).astype(np.int64)
+    # Weeks differ more than their days do.
+    return np.rint(total * np.exp(rng.normal(0.0, OF_PERIODS, DRAWS))).astype(np.int64)
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:

@@ -45,8 +45,8 @@ def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = 
 
 
 def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) -> dict[str, list[str]]:
-    """Return the lines to paste for one agent's settings, by file (`file_of`); variables under `ENV`, constructors under
-    `CODE`.
+    """Return the lines to paste for one agent's settings, by file: that of `file_of`, `ENV` for variables, `CODE` for
+    constructors.
     """
     found: dict[tuple[str, str], list[Given]] = {}
     for one in given:

@@ -27,6 +27,21 @@ def test_a_horizon_is_a_number_of_sessions_or_of_days() -> None:
             parse_next(text)
 
 
+@pytest.fixture
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weeks differ as their days do, and no more."""
+    monkeypatch.setattr("ctxsim.answers.forecast.forecast.OF_PERIODS", 0.0)
+
+
+def test_weeks_differ_more_than_their_days() -> None:
+    # Two sessions each day: 14 in seven days, or exp(0.35 z) times as many, where |z| is 1.645 at most at 90 %.
+    days = [day for day in range(28) for _ in range(2)]
+    found = come(sessions([1.0] * len(days), days=days), Next(7, days=True), np.random.default_rng(0))
+    low, middle, high = np.percentile(found, (5, 50, 95))
+    assert (low, middle, high) == pytest.approx((14 / np.exp(0.576), 14, 14 * np.exp(0.576)), abs=0.6)
+
+
+@pytest.mark.usefixtures("steady")
 def test_weekends_are_apart() -> None:
     # 1970-01-05 was a Monday: five weekdays with two sessions each, weekends with none, four weeks long.
     days = [4 + 7 * week + day for week in range(4) for day in range(5) for _ in range(2)]
@@ -38,6 +53,7 @@ def test_weekends_are_apart() -> None:
     assert set(come(one, Next(2, days=True), np.random.default_rng(0)).tolist()) == {0}
 
 
+@pytest.mark.usefixtures("steady")
 def test_weekends_that_nobody_has_seen_bring_nothing() -> None:
     # Two sessions each on Monday, Tuesday and Wednesday; five of the seven days from Thursday on are no weekend. And
     # from Friday to Monday one each: Tuesday's and Wednesday's are as Friday's and Monday's.
@@ -50,6 +66,7 @@ def test_weekends_that_nobody_has_seen_bring_nothing() -> None:
         come(untimed, Next(3, days=True), np.random.default_rng(0))
 
 
+@pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("quiet", [21, 140, 14_000])
 def test_days_before_the_pace_changed_do_not_count(quiet: int) -> None:
     # One session, a quiet time, and four sessions a day in four weeks: 7 * 4 in the next one.
