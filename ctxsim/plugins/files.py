@@ -32,10 +32,10 @@ _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}"
 
 def opened(path: Path) -> BinaryIO:
     """Return a file, open for binary reading. Raises InputError for a pipe or a device, OSError if opening it fails."""
-    # Without O_NONBLOCK, opening a pipe would wait for a writer.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    stream = os.fdopen(handle, "rb")
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    # Without it, opening a pipe would wait for a writer.
+    at_once = getattr(os, "O_NONBLOCK", 0)
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise InputError(path, "is a pipe, a device or a socket, no file")
     return stream
@@ -48,7 +48,7 @@ def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        raise InputError(path, f"is larger than {most / 1e6:.0f} MB, which no such file is")
+        raise InputError(path, f"is larger than {most:,} bytes, which no such file is")
     return data
 
 

@@ -20,7 +20,7 @@ def test_a_small_file_is_read_also_where_the_system_has_no_flag_for_pipes(
     monkeypatch.delattr(os, "O_NONBLOCK")
     assert small_file(file) == b"x" * MOST_BYTES
     file.write_bytes(b"x" * (MOST_BYTES + 1))
-    with pytest.raises(InputError, match="is larger than 1 MB"):
+    with pytest.raises(InputError, match="is larger than 1,000,000 bytes"):
         small_file(file)
 
 
@@ -29,3 +29,15 @@ def test_nobody_waits_for_who_writes_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is a pipe, a device or a socket"):
         small_file(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name")
+def test_a_folder_is_told_by_its_name_and_leaves_no_handle_open(tmp_path: Path) -> None:
+    before = os.dup(0)
+    with pytest.raises(IsADirectoryError) as told:
+        small_file(tmp_path)
+    after = os.dup(0)
+    os.close(before)
+    os.close(after)
+    # The next free handle is the next number.
+    assert (told.value.filename, after) == (str(tmp_path), before + 1)
