@@ -73,15 +73,14 @@ def test_a_file_that_cat_printed_comes_again_and_of_a_large_one_only_its_name() 
     driven.calls("out", used=900)
     sent = driven.sent()
     assert sent[:3] == [SUMMARY, "{}", "out"]
-    assert "too large to show again" in sent[3]
-    assert sent[4:] == ["content of a"]
+    assert sent[3:] == ["b.txt was read before the summary and is too large to show again.", "content of a"]
 
 
 @pytest.mark.parametrize(
     ("budget", "attached"),
-    # Newest first: 40 characters are 10 tokens, then 41 are 11, of which at most ten are shown: a line of 82 instead,
-    # 21 tokens. Then 4 are one token. What doesn't fit ends it.
-    [(9, ""), (10, "c"), (30, "c"), (31, "cT"), (32, "cTa")],
+    # Newest first: 40 characters are 10 tokens, then 41 are 11, of which at most ten are shown: a line of 61 instead,
+    # 16 tokens. Then 4 are one token. What doesn't fit ends it.
+    [(9, ""), (10, "c"), (25, "c"), (26, "cb"), (27, "cba")],
 )
 def test_files_come_again_within_a_budget(budget: int, attached: str) -> None:
     driven = Driven(f"{SMALL},file_tokens=10,file_budget={budget}", 1_000)

@@ -51,5 +51,5 @@ def test_files_that_were_read_newest_first_each_once() -> None:
     ):
         key = "command" if tool == "bash" else "path"
         driven.calls(f"{tool} {arguments}", tool=tool, arguments=f'{{"{key}": "{arguments}"}}')
-    assert [item.text for item in files_read(driven.view)] == ["read a", "read b"]
-    assert [item.text for item in files_read(driven.view, by_cat=True)] == ["read a", "bash cat d", "read b"]
+    assert [(path, item.text) for path, item in files_read(driven.view).items()] == [("a", "read a"), ("b", "read b")]
+    assert list(files_read(driven.view, by_cat=True)) == ["a", "d", "b"]

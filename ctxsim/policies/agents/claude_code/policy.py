@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.condense import condense
@@ -34,7 +34,7 @@ class ClaudeCode(Policy):
     to 2.1.19 a reserve of 32,000; from 2.1.153 on, no compaction before a refusal for Sonnet 4.5 and Haiku 4.5.
 
     The number compared is the last usage plus `tail_factor` times an estimate of later items. Files that were read, by
-    `cat` too, are attached again, with `file_budget` tokens in all; a file over `file_tokens` is only mentioned.
+    `cat` too, are attached again, with `file_budget` tokens in all; of a file over `file_tokens` only the path.
     `micro`: "time" clears all but the newest `keep_recent` results after an idle hour; "size", as in 2.1.5 to 2.1.22,
     starts 20,000 tokens below the threshold and clears the oldest results, except the newest three, until 40,000 tokens
     of results are left, if that frees 20,000; "off" does neither. Results of mcp tools, plans and sub-agents are never
@@ -138,12 +138,12 @@ class ClaudeCode(Policy):
             return view
         return view.rewrite(dict.fromkeys(old, CLEARED), f"{total:,} tokens of results are over 40,000")
 
-    def _with_files(self, view: View, files: list[Item]) -> View:
+    def _with_files(self, view: View, files: Mapping[str, Item]) -> View:
         left = self.file_budget
-        for file in files[: self.files]:
+        for path, file in islice(files.items(), self.files):
             text = file.text
             if len(text) > 4 * self.file_tokens:
-                text = f"The file behind item {file.place} was read before the summary and is too large to show again."
+                text = f"{path} was read before the summary and is too large to show again."
             left -= -(-len(text) // 4)
             if left < 0:
                 break

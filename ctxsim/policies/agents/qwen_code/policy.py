@@ -98,7 +98,7 @@ class QwenCode(Policy):
             kept |= {item.place for item in view[end:]}
         old = [item for item in view if item.place not in kept]
         before = next((item.order for item in view if item.place in kept), None)
-        files = [item for item in files_read(view) if item.place not in kept][: self.max_recent_files_to_retain]
+        files = [one for one in files_read(view).values() if one.place not in kept][: self.max_recent_files_to_retain]
         made = condense(self, view, old, reason, self.summary_tokens, before, view)
         if made is None:
             return None

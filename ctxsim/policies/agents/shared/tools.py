@@ -42,14 +42,13 @@ def path_read(call: Item, by_cat: bool = False) -> str:
     return next(found, "")
 
 
-def files_read(view: View, by_cat: bool = False) -> list[Item]:
-    """Return the newest result of each file that was read, newest first. `by_cat` includes a shell's `cat PATH`."""
+def files_read(view: View, by_cat: bool = False) -> dict[str, Item]:
+    """Return, by path, the newest result of each file read, newest first. `by_cat` includes a shell's `cat PATH`."""
     found: dict[str, Item] = {}
     for result in reversed(view.results):
         if not (is_reader(result.tool) or (by_cat and is_shell(result.tool))) or result.answers is None:
             continue
         call = view.find(result.answers)
-        path = path_read(call, by_cat) if call else ""
-        if path:
+        if call and (path := path_read(call, by_cat)):
             found.setdefault(path, result)
-    return list(found.values())
+    return found
