@@ -35,7 +35,7 @@ def identifiers(text: str) -> list[str]:
 def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
     """Return the first sentence of each user text, then the lines that add most new identifiers, until full.
 
-    All stand in the recorded order of their items. Sentences are chosen oldest first; one that doesn't fit is left out.
+    All stand in the recorded order of their items, lines of one item as they were chosen. What doesn't fit is left out.
     """
     lines: list[tuple[int, str]] = []
     room = max_tokens
@@ -46,9 +46,7 @@ def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], in
             if sentence and cost <= room:
                 lines.append((number, sentence))
                 room -= cost
-    seen: set[str] = set()
-    for _, sentence in lines:
-        seen.update(identifiers(sentence))
+    seen = {name for _, sentence in lines for name in identifiers(sentence)}
     lines += _richest_lines(items, seen, room, count)
     return "\n".join(text for _, text in sorted(lines, key=lambda line: line[0])) or EMPTY
 

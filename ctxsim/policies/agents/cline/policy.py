@@ -23,7 +23,7 @@ MOST_UNDERESTIMATED = 4
 """Greatest factor by which the last request's usage may exceed the count; a greater one is reduced to it."""
 
 LEFT_OF_RESULTS = 16
-"""Characters of each result that the summariser gets."""
+"""Characters of each result that the summariser gets, as seen where cline doesn't know the model's window."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ class RooCode(Policy):
     last usage plus 1.5 times the o200k tokens of the last message alone, so parallel results in several messages don't
     count. `auto_condense_context_percent` of the window is a second threshold. `max_tokens` is the model's output, at
     most a fifth of the window. Without usage nothing happens. After a refusal, the second threshold is 75 %; below both
-    thresholds the same request is sent three more times, in vain.
+    thresholds nothing changes and the call fails (upstream sends the same request three more times first).
     """
 
     source = "RooCodeInc/Roo-Code"
