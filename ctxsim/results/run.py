@@ -132,7 +132,7 @@ class Run:
         return frame if list(frame.columns) == list(columns) else frame.reindex(columns=list(columns))
 
     def _sound(self, frame: pandas.DataFrame) -> None:
-        """Raise InputError for values that have the right type but that no run holds, such as infinity."""
+        """Raise InputError for values of the right type that no run holds: infinity, or two rows of one replay."""
         # Column by column: a run may have millions of rows.
         floats = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
         wrong = [name for name in floats if (frame[name].abs() == float("inf")).any()]
@@ -140,6 +140,8 @@ class Run:
             wrong.append("provider")
         if "used_by" in frame and not frame.used_by.str.fullmatch(_NUMBERS).all():
             wrong.append("used_by")
+        if {"transcript", "policy", "survival"} <= {*frame} and frame.duplicated(["transcript", "policy"]).any():
+            wrong.append("transcript")
         if wrong:
             raise InputError(self.folder, f"is damaged, run bench again: {wrong[0]} holds what no run has")
 

@@ -13,6 +13,7 @@ from bench_runs import write
 from command_line import ctxsim
 from samples import ASK, TASK, chat
 
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.results import read_run
 from ctxsim.results.run_info import TABLES, WHERE_ASKED
 
@@ -92,3 +93,23 @@ def test_what_a_table_says_of_itself_to_pandas_is_not_read(made: Path, tmp_path:
     said = json.dumps({"index_columns": ["cost_usd"], "columns": [], "column_indexes": []})
     pyarrow.parquet.write_table(table.replace_schema_metadata({"pandas": said}), folder / "summary.parquet")
     assert read_run(folder).summary.equals(read_run(made / "run").summary)
+
+
+def test_two_rows_of_one_replay_are_damage(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made / "run", tmp_path / "run")
+    table = pyarrow.parquet.read_table(folder / "summary.parquet")
+    pyarrow.parquet.write_table(pyarrow.concat_tables([table, table]), folder / "summary.parquet")
+    done = ctxsim("compare", str(made / "run"), "run", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1, "ctxsim: run: is damaged, run bench again: transcript holds what no run has\n"
+    )  # fmt: skip
+
+
+def test_limits_of_a_survival_that_is_not_known_are_not_known(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made / "run", tmp_path / "run")
+    rows = pandas.read_parquet(folder / "summary.parquet")
+    rows[["survival", "survival_low", "survival_high"]] = [None, 0.25, 0.5]
+    schema = pyarrow.parquet.read_schema(folder / "summary.parquet")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(rows, schema), folder / "summary.parquet")
+    for figures in Pooled(read_run(folder)).all.values():
+        assert (figures.kept, figures.kept_low, figures.kept_high) == (None, None, None)

@@ -261,7 +261,7 @@ class Pooled:
         assert tokens is not None
         tokens_again = self.again(label, "tokens")
         low, high, having = (self.total(label, name) for name in ("kept_low", "kept_high", "having"))
-        summarised = low != high
+        summarised = having > 0 and low != high
         return Figures(
             policy=label, bound=label in self.run.info.bounds, transcripts=self.transcripts, priced=self.priced,
             sessions=self.sessions, calls=int(self.total(label, "calls")), at_rate=self.rate,
