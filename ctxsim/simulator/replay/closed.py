@@ -135,7 +135,7 @@ class ClosedLoop(Replay):
     def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:
         """A copy of a recorded item at a new place. Its id is as long as recorded, for an equal size on the wire."""
         mark = f"~{self.inserted}"
-        again = item.call_id and item.call_id[: -len(mark)] + mark
+        again = (item.call_id[: -len(mark)] + mark)[: len(item.call_id)]
         return replace(item, place=place, message=message, answers=answers, call_id=again)
 
 

@@ -176,9 +176,9 @@ def asked_for_three(*used: str) -> Transcript:
     """One response thinks, speaks and calls three tools; three calls later some of what they brought is used."""
     made = Assembly("three")
     made.user("Go.")
-    calls = [Part("tool_call", "{}", "read", call_id) for call_id in ("call-a", "call-b", "")]
+    calls = [Part("tool_call", "{}", "read", call_id) for call_id in ("a", "call-b", "")]
     made.response([Part("reasoning", "hm"), Part("assistant", "Both."), *calls])
-    for text, call_id in (("zebra_one", "call-a"), ("zebra_two", "call-b"), ("zebra_three", "")):
+    for text, call_id in (("zebra_one", "a"), ("zebra_two", "call-b"), ("zebra_three", "")):
         made.result(text, call_id)
     for number in range(2):
         made.response([Part("tool_call", '{"n": 1}', "read", f"x{number}")])
@@ -195,9 +195,9 @@ BEHIND, MESSAGE = 12 * SPREAD, 7 * SPREAD
     # Without the thinking and the other call: 2 tokens of text and 2 of each call.
     (("zebra_one", "zebra_two"), [
         (BEHIND + 1, MESSAGE + 1, "assistant", "Both.", None, ""), (BEHIND + 2, MESSAGE + 1, "tool_call", "{}", None,
-        "call~0"),
+        "~"),
         (BEHIND + 3, MESSAGE + 1, "tool_call", "{}", None, "call~0"),
-        (BEHIND + 4, MESSAGE + 2, "tool_result", None, BEHIND + 2, "call~0"),
+        (BEHIND + 4, MESSAGE + 2, "tool_result", None, BEHIND + 2, "~"),
         (BEHIND + 5, MESSAGE + 2, "tool_result", "zebra_two", BEHIND + 3, "call~0"),
     ], 6),
     (("zebra_three",), [
@@ -208,10 +208,10 @@ BEHIND, MESSAGE = 12 * SPREAD, 7 * SPREAD
     # All that was called for, with as many tokens as it took the first time, thinking too.
     (("zebra_one", "zebra_two", "zebra_three"), [
         (BEHIND + 1, MESSAGE + 1, "assistant", "Both.", None, ""), (BEHIND + 2, MESSAGE + 1, "tool_call", "{}", None,
-        "call~0"),
+        "~"),
         (BEHIND + 3, MESSAGE + 1, "tool_call", "{}", None, "call~0"), (BEHIND + 4, MESSAGE + 1, "tool_call", "{}",
         None, ""),
-        (BEHIND + 5, MESSAGE + 2, "tool_result", None, BEHIND + 2, "call~0"),
+        (BEHIND + 5, MESSAGE + 2, "tool_result", None, BEHIND + 2, "~"),
         (BEHIND + 6, MESSAGE + 2, "tool_result", None, BEHIND + 3, "call~0"),
         (BEHIND + 7, MESSAGE + 2, "tool_result", "zebra_three", BEHIND + 4, ""),
     ], 9),
