@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, the_one
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, paths_of, the_one
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.results.frames import frame_of
@@ -19,6 +19,7 @@ from ctxsim.synthesis import Scenario, load_scenario
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     import pandas
@@ -46,15 +47,15 @@ class Transcripts(list[Transcript]):
         )  # fmt: skip
 
 
-def read(*paths: str | PathLike[str]) -> Transcripts:
-    """Return the transcripts of files and folders, in order; `-` is standard input.
+def read(*paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Transcripts:
+    """Return the transcripts of files and folders, or of lists of them, in order; `-` is standard input.
 
     The list holds all of them in memory. For a large folder, `ctxsim.readers.read` yields one at a time. Raises
     InputError.
     """
     from ctxsim import readers
 
-    return Transcripts(one for path in paths for one in readers.read(str(path)))
+    return Transcripts(one for some in paths for path in paths_of(some) for one in readers.read(path))
 
 
 def scenario(name: str | PathLike[str]) -> Scenario:

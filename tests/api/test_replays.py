@@ -79,6 +79,7 @@ def test_what_is_read_is_a_list_with_a_frame(logs: Path) -> None:
     frame = found.frame()
     assert frame.calls.tolist() == [6, 6, 6, 6] and frame.calls_with_usage.tolist() == [0, 6, 6, 0]
     assert frame.transcript.tolist() == [one.name for one in found]
+    assert ctxsim.read([logs, logs / "chat-1.json"]) == found
     with pytest.raises(InputError, match="does not exist"):
         ctxsim.read(logs / "missing.json")
 
