@@ -10,6 +10,7 @@ from ctxsim.simulator.bounds.lossless import Scheduled
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.rules import Other
 from ctxsim.transcript import Head
 
 CACHED = Prices(input=2e6, output=4e6, cache_read=2e5, cache_write=2.5e6)
@@ -66,6 +67,9 @@ def test_where_a_cache_keeps_answers_only_the_first_request_is_new() -> None:
     ({"cache": "openai", "prices": Prices(3.0, 15.0)}, (3e-6, 3e-6)),
     # The lowest rate that a request of any length can have.
     ({"cache": "anthropic", "prices": Prices(((0, 3.0), (9, 6.0)), 15.0, ((0, 0.4), (9, 0.2)))}, (3e-6, 0.2e-6)),
+    # Or to any model of the session.
+    ({"cache": "anthropic", "prices": Prices(3.0, 15.0, 0.3, 3.75),
+      "others": (Other("b", "b", Prices(1.0, 5.0, 0.1, 1.25)),)}, (1e-6, 0.1e-6)),
     ({"cache": "anthropic", "prices": None}, (0.0, 0.0)),
 ])  # fmt: skip
 def test_the_lowest_price_of_a_token_at_first_and_again(rules: dict[str, object], usd: tuple[float, float]) -> None:

@@ -11,6 +11,7 @@ from ctxsim.simulator.bounds.schedule import KeepOrBreak
 from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.rules import Other
 from ctxsim.transcript import Transcript
 
 LONG = "word " * 1_500
@@ -57,6 +58,17 @@ def test_a_pause_makes_an_edit_cheaper() -> None:
     # 400 seconds from call to call: an entry of five minutes has gone each time, so nothing is ever read.
     found, _ = prices_at(pace_s=400.0)
     assert found.readable == [0] * 5 and found.keep.tolist()[1:] == pytest.approx([WRITE] * 4)
+
+
+def test_a_call_to_another_model_has_that_model_s_prices() -> None:
+    calls = [msgspec.structs.replace(call, model=model) for call, model in zip(MADE.calls, "aaba", strict=True)]
+    made = msgspec.structs.replace(MADE, calls=tuple(calls))
+    twice = Other("b", "b", Prices(input=20.0, output=0.0, cache_read=2.0, cache_write=25.0))
+    found, tokens = prices_at(made, others=(twice,))
+    # Call 3 finds no cache of its model, and call 4 what call 2 wrote: just over half of what was sent before.
+    assert found.readable == [0, 0, 0, 0, tokens[3]]
+    assert found.keep.tolist()[1:] == pytest.approx([WRITE, WRITE, 2 * WRITE, READ])
+    assert list(found.break_usd)[1:] == pytest.approx([WRITE - READ, WRITE - READ, 2 * (WRITE - READ), WRITE - READ])
 
 
 def test_runs_of_parallel_calls_and_their_results() -> None:

@@ -22,6 +22,7 @@ from ctxsim.simulator.measure.columns import (
 )
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, expected_loss
+from ctxsim.simulator.provider.rules import Other
 from ctxsim.transcript import Transcript, Usage
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
@@ -121,6 +122,25 @@ def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
     assert cost_interval(of, stated, provider) == (0.75, 0.75)
     assert cost_interval(of, timed(0.0, 10.0, 20.0), msgspec.structs.replace(PAID, cache="none")) == (0.75, 0.75)
     assert cost_interval(of, timed(0.0, 10.0, 20.0), Provider(cache="anthropic")) is None
+
+
+def test_a_call_to_another_model_pays_back_and_misses_at_its_prices() -> None:
+    others = (Other("b", "b", msgspec.structs.replace(PRICES, cache_read=0.6)),)
+    mixed = msgspec.structs.replace(PAID, others=others)
+
+    def to_b(made: Transcript) -> Transcript:
+        return msgspec.structs.replace(
+            made, calls=tuple(msgspec.structs.replace(call, model="b") for call in made.calls)
+        )
+
+    of = {"compactions": [1], "tokens_removed": [1_000], "tokens_sent": [10], "tokens_rewritten": [200],
+          "cost_summary_usd": [None]}  # fmt: skip
+    # 200 written at 3.75 and not read at 0.60, to save 1,000 reads: 630 of 600 a call.
+    assert payback_calls(of, to_b(FIVE), mixed) == pytest.approx(630 / 600)
+    missed = {"cost_usd": [0.5, 0.5], "tokens_sent": [10, 20], "tokens_missed": [0, 0], "tokens_cache_read": [0, 1_000]}
+    loss = expected_loss("anthropic", 10.0)
+    low, _ = cost_interval(missed, to_b(timed(0.0, 10.0)), mixed) or (0.0, 0.0)
+    assert loss and low == pytest.approx(1.0 + 1_000 * loss.low * (3.75 - 0.6) / 1e6)
 
 
 def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> None:
