@@ -137,10 +137,10 @@ def test_a_call_to_another_model_pays_back_and_misses_at_its_prices() -> None:
           "cost_summary_usd": [None]}  # fmt: skip
     # 200 written at 3.75 and not read at 0.60, to save 1,000 reads: 630 of 600 a call.
     assert payback_calls(of, to_b(FIVE), mixed) == pytest.approx(630 / 600)
-    missed = {"cost_usd": [0.5, 0.5], "tokens_sent": [10, 20], "tokens_missed": [0, 0], "tokens_cache_read": [0, 1_000]}
+    missed = {"cost_usd": [0.0, 0.0], "tokens_sent": [10, 20], "tokens_missed": [0, 0], "tokens_cache_read": [0, 1_000]}
     loss = expected_loss("anthropic", 10.0)
-    low, _ = cost_interval(missed, to_b(timed(0.0, 10.0)), mixed) or (0.0, 0.0)
-    assert loss and low == pytest.approx(1.0 + 1_000 * loss.low * (3.75 - 0.6) / 1e6)
+    _, high = cost_interval(missed, to_b(timed(0.0, 10.0)), mixed) or (0.0, 0.0)
+    assert loss and high == pytest.approx(1_000 * loss.high * (3.75 - 0.6) / 1e6, abs=1e-10)
 
 
 def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> None:
