@@ -1,6 +1,6 @@
-"""What is known of one agent, as data: how to get it, point it at an endpoint, start it, and read its requests.
+"""The data of one agent: how to install it, point it at an endpoint, start it, and recognise its requests.
 
-The file `drive.toml` in the folder of each agent.
+It is read from the file `drive.toml` in the agent's folder.
 """
 
 import re
@@ -19,10 +19,10 @@ DRIVE = "drive.toml"
 
 
 class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request that isn't the conversation: `kind` says what it is, `pattern` is searched where `where` says.
+    """A request that isn't part of the conversation, such as one for a summary (its `kind`).
 
-    `where`: the last message's text, the system prompt, or the header named by `header`. `answer` is what it gets;
-    `{summary}` stands for a summary of what it sends.
+    It is recognised by the regular expression `pattern` in the last message's text, the system prompt, or the header
+    named by `header`, as `where` says. `answer` is the reply; `{summary}` in it stands for a summary of the request.
     """
 
     pattern: str
@@ -36,16 +36,16 @@ Decides = Literal["sent", "usage", "beside"]
 
 
 class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a setting of it is tried.
+    """How an agent's settings are tested.
 
-    `model` is asked for, `window` declared for it; 0 where the agent knows its models, whose windows are then `windows`
-    by pattern, from specific to general. `window_key` is the setting that is the window, of which the agent takes at
-    most `window_most`. `decides`: it compacts by what it is about to send, by the usage of the step that is over, or
-    beside a request that is as large. `counts`: by the usage that is reported, or by its own count. `largest` are the
-    tokens of a result that it passes on whole, `cuts_by` the tool whose results it cuts. `turns`: it compacts only
-    where a run ends, so that each result is a run of its own; `prompts` are then given at once, or one after the other
-    to the command `acp`, by the Agent Client Protocol. `keys` are places of settings in the files that are written,
-    where they aren't their keys. `formula` says in words when it compacts.
+    `window` is declared for `model`; it is 0 if the agent knows the windows of its models, which are then in `windows`
+    by pattern, from specific to general. `window_key` is the setting of the window, and `window_most` the largest that
+    the agent accepts (0: any). `decides`: it compacts by the tokens it is about to send, by the usage of the last step,
+    or beside an ordinary request of the same size. `counts`: by reported usage, or by its own count. `largest` is the
+    size, in tokens, of a result that it passes on whole; `cuts_by` is the tool whose results it cuts. `turns`: it
+    compacts only at the end of a run, so each result gets its own run. Then `prompts` prompts are given at once, or one
+    after another to the command `acp`, by the Agent Client Protocol. `keys` are the paths of settings in the written
+    files, by key, where they differ from the key. `formula` says in words when the agent compacts.
     """
 
     model: str = "mock"
@@ -67,15 +67,15 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`,
-    `{model}`.
+    """One agent. Its texts may hold the placeholders `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}`,
+    `{folder}` and `{model}`.
 
-    `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also` is
-    installed beside the package. `python` is the version that a pip package needs, as 3.12. `files` are written before
-    the first prompt, by path under its home or, with `folder:`, its working folder. `command` is for one prompt,
-    `resume` for a later one; `stdin`: it goes there.
-    `tools` are templates of the calls that read a file, in order of preference; `ends` is the call that ends a turn,
-    where a text doesn't. `tells`: what the run can't enforce, in one line.
+    `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also`
+    are packages to install beside it. `python` is the version that a pip package needs, such as 3.12. `files` are
+    written before the first prompt; their paths are relative to the agent's home or, with `folder:`, to its working
+    folder. `command` runs the first prompt and `resume` later ones; with `stdin` the prompt goes to standard input.
+    `tools` are templates of calls that read a file, in order of preference; `ends` is the call that ends a turn, if a
+    text doesn't end it. `tells` is one line about what a run can't enforce.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label(self) -> str:
-        """The policy's name in results, as in `observed:codex@0.169.0`."""
+        """The name of the agent's row in results, such as `observed:codex@0.169.0`."""
         return f"{OBSERVED}{self.name}@{self.version}" if self.version else f"{OBSERVED}{self.name}"
 
     def helper_of(self, text: str, system: str, headers: dict[str, str]) -> Helper | None:
-        """Return which helper request this is, if any that is known."""
+        """Return the first helper whose pattern a request matches; None if there is none."""
         for helper in self.helpers:
             found = {"text": text, "system": system, "header": headers.get(helper.header.lower(), "")}[helper.where]
             if re.search(helper.pattern, found):
@@ -115,23 +115,23 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 UNNAMED = Agent("client")
-"""Somebody's own client, of which nothing is known."""
+"""A client of the user's own, without any data."""
 
 
 def agent_names() -> list[str]:
-    """Return the agents that can be driven."""
+    """Return the names of the agents that can be driven."""
     return [name for name, (_, place) in folders(FOLDERS[0]).items() if (place / DRIVE).exists()]
 
 
 def is_file(name: str) -> bool:
-    """Return whether what names an agent is a file of the user's, like a `drive.toml`."""
+    """Return whether an agent is named by a file of the user's in the format of `drive.toml`."""
     return name.endswith(".toml")
 
 
 def load_agent(name: str, version: str = "") -> Agent:
-    """Return what is known of an agent, or what a file of the user's says, in the pinned version unless one is named.
+    """Return an agent by its name or by the path of a user's file, in the pinned version unless `version` is given.
 
-    Such a file is code, since it names a command: only name one that you trust. Raises UnknownName or InputError.
+    Such a file is code, since it names a command: only use one that you trust. Raises UnknownName or InputError.
     """
     if is_file(name):
         file, called = Path(name), Path(name).stem
@@ -144,14 +144,14 @@ def load_agent(name: str, version: str = "") -> Agent:
 
 
 def _beside(agent: Agent, folder: Path) -> Agent:
-    """The same agent, which works in another folder, with the files beside its own file by their whole path."""
+    """Return the agent with absolute paths for files of `folder` in its commands, since it runs in another folder."""
     here = {part: str(folder / part) for part in (*agent.command, *agent.resume) if (folder / part).is_file()}
     commands = [tuple(here.get(part, part) for part in command) for command in (agent.command, agent.resume)]
     return msgspec.structs.replace(agent, command=commands[0], resume=commands[1])
 
 
 def parsed_agent(name: str, text: bytes, where: str) -> Agent:
-    """Return what a `drive.toml` says. Raises InputError naming the field that doesn't fit."""
+    """Return the agent that a `drive.toml` describes. Raises InputError that names the invalid field."""
     try:
         return msgspec.convert({"name": name, **toml_values(text, where)}, Agent)
     except msgspec.ValidationError as error:
@@ -159,7 +159,7 @@ def parsed_agent(name: str, text: bytes, where: str) -> Agent:
 
 
 def agent_problems(name: str) -> list[str]:
-    """Return what is wrong with what is known of an agent. Raises UnknownName for one that has no folder."""
+    """Return what is wrong in an agent's files, one line each. Raises UnknownName for an agent without a folder."""
     if is_file(name):
         return _drive_problems(name, Path(name).name)
     known = folders(FOLDERS[0])

@@ -1,4 +1,4 @@
-"""The endpoint: four APIs on one port, a session for each path before `/v1`."""
+"""The endpoint: four APIs on one port. The path before `/v1` names the session."""
 
 import asyncio
 import re
@@ -23,19 +23,19 @@ from ctxsim.live.session import SHAPES, Session
 from ctxsim.readers.assembly.requests.bodies import Api
 
 BODY_BYTES = 64 << 20
-"""The largest request that is read."""
+"""The most bytes of a request's body."""
 
 HELD_BYTES = 256 << 20
-"""What all requests under way may hold together."""
+"""The most bytes that the bodies being received may hold together."""
 
 IDLE_S = 30.0
-"""A client that is silent for so long in the middle of something, or asks nothing, is let go."""
+"""Seconds of silence after which an unfinished request is refused, or a connection without a request is closed."""
 
 MOST_SESSIONS = 1_000
-"""Paths that become sessions; a client that makes up more is told no."""
+"""The most sessions; a path that would open another one is refused with status 429."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-"""The host names that a request may be addressed to, unless another is served."""
+"""The host names that a request may be addressed to. The host that is served is added to them."""
 
 _PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
     ("chat", False, re.compile(r"/chat/completions$")),
@@ -45,7 +45,7 @@ _PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
     ("messages", True, re.compile(r"/messages/count_tokens$")),
     ("gemini", True, re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
 )
-"""Each with whether it only counts."""
+"""For each pattern of a path, its API and whether it only counts tokens."""
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
@@ -53,7 +53,7 @@ _MODELS = re.compile(r"/models$")
 
 
 class Target(NamedTuple):
-    """Where a path leads: an API, a session, and what Gemini's paths say."""
+    """The API and session of a path. Only Gemini's paths give `model` and `stream`; else the request's body does."""
 
     api: Api
     session: str
@@ -63,7 +63,7 @@ class Target(NamedTuple):
 
 
 def target_of(path: str) -> Target | None:
-    """Return where a path leads; None if nowhere."""
+    """Return the target of a path; None if nothing is served there."""
     named = _SESSION.match(path)
     session = named["name"] if named else "default"
     for api, only_counts, pattern in _PATHS:
@@ -78,7 +78,7 @@ class Endpoint:
     """All sessions of one server, each made when its path is first used."""
 
     def __init__(self, opened: Callable[[str], Session], log: Log, slow_s: float = 0.0, token: str = "") -> None:
-        """`token`: what every path must begin with, as in `/t/TOKEN/v1/messages`; '' for any path."""
+        """`token` is required at the beginning of every path, as in `/t/TOKEN/v1/messages`; '' for none."""
         self.sessions: dict[str, Session] = {}
         self.token = token
         self._opened, self._log, self._slow_s = opened, log, slow_s
@@ -111,7 +111,7 @@ class Endpoint:
         return self._respond(target, data, request)
 
     async def _body(self, request: Request) -> bytes | Response:
-        """The request's bytes; a refusal if they are too many, or don't come."""
+        """Return the request's body, or a refusal if it is too large or doesn't arrive."""
         data = bytearray()
         pieces = aiter(request.stream())
         try:
@@ -164,7 +164,7 @@ async def _events(events: Iterator[bytes]) -> Any:
 
 
 def _web_page(request: Request) -> str:
-    """Why a request comes from a page in a browser, which may not ask; '' if it doesn't.
+    """Return why a request is refused as one that a browser sends for another site's page; '' if it isn't one.
 
     Rule: the Origin header of the Fetch standard, and Sec-Fetch-Site of Fetch Metadata.
     """
@@ -177,7 +177,7 @@ def _web_page(request: Request) -> str:
 
 
 def _told(shape: ModuleType, refusal: Refusal) -> Response:
-    """A refusal in the vendor's form."""
+    """Return a refusal in the vendor's format."""
     status, answer, headers = shape.refusal(refusal)
     return JSONResponse(answer, status, headers)
 
@@ -187,7 +187,7 @@ def _refused(status: int, message: str) -> Response:
 
 
 def application(endpoint: Endpoint, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
-    """Return the ASGI application. A request for another host is refused: no web page can use this server."""
+    """Return the ASGI application. Requests for other host names are refused, so that no web page can use it."""
     return Starlette(
         routes=[Route("/{path:path}", endpoint.answer, methods=["GET", "POST"])],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],

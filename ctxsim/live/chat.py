@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: how a reply, a stream and a refusal look.
+"""OpenAI Chat Completions: the format of a reply, a stream and a refusal.
 
 Documentation: https://platform.openai.com/docs/api-reference/chat
 """
@@ -10,17 +10,17 @@ from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
 
 VENDOR = "openai"
 CREATED = 1_700_000_000
-"""When everything was made: equal runs give equal bytes."""
+"""The creation time of every response, in Unix seconds. It is constant, so that equal runs give equal bytes."""
 
 
 def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return the function that a tool of a request is."""
+    """Return the function of a request's tool, in a list; an empty list for a tool without one."""
     function = tool.get("function")
     return [tool_of(function, "parameters")] if isinstance(function, dict) else []
 
 
 def tool_of(function: dict[str, Any], key: str) -> Tool:
-    """Return a tool from its name and the JSON schema under a key; what doesn't fit is empty."""
+    """Return a tool from its name and the JSON schema under `key`; a missing or invalid part counts as empty."""
     schema = function.get(key)
     schema = schema if isinstance(schema, dict) else {}
     found, required = schema.get("properties"), schema.get("required")
@@ -44,7 +44,7 @@ def whole(reply: Reply) -> dict[str, Any]:
 
 
 def stream(reply: Reply) -> Iterator[bytes]:
-    """Return the server-sent events: text, calls, end, then the usage in a chunk of its own."""
+    """Yield the server-sent events: text, calls, end, then the usage in a chunk of its own."""
     around = _around(reply, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
@@ -69,7 +69,7 @@ def stream(reply: Reply) -> Iterator[bytes]:
 
 
 def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return status, body and headers."""
+    """Return the status, body and headers of a refusal."""
     if refused.reason == "rate_limited":
         headers = {"retry-after": f"{refused.retry_after_s:g}", "x-ratelimit-remaining-tokens": "0"}
         return 429, {"error": _error(refused.message, "tokens", "rate_limit_exceeded")}, headers
@@ -90,7 +90,7 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
-    """The tokens as the vendor reports them: the whole prompt, of that what was cached."""
+    """Return the tokens as the vendor reports them: the whole prompt, and the cached part of it."""
     used = reply.used
     return {"usage": {
         "prompt_tokens": used.input,

@@ -1,4 +1,4 @@
-"""A built-in policy beside the real agent, on the agent's own conversation: what both send, and where they differ."""
+"""Compares a built-in policy with a real agent on the agent's own conversation: what both send, where they differ."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -16,16 +16,16 @@ from ctxsim.transcript import Item
 from ctxsim.view import View
 
 LEAST_SHARE = 0.02
-"""Lines kept of a text that differ in size by no more than this share are cut alike."""
+"""Two cuts of a result are alike if their kept lines differ in size by at most this share, or LEAST_TOKENS."""
 
 LEAST_TOKENS = 32
 
 OWN_WORDS = 128
-"""Tokens that an agent may put around a text: how its command ended, that something was left out."""
+"""Tokens by which the words added to a result may differ: how its command ended, that something was left out."""
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """The first call whose requests differ, the tokens of both, and one line for each item that does."""
+    """The first call whose requests differ: the tokens of both requests, and one line for each difference."""
 
     call: int
     tokens_agent: int
@@ -34,12 +34,12 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Amounts(msgspec.Struct, frozen=True):
-    """What all requests of the conversation come to: without an agent's titles, checks and summaries."""
+    """Totals over the requests of a conversation, without the agent's requests for titles, checks and summaries."""
 
     tokens: int
     peak: int
     usd: float | None
-    """Modelled; None where a price isn't known."""
+    """Modelled dollars; None if the price of a request isn't known."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -51,11 +51,11 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compared(observation: Observation, label: str, provider: Provider) -> Comparison:
-    """Return where a policy first sends something else than the agent did, and what both send in all.
+    """Return the first call for which a policy's request differs from the agent's, and the totals of both.
 
-    The policy's summaries are as large as the endpoint's, unless the label says how large. An item that one of them
-    sends and the other doesn't is a difference, and so is one of which they keep lines whose size differs by more than
-    2 % and 32 tokens, or 128 tokens of other words. Of summaries and notes only the number counts.
+    The policy's summaries are as large as the endpoint's, unless the label gives a size. An item differs if only one of
+    them sends it, if the sizes of the original lines they keep differ by more than 2 % and 32 tokens, or if the words
+    they add differ by more than 128 tokens. Of summaries only the number is compared; notes are ignored.
     Raises UnknownName or LabelError.
     """
     counter = provider.counter()
@@ -71,7 +71,7 @@ def compared(observation: Observation, label: str, provider: Provider) -> Compar
 
 
 def _with_like_summaries(spec: Spec) -> Spec:
-    """The same policy, which gets summaries of the size that the agent got."""
+    """Return the policy with summaries of the size that the agent got, unless its label gives a size."""
     like = {"summary_tokens": str(SUMMARY_TOKENS)}
     links = tuple(
         (cls, name, {**like, **given} if like.keys() & {field.name for field in dataclasses.fields(cls)} else given)
@@ -88,7 +88,7 @@ def _amounts(calls: Sequence[Sent]) -> Amounts:
 
 
 def _differences(theirs: View, ours: View, originals: dict[int, str], counter: Counter) -> Iterator[str]:
-    """Each item that differs, in recorded order, then what they made themselves."""
+    """Yield a line for each recorded item that differs, in recorded order, then one for the number of summaries."""
     agent = {item.place: item for item in theirs if not item.synthetic}
     policy = {item.place: item for item in ours if not item.synthetic}
     for place in sorted(agent.keys() | policy.keys()):
@@ -104,7 +104,7 @@ def _differences(theirs: View, ours: View, originals: dict[int, str], counter: C
 
 
 def _alike(first: Item, second: Item, original: str, counter: Counter) -> bool:
-    """Whether two forms of a result keep as much of it, whatever is said around it. Other texts have no original."""
+    """Return whether two forms of a result keep as much of it. Lines that aren't in the original are added words."""
     if first.text == second.text:
         return True
     lines = set(original.split("\n"))

@@ -1,4 +1,4 @@
-"""Real agents against the endpoint: a folder of their own, a clean environment, and the requests that they sent."""
+"""Runs a real agent against the endpoint, in a folder of its own with a clean environment, and keeps its requests."""
 
 import os
 import shutil
@@ -21,24 +21,24 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
 GRACE_S = 30.0
-"""After its limit a run gets this long to write down what it has."""
+"""Seconds that a run gets after its time limit to write its results."""
 
 
 class Driven(NamedTuple):
-    """A finished run: the conversation that was played, every request in order, and how it went."""
+    """A finished run: the script that was played, every request in order, and the outcome."""
 
     agent: Agent
     script: Script
     provider: Provider
-    """As it reported usage."""
+    """The provider, with the faults' factor on the usage that it reported."""
     entries: list[Entry]
     outcome: Outcome
     said: Path
-    """What the agent printed."""
+    """The file with what the agent printed."""
 
 
 def shown_as(agent: Agent) -> str:
-    """Return where an agent sees its work: always the same, since its path stands in the agent's prompts."""
+    """Return the path at which an agent sees its folder. It is constant, since agents put it into their prompts."""
     return f"/tmp/ctxsim-drive-{os.getuid()}/{agent.name}"
 
 
@@ -52,15 +52,15 @@ def drive(
     *,
     kept: Path,
 ) -> Driven:
-    """Let an agent live through a conversation, and return what it sent. `programs` is the search path it gets.
+    """Run an agent through a conversation, and return the requests it sent. `programs` is the agent's search path.
 
-    It works in a folder that nobody else may read, and that is gone afterwards: `kept` is a folder for its requests and
-    for what it printed. Raises CtxsimError where the agent can't be started, or sent nothing.
+    The agent works in a temporary folder that no other user may read. Its requests and what it printed are copied into
+    the folder `kept`. Raises CtxsimError if it can't be started, or sent no request of the conversation.
     """
     script = script_of(transcript)
     kept.mkdir(parents=True, exist_ok=True)
     requests, said = kept / f"requests-{agent.name}.jsonl", kept / f"output-{agent.name}.txt"
-    # Made anew, mode 0700: nobody else can have put anything there.
+    # A new folder with mode 0700: no other user can have put a file into it.
     with TemporaryDirectory(prefix="ctxsim-drive-", ignore_cleanup_errors=True) as work:
         plan = Plan(transcript, provider, agent, faults, work, programs, limit_s)
         for folder in (plan.home, plan.project):
@@ -68,7 +68,7 @@ def drive(
         for age, (name, text) in enumerate(reversed(script.files.items())):
             file = Path(plan.project, name)
             file.write_text(text, encoding="utf-8", errors="replace")
-            # Agents go by when a file changed: later results are of files that changed later, a second apart.
+            # Agents use modification times: the file of each later result is one second newer.
             os.utime(file, (time.time() - age, time.time() - age))
         ours = (plan.work, shown_as(agent), str(os.getpid()))
         run_apart("run", "ctxsim.live.run_plan", plan, limit_s + GRACE_S, *ours)
@@ -83,9 +83,9 @@ def drive(
 
 
 def run_apart(what: str, module: str, plan: Plan, limit_s: float, *arguments: str) -> None:
-    """Run a plan in a process of its own, which takes all that it started along when it ends.
+    """Run a plan in a process of its own. When that process ends, all processes that it started end too.
 
-    Raises CtxsimError where that process fails, and says `what` it was.
+    Raises CtxsimError if that process fails; `what` names it in the message.
     """
     with subprocess.Popen(
         python(module, *arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,

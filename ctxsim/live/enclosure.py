@@ -1,6 +1,6 @@
-"""Namespaces of one's own: no network but loopback, no process that outlives the run, no file but those that are shown.
+"""Linux namespaces for a run: no network but loopback, no process that outlives the run, and only the files shown.
 
-Linux, without any rights.
+They need no privileges.
 """
 
 import ctypes
@@ -19,14 +19,14 @@ _DEATH_SIGNAL = 1
 
 
 NETWORK, FILES, SOCKETS = "network", "files", "sockets"
-"""What can be held from an agent."""
+"""What an agent can be cut off from."""
 
 
 def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
-    """Go on in namespaces of one's own, in a child of this process, whose status this process ends with.
+    """Continue in new namespaces, in a child of this process. This process exits with the child's status.
 
-    Returns what is held from it now: its network, and files and sockets where `root` returns True there; nothing, and
-    nothing is changed, where the system doesn't allow it. Call it before any thread is started.
+    Returns what the child is cut off from: the network, and files and sockets too if `root`, called in the child, is
+    True. Returns () and changes nothing if the system doesn't allow it. Call it before any thread is started.
     Rule: unshare(2), user_namespaces(7), pid_namespaces(7): when the first process of a pid namespace ends, all others
     in it are killed.
     """
@@ -41,7 +41,7 @@ def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     child = os.fork()
     if child:
-        # Whoever started this process is gone: so is the run.
+        # If the process that started this one ends, the run ends too.
         libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
         signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
         _, status = os.waitpid(child, 0)

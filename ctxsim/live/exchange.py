@@ -1,4 +1,4 @@
-"""What all four APIs have in common: a request that was asked, a reply and its events, and a refusal."""
+"""What all four APIs have in common: a parsed request, a reply and its events, and a refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxsim.transcript import Head, Item
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool that a request offers; `parameters` are the properties of its JSON schema."""
+    """A tool that a request offers. `parameters` are the properties of its JSON schema."""
 
     name: str
     parameters: dict[str, Any]
@@ -22,7 +22,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One request as the provider sees it. `text` is the last message's, what helper requests are told by."""
+    """One request as the provider sees it. `text` is the last message's, by which helper requests are recognised."""
 
     api: Api
     model: str
@@ -33,12 +33,12 @@ class Asked(msgspec.Struct, frozen=True):
     text: str
 
     def shell(self) -> Asked:
-        """The same without its content: enough to answer it again."""
+        """Return the request without its content, which is enough to answer a retry."""
         return Asked(self.api, self.model, self.stream, Head(), [], (), "")
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A tool call of a reply; `arguments` is a JSON object."""
+    """A tool call of a reply. `arguments` is a JSON text, normally of an object."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     @property
     def input(self) -> dict[str, Any]:
-        """The arguments, decoded; under one name where they are no object."""
+        """The decoded arguments; if they are no JSON object, an object with them under `input`."""
         try:
             value = json.loads(self.arguments or "{}")
         except ValueError:
@@ -55,7 +55,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Tokens that a reply reports: the whole prompt, of that read from and written to the cache, and the output."""
+    """Tokens that a reply reports: the whole prompt, its parts read from and written to the cache, and the output."""
 
     input: int
     output: int
@@ -64,7 +64,7 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer. Without `used` it reports no usage. `broken`: a stream ends with an error in its middle."""
+    """An answer. With `used` None it reports no usage. `broken`: its stream ends early with an error."""
 
     id: str
     model: str
@@ -75,7 +75,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A request that is not answered: why, in the vendor's words; `retry_after_s` for a rate limit."""
+    """Why a request isn't answered. `message` has the vendor's wording; `retry_after_s` is for a rate limit."""
 
     reason: Literal["overflow", "rate_limited", "invalid"]
     message: str
@@ -83,7 +83,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def items_of(caught: Caught) -> list[Item]:
-    """Return a request's items with their places in it. A result without its call answers nothing."""
+    """Return a request's items; `place` is the position in it. For a result without its call `answers` is None."""
     items: list[Item] = []
     unanswered: list[Item] = []
     message = 0
@@ -107,7 +107,7 @@ def items_of(caught: Caught) -> list[Item]:
 
 
 def _answered(unanswered: list[Item], call_id: str, tool: str) -> Item | None:
-    """Take the call that a result answers: by id, or where there is none by the tool's name, in order."""
+    """Remove and return the call that a result answers: by id, or by the tool's name and order if an id is missing."""
     for call in unanswered:
         if (call_id and call.call_id == call_id) or (not (call_id and call.call_id) and tool == call.tool):
             unanswered.remove(call)
@@ -119,12 +119,12 @@ PIECE_CHARS = 400
 
 
 def data(value: dict[str, Any], event: str = "") -> bytes:
-    """Return one event with a JSON object."""
+    """Return one server-sent event with a JSON object."""
     name = f"event: {event}\n".encode() if event else b""
     return name + b"data: " + msgspec.json.encode(value) + b"\n\n"
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Return a text piece by piece; nothing for an empty one."""
+    """Yield a text in pieces of PIECE_CHARS characters; nothing for an empty one."""
     for start in range(0, len(text), PIECE_CHARS):
         yield text[start : start + PIECE_CHARS]

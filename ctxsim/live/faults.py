@@ -1,4 +1,4 @@
-"""What can be made to go wrong: refusals for rate, errors inside a stream, wrong usage, slow answers."""
+"""Faults that a user can inject: refusals for rate, errors inside a stream, wrong usage, slow answers."""
 
 import math
 
@@ -11,16 +11,16 @@ FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=
 
 
 class Limited(msgspec.Struct, frozen=True):
-    """How often a step is refused for rate, and after how many seconds the client may ask again."""
+    """How many times a step is refused for rate, and after how many seconds the client may try again."""
 
     times: int = 1
     retry_after_s: float = 3.0
 
 
 class Faults(msgspec.Struct, frozen=True):
-    """Steps count from 1. `usage` multiplies what is reported; None reports nothing.
+    """Faults by step, counted from 1. `usage` is a factor on the reported usage; None reports no usage.
 
-    `unpaired`: requests whose tool calls and results don't pair are answered all the same.
+    `unpaired`: requests whose tool calls and results don't pair are answered anyway.
     """
 
     limited: dict[int, Limited] = {}
@@ -30,12 +30,12 @@ class Faults(msgspec.Struct, frozen=True):
     unpaired: bool = False
 
     def over(self, provider: Provider) -> Provider:
-        """Return a provider as it reports usage with these."""
+        """Return a provider with the faults' factor on the usage that it reports."""
         return msgspec.structs.replace(provider, usage_factor=(self.usage or 0) * provider.usage_factor)
 
 
 def parse_faults(values: tuple[str, ...]) -> Faults:
-    """Return the faults that these texts name, each in one of the forms of FORMS. Raises LabelError for another."""
+    """Return the faults that the texts name, each in one of the forms of FORMS. Raises LabelError for any other."""
     limited: dict[int, Limited] = {}
     broken: set[int] = set()
     usage: float | None = 1.0

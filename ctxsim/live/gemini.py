@@ -1,4 +1,4 @@
-"""Gemini generateContent: how a reply, a stream and a refusal look.
+"""Gemini generateContent: the format of a reply, a stream and a refusal.
 
 Documentation: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -13,7 +13,7 @@ VENDOR = "google"
 
 
 def tools_of(tool: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a tool of a request declares."""
+    """Yield the functions that a tool of a request declares."""
     declared = tool.get("functionDeclarations")
     for function in declared if isinstance(declared, list) else []:
         if isinstance(function, dict):
@@ -27,7 +27,7 @@ def whole(reply: Reply) -> dict[str, Any]:
 
 
 def stream(reply: Reply) -> Iterator[bytes]:
-    """Return the server-sent events: each is a whole response with some of the parts; usage stands in the last."""
+    """Yield the server-sent events. Each is a whole response with some of the parts; the last one has the usage."""
     for text in pieces(reply.text):
         yield data(_body(reply, [{"text": text}], last=False))
     if reply.broken:
@@ -37,7 +37,7 @@ def stream(reply: Reply) -> Iterator[bytes]:
 
 
 def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return status, body and headers."""
+    """Return the status, body and headers of a refusal."""
     if refused.reason != "rate_limited":
         return 400, _error(400, "INVALID_ARGUMENT", refused.message), {}
     body = _error(429, "RESOURCE_EXHAUSTED", refused.message)

@@ -1,4 +1,4 @@
-"""Where an agent's program is: found on the path, or installed into a cache folder when that is asked for."""
+"""Finds an agent's program, on the path or in a cache folder, and installs it there on request."""
 
 import os
 import platform
@@ -19,15 +19,15 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
 
 
 def cache_folder(agent: Agent) -> Path:
-    """Return where this version of an agent is installed, or would be."""
+    """Return the folder in which this version of an agent is, or would be, installed."""
     root = os.environ.get("CTXSIM_AGENTS") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "ctxsim")
     return Path(root, f"{agent.name}@{agent.version}")
 
 
 def located(agent: Agent, install: bool) -> tuple[Agent, str]:
-    """Return the agent in the version that is there, and the search path that finds its program.
+    """Return the agent with the version that was found, and the search path that finds its program.
 
-    The cache comes first, then this process's own path. Raises CtxsimError where it is nowhere, or can't be installed.
+    The cache folder comes first, then this process's PATH. Raises CtxsimError if it isn't found or can't be installed.
     """
     folder = cache_folder(agent)
     if install and not _installed(agent, folder):
@@ -49,24 +49,24 @@ def _own_path() -> list[str]:
 
 
 def _installed(agent: Agent, folder: Path) -> list[Path]:
-    """Return the folders with its programs; none where it isn't installed."""
+    """Return the folders with the agent's programs; none if it isn't installed."""
     modules = folder / "node_modules"
     programs = modules / ".bin" if agent.installer == "npm" else folder / "bin"
     own = [modules / agent.programs.replace("{machine}", machine())] if agent.programs else []
     if not any((place / (agent.binary or "python")).exists() for place in (*own, programs)):
         return []
-    # What a virtual environment's Python links to has to be shown to the agent too.
+    # A virtual environment's Python is a link, whose target the agent must be able to read too.
     linked = [(programs / "python").resolve().parent] if agent.installer == "pip" else []
     return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs, *linked]
 
 
 def package_of(agent: Agent) -> str:
-    """Its package on this machine."""
+    """Return the name of an agent's package for this machine."""
     return agent.package.replace("{machine}", machine())
 
 
 def machine() -> str:
-    """This machine as names of npm packages have it: linux-x64."""
+    """Return this machine's platform as in names of npm packages, such as linux-x64."""
     machine = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return f"{sys.platform}-{machine}"
 
@@ -88,13 +88,13 @@ def _install(agent: Agent, folder: Path) -> None:
 
 
 def _python(agent: Agent) -> str:
-    """Return this Python, or the one that the agent needs. Raises CtxsimError where that isn't on the path."""
+    """Return this Python, or the one that the agent needs. Raises CtxsimError if that isn't on the path."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     return sys.executable if agent.python in ("", own) else program(agent, f"python{agent.python}")
 
 
 def program(agent: Agent, name: str) -> str:
-    """Return where a program is that installs agents. Raises CtxsimError where it isn't on the path."""
+    """Return the path of a program that installs an agent. Raises CtxsimError if it isn't on the search path."""
     found = shutil.which(name)
     if found is None:
         raise CtxsimError(f"{agent.name}: '{name}' is needed to install it")
@@ -112,7 +112,7 @@ def _run(agent: Agent, command: list[str]) -> None:
 
 
 def _version(program: str) -> str:
-    """What a program says its version is; '' if it doesn't."""
+    """Return the version that a program prints; '' if it prints none."""
     try:
         done = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=60, env=without_keys(os.environ)

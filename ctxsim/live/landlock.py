@@ -1,6 +1,6 @@
-"""Files held from this process and all that it starts, where no root of one's own may be made: Linux's Landlock.
+"""Linux's Landlock: keeps files from this process and its children, if the system allows it no root of its own.
 
-It needs no rights, and nothing can take it back. Sockets of services that have a file stay within reach.
+It needs no privileges, and can't be undone. Sockets of services in the file system stay reachable.
 Rule: landlock(7), the system calls of include/uapi/linux/landlock.h.
 """
 
@@ -19,15 +19,15 @@ _VERSION, _BENEATH = 1, 1
 _EXECUTE, _WRITE, _READ, _READ_FOLDER = 1, 2, 4, 8
 _OF_FILES = _EXECUTE | _WRITE | _READ
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""By the first version of Landlock that knows them: whatever one may do with files."""
+"""All access rights to files, as bits, by the first version of Landlock's interface that has them."""
 _SIGNALS_AND_SOCKETS, _FROM = 0b11, 6
-"""No abstract socket and no signal out of the domain, from that version on."""
+"""Flags that forbid abstract sockets and signals to the outside, and the first version that has them."""
 
 
 def restrict(work: str, readable: Iterable[str]) -> bool:
-    """From now on let this thread and what it starts read programs and these paths, and write `work` alone.
+    """Let this thread and what it starts read only programs and these paths, and write only `work`.
 
-    Call it before any thread is started. Returns False, and changes nothing, where the system has no Landlock.
+    Call it before any thread is started. Returns False, and changes nothing, if the system has no Landlock.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -54,7 +54,7 @@ def restrict(work: str, readable: Iterable[str]) -> bool:
 
 
 def _allow(libc: ctypes.CDLL, rules: int, path: str, what: int) -> None:
-    """Add a path that is there, and all below it."""
+    """Add a rule for a path and everything below it, if the path exists and may be opened."""
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:

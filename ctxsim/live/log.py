@@ -1,4 +1,4 @@
-"""Every request on record: one JSON line each, in the form that the reader `request-log` takes."""
+"""The log of all requests: one JSON line each, in the format of the reader `request-log`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxsim.safety.redaction import marked
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
-    """One request with what was answered. `items` are kind, tokens and what each is of the history."""
+    """One request with its answer. `kept` to `twice` count items by match; `dropped` counts missing ones."""
 
     session: str
     number: int
@@ -36,7 +36,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
 
 
 class Log:
-    """Appends to a file as requests come; without one it only counts. `redacted`: with marks for likely secrets."""
+    """Appends each request to a file; without a path it only counts. `redacted`: marks replace likely secrets."""
 
     def __init__(self, path: Path | None, redacted: bool = False) -> None:
         self._redacted = redacted
@@ -52,7 +52,7 @@ class Log:
             self._file.close()
 
     def write(self, session: str, body: dict[str, Any], served: Served) -> Entry:
-        """Write one request down, and return what was written."""
+        """Write one request to the file, and return its entry, which isn't redacted."""
         self.number += 1
         entry = self._entry(session, body, served)
         if self._file:

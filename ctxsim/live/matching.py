@@ -1,4 +1,4 @@
-"""The history, and a request's items against it by content: what an agent kept, cut, dropped, inserted, sent twice."""
+"""Matches a request's items to the history by content: what an agent kept, cut, dropped, inserted or sent twice."""
 
 import json
 import re
@@ -15,22 +15,22 @@ from ctxsim.transcript import Item
 State = Literal["kept", "cut", "inserted", "twice"]
 
 PIECE_CHARS = 200
-"""Lines longer than this are looked for in pieces."""
+"""Longer lines are searched for in pieces of this length."""
 
 SURE_CHARS = 12
-"""A line of at least this length tells a result by itself."""
+"""A line of at least this length identifies a result or a prompt by itself."""
 
 AROUND_CHARS = 400
-"""So much an agent may write around a prompt that it sends again."""
+"""The most characters that an agent may add around a prompt that it sends again."""
 
 _ESCAPED = re.compile(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})""")
 _NUMBERED = re.compile(r"^\s*\d+\s*[|:→\t]\s?")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What one item of a request is: the place that it stands for, or None for what the agent inserted.
+    """What one item of a request is. `place` is its item of the history, None for an item that the agent inserted.
 
-    `held` is the share of the result's lines that it still holds.
+    `held` is the share of a result's lines that the item still holds.
     """
 
     place: int | None
@@ -39,20 +39,20 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Matched(msgspec.Struct, frozen=True):
-    """A request item by item, and the places of the history that are not in it."""
+    """The match of each item of a request, and the places of the history that the request lacks."""
 
     matches: tuple[Match, ...]
     dropped: tuple[int, ...]
 
 
 class Matcher:
-    """Knows the history as it grows: what the endpoint said, the results that it asked for, and prompts."""
+    """Holds the history as it grows: the endpoint's responses, the results of their calls, and the prompts."""
 
     def __init__(self) -> None:
         self._known: dict[int, Item] = {}
         self._prompts: list[Item] = []
         self._like: dict[str, tuple[list[int], int]] = {}
-        """By text the prompts that it may be, and how many were held beside it."""
+        """By text, the places of the prompts that it may be, and how many prompts it was compared with."""
         self._wrapped: dict[int, str] = {}
         self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
@@ -60,7 +60,7 @@ class Matcher:
         self._results: dict[tuple[int, str], float] = {}
 
     def learn(self, known: Iterable[Item]) -> None:
-        """The history grows."""
+        """Add items to the history."""
         for one in known:
             self._known[one.place] = one
             if one.call_id:
@@ -69,13 +69,13 @@ class Matcher:
                 self._prompts.append(one)
             elif one.kind == "tool_result":
                 for line in filter(lambda line: len(line) >= SURE_CHARS, map(str.strip, one.text.splitlines())):
-                    # A line that two results share tells neither.
+                    # A line that two results share identifies neither.
                     self._by_line[line] = -1 if self._by_line.get(line, one.place) != one.place else one.place
             else:
                 self._said.setdefault(_words(one), []).append(one.place)
 
     def match(self, items: Sequence[Item]) -> Matched:
-        """Return what each item is, and which places are missing."""
+        """Return the match of each item, and the places of the history that are missing."""
         used: set[int] = set()
         matches: list[Match] = []
         after = -1
@@ -98,20 +98,20 @@ class Matcher:
         if item.kind == "reasoning":
             return Match(None, "inserted")
         alike = self._prompts_like(item.text.strip()) if item.kind == "user" else self._said.get(_words(item), [])
-        # Of equal ones the next that isn't there yet; else it is there twice.
+        # Of equal items take the next unused one, else the first unused one; if all are used, this is a second copy.
         free = [place for place in alike if place not in used]
         place = next((one for one in free if one > after), next(iter(free or alike), None))
         return Match(place, "inserted" if place is None else "kept")
 
     def _prompts_like(self, given: str) -> list[int]:
-        """The prompts that a text may be: each is held beside it once, since what that comes to never changes."""
+        """Return the places of prompts that a text may be. Each pair is compared once, since its result is final."""
         places, looked_at = self._like.get(given, ([], 0))
         places += [one.place for one in self._prompts[looked_at:] if self._is_prompt(one, given)]
         self._like[given] = places, len(self._prompts)
         return places
 
     def _is_prompt(self, one: Item, given: str) -> bool:
-        """Whether a text is a prompt, with what the agent writes around it: seen first, however much that is."""
+        """Return whether a text is a prompt with the agent's additions, which may have any length the first time."""
         said = one.text.strip()
         if one.place not in self._wrapped and len(said) >= SURE_CHARS and said in given:
             self._wrapped[one.place] = given
@@ -119,7 +119,7 @@ class Matcher:
             return True
         if len(said) < SURE_CHARS or said not in given:
             return False
-        # Later it may stand in a summary too, among much else. What an agent says of its surroundings stands beside it.
+        # Later a long text may be a summary that quotes the prompt. An agent's additions come before or after it.
         return len(given) <= len(said) + AROUND_CHARS or given.startswith(said) or given.endswith(said)
 
     def _result(self, item: Item) -> Match:
@@ -134,7 +134,7 @@ class Matcher:
         return Match(place, "kept" if held == 1 else "cut", held)
 
     def _by_content(self, text: str) -> int | None:
-        """The result that most lines are of."""
+        """Return the place of the result that most lines of a text belong to; None if no line identifies one."""
         votes = Frequencies(
             place
             for line in text.splitlines()
@@ -149,11 +149,11 @@ def _words(one: Item) -> tuple[str, str, str]:
 
 
 def share_held(whole: str, text: str) -> float:
-    """Return the share of a result's lines that a text holds, plain or as JSON; 1 for one that holds all of it."""
+    """Return the share of a result's lines that a text holds, plain or escaped as in JSON; 1 for all of them."""
     if whole.strip() in text:
         return 1.0
     if "\\" in text:
-        # Some agents send results as JSON texts.
+        # Some agents send results inside JSON strings.
         text += _ESCAPED.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
     pieces = [
         line[start : start + PIECE_CHARS]
@@ -165,7 +165,7 @@ def share_held(whole: str, text: str) -> float:
 
 
 def as_made(items: Sequence[Item], wanted: Sequence[Wanted], made: Sequence[Part]) -> Iterator[Item]:
-    """Return a step's calls as they were made, and their results; nothing where others were made than it wants."""
+    """Yield a step's calls as the endpoint made them, each with its result; nothing if it made more or fewer calls."""
     for part, asked in zip(made, wanted if len(made) == len(wanted) else (), strict=False):
         said = {"tool": part.tool, "call_id": part.call_id}
         yield msgspec.structs.replace(items[asked.place], text=part.text, **said)
@@ -174,7 +174,7 @@ def as_made(items: Sequence[Item], wanted: Sequence[Wanted], made: Sequence[Part
 
 
 class History:
-    """Grows step by step; maps requests to the places of the script's transcript."""
+    """The history, which grows step by step. It maps requests to places of the script's transcript."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -182,7 +182,7 @@ class History:
         self._joined = 0
 
     def match(self, items: Sequence[Item], step: int) -> Matched:
-        """Return what each item of a request is that asks for a step, counted from 1."""
+        """Return the match of each item of a request for a step, counted from 1."""
         calls = self._script.transcript.calls
         start = calls[min(step, len(calls)) - 1].start
         new = self._script.transcript.items[self._joined : start]
@@ -191,9 +191,9 @@ class History:
         return self._matcher.match(items)
 
     def answered(self, step: int, made: Sequence[Part]) -> None:
-        """A step was answered with these tool calls: its response and their results are history.
+        """Add the response of a step, answered with these tool calls, and their results to the history.
 
-        Calls that the script doesn't have, such as one that ends a turn, stand for nothing.
+        Calls that the script doesn't have, such as one that ends a turn, are left out.
         """
         if step > len(self._script.steps):
             return

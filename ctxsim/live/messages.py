@@ -1,4 +1,4 @@
-"""Anthropic Messages: how a reply, a stream and a refusal look.
+"""Anthropic Messages: the format of a reply, a stream and a refusal.
 
 Documentation: https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/en/api/messages-streaming,
 https://docs.anthropic.com/en/api/errors
@@ -14,7 +14,7 @@ VENDOR = "anthropic"
 
 
 def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return the tool of a request."""
+    """Return a request's tool, in a list."""
     return [tool_of(tool, "input_schema")]
 
 
@@ -26,7 +26,7 @@ def whole(reply: Reply) -> dict[str, Any]:
 
 
 def stream(reply: Reply) -> Iterator[bytes]:
-    """Return the server-sent events, each with its name."""
+    """Yield the server-sent events, each with its name."""
     used = reply.used
     start = {**_around(reply), "content": [], "stop_reason": None, "usage": {**_usage(used), "output_tokens": 0}}
     yield _event("message_start", message=start)
@@ -52,7 +52,7 @@ def stream(reply: Reply) -> Iterator[bytes]:
 
 
 def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return status, body and headers."""
+    """Return the status, body and headers of a refusal."""
     if refused.reason == "rate_limited":
         headers = {"retry-after": f"{refused.retry_after_s:g}", "anthropic-ratelimit-input-tokens-remaining": "0"}
         return 429, _error("rate_limit_error", refused.message), headers
@@ -78,7 +78,7 @@ def _stop(reply: Reply) -> str:
 
 
 def _usage(used: Used | None) -> dict[str, Any]:
-    """The vendor's three parts of the prompt. Its clients need the field: nothing known is reported as zeros."""
+    """Return the prompt's tokens in the vendor's three parts. Clients need the field: zeros if no usage is reported."""
     used = used or Used(0, 0)
     return {
         "input_tokens": used.input - used.read - used.write, "cache_creation_input_tokens": used.write,

@@ -1,8 +1,8 @@
-"""What a real agent sent, as a policy: call by call its requests, item by item against the recorded history.
+"""A real agent as a policy: its requests, call by call, matched item by item to the recorded history.
 
-The agent's own conversation has the script's places: its head, its tool calls, and texts with what it wraps them in.
-Where a request differs from the grown history, that is an edit. So a real agent is replayed, judged, billed and
-measured by the same code as every policy.
+The agent's conversation has the places of the script, with the agent's head, its tool calls, and its wrapping around
+texts. Each difference between a request and the grown history is an edit. So a real agent is replayed, judged, billed
+and measured by the same code as every policy.
 """
 
 from collections import Counter as Frequencies
@@ -31,7 +31,7 @@ NEW = "the agent's own"
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """One item of a request: the place that it stands for, None for the agent's own, and its text."""
+    """One item of a request: its place in the history, None for an item of the agent's own, and its text."""
 
     place: int | None
     text: str
@@ -39,7 +39,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Try(NamedTuple):
-    """A request for a step as it was read: its items, what each of them is, and what was logged of it."""
+    """One parsed request for a step, with the match of each of its items and its log entry."""
 
     asked: Asked
     matches: Sequence[Match]
@@ -47,15 +47,15 @@ class Try(NamedTuple):
 
     @property
     def pairs(self) -> Iterator[tuple[Item, Match]]:
-        """Each item with what it is."""
+        """Each item with its match."""
         return zip(self.asked.items, self.matches, strict=True)
 
 
 class Observation(msgspec.Struct, frozen=True):
     """An agent's conversation, and the policy that sends what it sent.
 
-    `helpers` are the requests before each call, by its number, that aren't the conversation. `attempts` are the
-    requests for each call, those refused for the window first; `refused` why a call was never answered.
+    `attempts` are the requests for each call, those refused for the window first. `helpers` are the requests that
+    aren't the conversation, by the number of the call after them. `refused` is why a call was never answered.
     """
 
     label: str
@@ -78,31 +78,31 @@ class Observed(Policy):
     attempts: ClassVar[Sequence[Sequence[Sequence[Shown]]]] = ()
 
     def start(self) -> None:
-        """Before the first call."""
+        """Reset the state before the first call."""
         self._call = 0
         self._tried = 0
         sent = [shown for tries in self.attempts for shown in tries[0]]
         self._first = {shown.place: shown.text for shown in reversed(sent)}
 
     def on_tool_result(self, item: Item) -> Item:
-        """A result as the agent first sent it."""
+        """Return a result as the agent first sent it."""
         return item.with_text(self._first.get(item.place, item.text))
 
     def before_call(self, view: View) -> View:
-        """The request as the agent first sent it."""
+        """Return the request as the agent first sent it."""
         self._call += 1
         self._tried = 0
         return as_sent(view, self.attempts[self._call - 1][0])
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        """The agent's next try, if it made one."""
+        """Return the agent's next attempt; None if it made none."""
         self._tried += 1
         tries = self.attempts[self._call - 1]
         return as_sent(view, tries[self._tried]) if self._tried < len(tries) else None
 
 
 def as_sent(view: View, request: Sequence[Shown]) -> View:
-    """Return a view edited so that it is a request."""
+    """Return the view, edited until it equals a request."""
     texts = {shown.place: shown.text for shown in reversed(request) if shown.place is not None}
     own = Frequencies(shown.text for shown in request if shown.place is None)
     gone = []
@@ -126,7 +126,7 @@ def as_sent(view: View, request: Sequence[Shown]) -> View:
 
 
 def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation:
-    """Return what an agent's requests come to. What was asked again, or refused for rate, is one request."""
+    """Return an agent's conversation from its log entries. A request retried, also after a rate limit, counts once."""
     history = History(script)
     tries: dict[int, list[Try]] = {}
     replies: dict[int, Sequence[Part]] = {}
@@ -169,7 +169,7 @@ def _message(entry: Entry) -> str:
 
 
 def _preamble(first: Try) -> frozenset[str]:
-    """The texts before the first prompt: what an agent says of its surroundings is part of its head."""
+    """Return the texts before the first prompt. They describe the agent's surroundings, and count as its head."""
     known = next((n for n, match in enumerate(first.matches) if match.place is not None), 0)
     return frozenset(item.text for item in first.asked.items[:known])
 
@@ -187,7 +187,7 @@ def _shown(one: Try, preamble: frozenset[str]) -> tuple[Shown, ...]:
 
 
 def _call(recorded: Call, made: Try, preamble: frozenset[str]) -> Call:
-    """The call as the agent made it: its head, and the tokens that the endpoint counted."""
+    """Return a call with the agent's head and the tokens that the endpoint counted."""
     asked, _, entry = made
     said = [item.text for item, match in made.pairs if match.place is None and item.text in preamble]
     head = Head("\n\n".join(filter(None, [asked.head.system, *said])), asked.head.tools)
@@ -196,7 +196,7 @@ def _call(recorded: Call, made: Try, preamble: frozenset[str]) -> Call:
 
 
 def _own(script: Script, steps: Iterable[Iterable[Try]], replies: Mapping[int, Sequence[Part]]) -> tuple[Item, ...]:
-    """The script's items as the agent has them: its tool calls, and prompts and results in its wrapping."""
+    """Return the script's items with the agent's tool calls, and its wrapping around prompts and results."""
     items = list(script.transcript.items)
     for step, made in replies.items():
         for item in as_made(items, script.steps[step - 1].wanted, made):

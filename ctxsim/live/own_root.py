@@ -1,6 +1,6 @@
-"""A file system of one's own for a driven agent: programs to read, its work to write, and nothing else of this machine.
+"""A root file system for a driven agent: programs to read, its own folder to write, and nothing else of this machine.
 
-No home, no sockets of services, no other process in /proc. Linux, in namespaces that need no rights.
+It has no home, no sockets of services, and no other process in /proc. For Linux; its namespaces need no privileges.
 """
 
 import ctypes
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix")
-"""Programs and libraries, as far as they are there."""
+"""Folders of programs and libraries; those that don't exist are skipped."""
 
 SETTINGS = tuple(f"/etc/{name}" for name in (
     "alternatives", "ca-certificates", "fonts", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf",
     "ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "passwd", "pki", "protocols", "services", "ssl",
 ))  # fmt: skip
-"""What of /etc any program may read."""
+"""The files and folders of /etc that any program may read."""
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 _PROGRAMS = ("bin", "shims", ".bin")
@@ -30,9 +30,9 @@ _DROP_BOUNDING, _NO_NEW_RIGHTS, _CAPABILITIES = 24, 38, 64
 
 
 def readable(path: str, command: Sequence[str]) -> list[str]:
-    """Return what an agent needs to read to be run: this Python, ctxsim, and the programs on its search path.
+    """Return the paths that an agent must read to run: this Python, ctxsim, and the programs on its search path.
 
-    Of a home folder itself, and of what holds one, nothing is named but single files.
+    The user's home and the folders that contain it are left out, but not single files in them.
     """
     found = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
     found += [Path(one) for one in sys.path if Path(one).is_dir()]
@@ -49,10 +49,10 @@ def readable(path: str, command: Sequence[str]) -> list[str]:
 
 
 def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
-    """Go on in a root of one's own, in which `work` lies at `inside` and may be written.
+    """Make a new root, in which `work` is at `inside` and can be written, and continue in it.
 
-    For the first process of new user, mount and process namespaces. Returns False where the system doesn't allow it;
-    what was mounted then is seen by this process alone. Rule: pivot_root(2), mount_setattr(2).
+    For the first process of new user, mount and process namespaces. Returns False if the system doesn't allow it; only
+    this process sees what was mounted by then. Rule: pivot_root(2), mount_setattr(2).
     """
     libc = ctypes.CDLL(None, use_errno=True)
     try:
@@ -60,7 +60,7 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
         root = Path(work, "root")
         root.mkdir()
         _mount(libc, "tmpfs", str(root), "tmpfs", _NO_SETUID | _NO_DEVICES)
-        # What a link leads to may lie in a folder that is shown.
+        # Links come last, since their targets may lie in folders that are shown.
         for path in sorted({*SYSTEM, *SETTINGS, *readable}, key=lambda path: (Path(path).is_symlink(), path)):
             _show(libc, path, root)
         for name in DEVICES:
@@ -69,7 +69,7 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
             (root / name).mkdir(exist_ok=True)
         _bind(libc, work, Path(f"{root}{inside}"))
         _mount(libc, "proc", f"{root}/proc", "proc", _NO_SETUID | _NO_DEVICES)
-        # Terminals of its own: agents run commands in one.
+        # The root has its own pseudo-terminals, in which agents run commands.
         _mount(libc, "devpts", f"{root}/dev/pts", "devpts", _NO_SETUID, b"newinstance,ptmxmode=0666")
         _done(libc.pivot_root(os.fsencode(root), os.fsencode(root / "old")))
         os.chdir("/")
@@ -85,14 +85,14 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
 
 
 def give_up_rights(libc: ctypes.CDLL) -> None:
-    """Let no program that this process starts mount anything, or look into others, even if it runs as root."""
+    """Keep programs that this process starts from mounting anything or reading other processes, even as root."""
     for number in range(_CAPABILITIES):
         libc.prctl(_DROP_BOUNDING, number, 0, 0, 0)
     libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
 
 
 def _show(libc: ctypes.CDLL, path: str, root: Path) -> None:
-    """Let a path be read below the new root, if there is such a path; one that stands in another is there already."""
+    """Make a path readable below the new root, unless it doesn't exist or is there already, inside another path."""
     target = Path(f"{root}{path}")
     if os.path.lexists(target) or not os.path.lexists(path):
         return

@@ -1,4 +1,4 @@
-"""What one driven run is: the conversation, the agent, where it works, and what holds it in."""
+"""One driven run: the conversation, the agent, its folders and limits, and the outcome."""
 
 import msgspec
 
@@ -8,17 +8,17 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
 HALF = 0.5
-"""The share of its window at which Gemini CLI compresses, unless told otherwise (its compressionThreshold)."""
+"""The share of its window at which Gemini CLI compresses by default (its compressionThreshold)."""
 
 GEMINI_WINDOW = 1_048_576
-"""The window that Gemini CLI believes in, whatever the model."""
+"""The window, in tokens, that Gemini CLI assumes for every model."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """One driven run, ready to be made in a process of its own.
+    """One driven run, ready to be run in a process of its own.
 
-    `work` is its folder: `home`, `project` and the log are in it. `path` is what the agent finds programs by; `limit_s`
-    ends it. A prompt is given `prompts` times at once.
+    `work` is its folder, which holds `home`, `project` and the log. `path` is the agent's search path, and `limit_s`
+    the run's time limit in seconds. A prompt is given `prompts` times at once.
     """
 
     transcript: Transcript
@@ -34,26 +34,26 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def home(self) -> str:
-        """The agent's own home."""
+        """The path of the agent's home folder."""
         return f"{self.work}/home"
 
     @property
     def project(self) -> str:
-        """Where it works, and where the results lie."""
+        """The path of the agent's working folder, which holds the results as files."""
         return f"{self.work}/project"
 
     @property
     def log(self) -> str:
-        """Its requests."""
+        """The path of the file of requests."""
         return f"{self.work}/requests.jsonl"
 
     @property
     def outcome(self) -> str:
-        """What came of it."""
+        """The path of the file of the outcome."""
         return f"{self.work}/outcome.json"
 
     def fill(self, text: str, url: str, prompt: str = "") -> str:
-        """Return a template's text with everything in its place."""
+        """Return a template's text with all placeholders replaced."""
         window = self.provider.window
         values = {
             "url": url, "window": str(window), "output": str(self.output), "home": self.home, "folder": self.project,
@@ -65,8 +65,8 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a driven run went: seconds, each prompt's exit status (None: ended by the limit), and what was held from it:
-    the network, the files, the sockets of this machine.
+    """How a driven run went: seconds, each prompt's exit status (None: ended by the limit), the steps played, and what
+    of this machine the agent was cut off from: network, files, sockets.
     """
 
     seconds: float

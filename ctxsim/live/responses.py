@@ -1,4 +1,4 @@
-"""OpenAI Responses: how a reply, a stream and a refusal look.
+"""OpenAI Responses: the format of a reply, a stream and a refusal.
 
 Documentation: https://platform.openai.com/docs/api-reference/responses,
 https://platform.openai.com/docs/api-reference/responses-streaming
@@ -16,7 +16,7 @@ VENDOR = "openai"
 
 
 def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return the function that a tool of a request is; one that the vendor runs itself is none."""
+    """Return the function of a request's tool, in a list; an empty list for a tool that the vendor runs itself."""
     return [tool_of(tool, "parameters")] if tool.get("type") == "function" else []
 
 
@@ -26,7 +26,7 @@ def whole(reply: Reply) -> dict[str, Any]:
 
 
 def stream(reply: Reply) -> Iterator[bytes]:
-    """Return the server-sent events, each with its name and number."""
+    """Yield the server-sent events, each with its name and number."""
     numbers = count()
 
     def event(kind: str, /, **fields: Any) -> bytes:
@@ -72,7 +72,7 @@ def _call_events(event: Any, index: int, item: dict[str, Any]) -> Iterator[bytes
 
 
 def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return status, body and headers: those of the vendor's other API."""
+    """Return the status, body and headers of a refusal, which are those of the vendor's other API."""
     return chat.refusal(refused)
 
 

@@ -1,4 +1,4 @@
-"""One driven run in a process of its own: `python -m ctxsim.live.run_plan WORK INSIDE PARENT`, its plan by a pipe."""
+"""One driven run in a process of its own: `python -m ctxsim.live.run_plan WORK INSIDE PARENT`, its plan on stdin."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from ctxsim.live.plan import Plan
 
 _ENDS_GROUP = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
-"""Where nothing holds processes together: one that waits for the run's end, and then ends the agent's group."""
+"""Code of a process that waits for the run's end, then kills the agent's group. Used where there is no namespace."""
 
 LINGER_S = 1.0
-"""An agent that has nothing more to do gets this long to end by itself."""
+"""Seconds that an agent with nothing more to do gets to end by itself."""
 
 
 Hold = Callable[[list[str]], list[str]]
-"""Makes of a command the one that runs it held in."""
+"""Callable that takes a command and returns the command that runs it confined."""
 
 
 def main(work: str, inside: str, parent: int) -> None:
-    """Run a plan in a folder and write its outcome there; `inside` is where the agent sees that folder, if it can."""
+    """Run the plan from stdin in `work`, and write its outcome there; `inside` is its path in a root of the agent's."""
     asked = sys.stdin.buffer.read()
     told = json.loads(asked)
     shown = readable(told["path"], told["agent"]["command"])
-    # Before anything is imported that starts a thread.
+    # This comes before imports that start threads.
     enclosed = enclose(lambda: enter(work, inside, shown))
     moved = FILES in enclosed
     if not moved and restrict(work, shown):
@@ -78,7 +78,7 @@ def main(work: str, inside: str, parent: int) -> None:
 
 
 def write_files(plan: Plan, url: str) -> None:
-    """Write the agent's settings. Paths lie under its home, or, with `folder:`, where it works."""
+    """Write the agent's files. Paths are relative to its home or, with `folder:`, to its working folder."""
     for name, text in plan.agent.files.items():
         inside, _, rest = name.partition(":")
         file = Path(plan.project, rest) if inside == "folder" else Path(plan.home, name)
@@ -90,9 +90,9 @@ def run(
     plan: Plan, url: str, prompt: str, number: int, limit_s: float, grouped: bool,
     over: Callable[[], bool] = lambda: False, hold: Hold = list,
 ) -> int | None:  # fmt: skip
-    """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it.
+    """Give the agent one prompt and return its exit status; None if it was ended by the limit or because of `over`.
 
-    `grouped`: a process namespace ends all that it starts. Without `hold` the command is run as it is.
+    `grouped`: a process namespace ends all that it starts. By default `hold` doesn't confine the command.
     """
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
@@ -125,14 +125,14 @@ def run(
 
 
 def watched(group: int) -> subprocess.Popen[bytes]:
-    """Return a process that ends a group once the run has ended, however it did."""
+    """Start a process that kills a group once this process has ended, for whatever reason, and return it."""
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _ENDS_GROUP, str(group)], stdin=subprocess.PIPE, start_new_session=True
     )
 
 
 def environment(plan: Plan, url: str, prompt: str = "") -> dict[str, str]:
-    """Return the variables that an agent gets, and no others; its folder for temporary files is made."""
+    """Return all environment variables that an agent gets, and make its folder for temporary files."""
     own = {
         "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
         "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",

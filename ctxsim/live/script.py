@@ -9,14 +9,14 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Item, Transcript
 
 GO_ON = "Continue."
-"""What a person says where a recording goes on after an answer without one."""
+"""The prompt where a recording has none: before its first answer, or between two answers."""
 
 TURN_ENDS = "I have what I need."
-"""What ends a turn in which somebody spoke while tools ran."""
+"""The answer that ends a turn in which a user text came while tools ran."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """One tool call of a step: what was called, and the result that answers it, with the place of each."""
+    """One tool call of a step and its result. `place` is the place of the call, `answer` that of the result, if any."""
 
     tool: str
     arguments: str
@@ -38,7 +38,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A conversation as it can be played: prompts, each with the number of the first step that answers it, and steps.
+    """A conversation that can be played: prompts, each with the index of the first step that answers it, and steps.
 
     `transcript` is the same conversation in the form in which it is played.
     """
@@ -49,7 +49,7 @@ class Script(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> dict[str, str]:
-        """The results by file name."""
+        """The text of each result by its file's name."""
         return {one.file: one.result for step in self.steps for one in step.wanted}
 
 
@@ -85,9 +85,9 @@ def _step(response: Iterable[Item], answers: dict[int | None, Item]) -> Step:
 def drivable(transcript: Transcript) -> Transcript:
     """Return the conversation in the form in which an endpoint can play it to an agent.
 
-    One text per response, before its calls; no reasoning, no pictures. An agent is given a prompt when its turn is
-    over: where somebody spoke while tools ran, an answer ends the turn first, and where an answer follows another one,
-    "Continue." stands between.
+    Each response has one text, before its calls; reasoning and pictures are left out. An agent takes a prompt only
+    after its turn has ended. So an answer that ends the turn is added before a user text that came while tools ran, and
+    the prompt "Continue." is added between two answers, or before the first one, if no user text is there.
     """
     made = Assembly(transcript.name, transcript.format, transcript.parent)
     items, joined, added = transcript.items, 0, 0
@@ -110,7 +110,7 @@ def drivable(transcript: Transcript) -> Transcript:
 
 
 def _results_given(made: Assembly, new: Sequence[Item]) -> list[str]:
-    """Add the results among new items, and return what somebody said."""
+    """Add the results among new items, and return the user texts."""
     for item in new:
         if item.kind == "tool_result":
             made.result(item.text, str(item.answers))

@@ -1,4 +1,4 @@
-"""Files and network held from a program on macOS: `sandbox-exec`, which is there, though Apple names no successor."""
+"""`sandbox-exec` of macOS, which keeps files and network from a program. It still ships; Apple names no successor."""
 
 import json
 import shutil
@@ -12,13 +12,13 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dtrac
 
 
 def there() -> bool:
-    """Return whether this system has it."""
+    """Return whether this system has `sandbox-exec`."""
     return sys.platform == "darwin" and shutil.which(PROGRAM) is not None
 
 
 def held(command: Sequence[str], work: str, readable: Iterable[str]) -> list[str]:
-    """Return the command that runs another one so that it reads programs and these paths, writes `work` alone, and
-    reaches this machine alone. Rule: sandbox-exec(1); what a later line says goes before an earlier one.
+    """Return the command that runs another one confined: it reads only programs and these paths, writes only `work`,
+    and connects only to this machine. Rule: sandbox-exec(1); a later rule overrides an earlier one.
     """
     paths = " ".join(f"(subpath {_quoted(path)})" for path in (work, *readable))
     devices = " ".join(f"(literal {_quoted(path)})" for path in _DEVICES)
@@ -35,5 +35,5 @@ def held(command: Sequence[str], work: str, readable: Iterable[str]) -> list[str
 
 
 def _quoted(path: str) -> str:
-    """A path as the profile's language writes it, links followed: rules are of what a link leads to."""
+    """Return a path in the profile's language, with links resolved, since rules apply to a link's target."""
     return json.dumps(str(Path(path).resolve()), ensure_ascii=False)

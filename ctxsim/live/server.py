@@ -1,4 +1,4 @@
-"""The endpoint as a running server, in a thread of its own."""
+"""Runs the endpoint as a server in a thread of its own."""
 
 import errno
 import socket
@@ -17,11 +17,11 @@ from ctxsim.live.app import IDLE_S, LOOPBACK, Endpoint, application
 START_S = 10.0
 
 CLIENTS = 256
-"""Connections at once; one more is told to come again."""
+"""The most connections at once; further ones are told to come again."""
 
 
 class _Patient(H11Protocol):  # type: ignore[misc]
-    """A connection that is closed when no request begins or goes on in it for IDLE_S; `app` watches over bodies."""
+    """A connection that closes when no request has begun or gone on for IDLE_S; `app` sets the limit for bodies."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -42,7 +42,7 @@ class _Patient(H11Protocol):  # type: ignore[misc]
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 takes a free one. Raises CtxsimError where that isn't possible."""
+    """Return a listening socket; port 0 takes a free port. Raises CtxsimError if the system doesn't allow it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,8 +58,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """Serve in another thread while the block runs, on a free port where none is named; yields the address, with the
-    token if the endpoint has one.
+    """Serve in another thread while the block runs, on a free port if `port` is 0. Yields the address, which includes
+    the endpoint's token if there is one.
     """
     bound = listen(host, port)
     app = application(endpoint, LOOPBACK if host in LOOPBACK else (*LOOPBACK, host))

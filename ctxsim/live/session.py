@@ -1,4 +1,4 @@
-"""One client's conversation with the endpoint: which step is next, what it costs, and what is refused."""
+"""One client's conversation with the endpoint: which step is next, what it costs, and which requests are refused."""
 
 import hashlib
 import re
@@ -32,26 +32,26 @@ from ctxsim.transcript import Call, Head, Item
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 
 SUMMARY_TOKENS = 800
-"""A summary's size, about what agents ask for."""
+"""The size of a summary in tokens, about what agents ask for."""
 
 REMEMBERED = 32
-"""So many answers are kept for clients that ask again."""
+"""The number of answers that are kept for clients that send a request again."""
 
 FOREVER_S = 60.0
-"""What a client is told to wait where no waiting will help."""
+"""The seconds that a client is told to wait if waiting won't help."""
 
 ASKS = re.compile(r"(?i)\b(summari[sz]e|summary|compact|compaction|condense|hand-?off)\b")
-"""What a text says that asks for a summary."""
+"""Words by which a text that asks for a summary is recognised."""
 
 OVER = "The conversation is over."
-"""What is answered past the script's end."""
+"""The answer to requests past the script's end."""
 
 MOST_PAST = 50
-"""So many times it is answered: an agent that goes on for ever is refused then."""
+"""The most requests past the script's end that are answered. Later ones are refused, since an agent may not stop."""
 
 
 class Served(msgspec.Struct, frozen=True):
-    """What one request came to. `step` counts from 1; 0 for a request that isn't the conversation."""
+    """The answer to one request, or its refusal. `step` counts from 1; 0 for a request that isn't the conversation."""
 
     kind: str
     step: int
@@ -64,13 +64,13 @@ class Served(msgspec.Struct, frozen=True):
     output: int = 0
     retry: bool = False
     unused: str = ""
-    """The recorded tool that no tool of the request could stand for."""
+    """The recorded tool that no tool of the request could replace; '' if there is none."""
 
 
 class Session:
     """State: the step, the provider, the history, and the last answers.
 
-    `folder`: where results lie as files. `counter`: one that sessions share, so that each text is held once.
+    `folder` holds the results as files; None if there are none. Sessions may share a `counter`, and so its memo.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class Session:
         self._held: frozenset[int] = frozenset()
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
-        """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
+        """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
         digest = hashlib.sha256(msgspec.json.encode(body)).digest()
         for known, served in self._answered:
-            # Summaries can make two conversations alike: an earlier step's request isn't asked again, it is the next.
+            # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
-        # A request without tools isn't the conversation where the agent's own requests bring some.
+        # Agents that have tools offer them in every request of the conversation.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
         if kind != "summary" and not self._agent.helpers and self._asks_for_summary(asked):
             kind = "summary"
@@ -131,13 +131,13 @@ class Session:
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
-        """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
+        """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
         asked = ask(api, body, model, False)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
 
     def _asks_for_summary(self, asked: Asked) -> bool:
-        """Whether a request of an agent of which nothing is known goes on where the last one ended, with a text of its
-        own that speaks of a summary; what is compacted already has lost places.
+        """Return whether a request of an unknown agent asks for a summary: it still holds all places of the last one,
+        which a compacted request doesn't, and ends with a text of the agent's own that mentions a summary.
         """
         if not self._held or asked.items[-1].kind != "user" or not ASKS.search(asked.text):
             return False
@@ -156,7 +156,7 @@ class Session:
         return self._llm
 
     def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
-        """Return a request's tokens, and why it is refused, if it is."""
+        """Return a request's tokens, and its refusal; None if it is accepted."""
         llm = self._llm_for(asked)
         if step > len(self._script.steps) + MOST_PAST:
             return 0, Refusal("invalid", f"{OVER} So it was said {MOST_PAST} times.")
@@ -184,7 +184,7 @@ class Session:
         return tokens, None
 
     def _billed(self, served: Served, reply: Reply, unused: str) -> Served:
-        """Return what was served with its usage, as the cache and the faults have it, and its dollars."""
+        """Return `served` with its reply, whose usage follows the cache and the faults, and its cost in dollars."""
         assert self._llm is not None  # judged before
         texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
         output = sum(map(self._counter.text, texts))
@@ -199,12 +199,12 @@ class Session:
     # answering
 
     def _play(self, asked: Asked) -> tuple[Reply, str]:
-        """Return the next step's reply, and the recorded tool that nothing could stand for."""
+        """Return the next step's reply, and the recorded tool that no tool of the request could replace."""
         if self.step >= len(self._script.steps):
             return self._reply(asked, OVER, self._ending(asked, f"over_{self._served}")), ""
         step = self._script.steps[self.step]
         found = [tool_call(wanted, asked.tools, self._agent.tools, self._folder) for wanted in step.wanted]
-        # One call without its tool would leave the others' results without meaning.
+        # If one call can't be made, none is, because the other results alone would make no sense.
         unused = next((wanted.tool for wanted, call in zip(step.wanted, found, strict=True) if call is None), "")
         calls = [ToolCall(f"call_{self.step + 1:04}_{n}", *call) for n, call in enumerate(found) if call and not unused]
         calls += [] if step.wanted else self._ending(asked, "end")
@@ -224,8 +224,8 @@ class Session:
     def _help(self, asked: Asked, template: str) -> str:
         if "{summary}" not in template:
             return template
-        # What asks for the summary isn't part of it, unless the whole conversation stands in one message: of a user's
-        # text a summary keeps the first sentence, of others the lines that say most.
+        # The message that asks for the summary isn't part of it, unless one message holds the whole conversation. That
+        # counts as the assistant's: a summary keeps only the first sentence of a user text, but more lines of others.
         items = asked.items[:-1]
         if len(asked.items) <= 2:
             items = [msgspec.structs.replace(item, kind="assistant") for item in asked.items]
@@ -233,7 +233,7 @@ class Session:
 
 
 def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
-    """Return a request's body as the provider sees it. Raises InputError for one that isn't of that API."""
+    """Return a parsed request body. Raises InputError for one that isn't of that API or has no message."""
     held = caught(api, body, "your")
     items = items_of(held)
     if not items:
@@ -255,11 +255,11 @@ def _rate_limit(wait_s: float) -> Refusal:
 
 
 def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
-    """Return items, of which those at the beginning that equal known ones are these."""
+    """Return `items`, with those at the beginning that equal known ones replaced by the known objects."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(known, items, strict=False)))
     return [*known[:same], *items[same:]]
 
 
 def _leg(head: Head, scheduled_s: float, output: int) -> Leg:
-    """A call that nothing recorded: what it brings is in the request already."""
+    """Return a leg without a recorded call; its items are in the request already."""
     return Leg(0, Call(0, 0), head, scheduled_s, (), False, (), (), output, 0)

@@ -1,4 +1,4 @@
-"""Which tool of a request does what a step wants: the recorded one where it is offered, else one that reads a file."""
+"""Chooses a request's tool for a step's call: the recorded one or, if results lie in files, one that reads a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,21 +8,22 @@ from ctxsim.live.exchange import Tool, ToolCall
 from ctxsim.live.script import Wanted
 
 SHELL = ("command", "cmd", "script")
-"""What parameters of tools that run a command are called."""
+"""Names of the parameter that takes the command, in tools that run one."""
 
 READ = ("file_path", "filePath", "absolute_path", "path", "target_file")
-"""What parameters of tools that read a file are called."""
+"""Names of the parameter that takes the path, in tools that read a file."""
 
 Template = Mapping[str, Any]
-"""A tool's arguments, with `{file}` where the file's path goes."""
+"""A tool's arguments, with the placeholder `{file}` for the file's path."""
 
 
 def tool_call(
     wanted: Wanted, tools: Sequence[Tool], preferred: Mapping[str, Template], folder: str | None
 ) -> tuple[str, str] | None:
-    """Return the name and the arguments of a call that gives the wanted result; None if no tool of the request does.
+    """Return the name and the JSON arguments of a call that gives the wanted result; None if no tool can give it.
 
-    Without a `folder` of results only the recorded tool will do. `preferred` are templates by a tool's name.
+    If `folder`, which holds the results, is None, only the recorded tool will do. Otherwise a tool that reads a file is
+    chosen: the first offered one of `preferred`, which are templates by tool name, or one with a known parameter.
     """
     offered = {tool.name: tool for tool in tools}
     if folder is None:
@@ -40,14 +41,14 @@ def tool_call(
 
 
 def ending(tools: Sequence[Tool], ends: Mapping[str, Template], call_id: str) -> tuple[ToolCall, ...]:
-    """Return the call that ends a turn, for agents that need one."""
+    """Return the call that ends a turn, in a tuple that is empty if the agent needs none."""
     offered = {tool.name for tool in tools}
     found = [ToolCall(call_id, name, json.dumps(arguments)) for name, arguments in ends.items() if name in offered]
     return tuple(found[:1])
 
 
 def _filled(template: Any, path: str) -> Any:
-    """Return a template with the path in its place, however deep."""
+    """Return a template with the path put in at any depth."""
     if isinstance(template, str):
         return template.replace("{file}", path)
     if isinstance(template, Mapping):
@@ -56,7 +57,7 @@ def _filled(template: Any, path: str) -> Any:
 
 
 def _arguments(tool: Tool, key: str, value: str) -> dict[str, Any]:
-    """Return arguments that fit the schema: the one that matters, and something for what else is required."""
+    """Return arguments that fit the schema: `key` with its value, and some value for each other required one."""
     schema = tool.parameters[key]
     whole: Any = value.split(" ", 1) if isinstance(schema, dict) and schema.get("type") == "array" else value
     return {key: whole, **{name: _something(tool.parameters.get(name)) for name in tool.required if name != key}}

@@ -1,1 +1,1 @@
-"""Configuration files of agents: one key is set in a text that keeps all else, and a file is written and restored."""
+"""Configuration files of agents: sets one key and keeps all other text; writes a file and restores it."""

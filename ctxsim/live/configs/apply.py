@@ -1,4 +1,4 @@
-"""A configuration file is changed with a backup, and restored byte for byte."""
+"""Changes a configuration file, keeps a backup, and restores it byte for byte."""
 
 import difflib
 import hashlib
@@ -12,11 +12,11 @@ from ctxsim.plugins.files import config_folder
 from ctxsim.results.files import replacing
 
 MOST_BYTES = 1 << 20
-"""A configuration file that is larger isn't one."""
+"""The largest file, in bytes, that is taken for a configuration file."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A file as it is, None where it isn't there, and as it would be."""
+    """A file's bytes before a change, None if it doesn't exist, and after the change."""
 
     path: Path
     before: bytes | None
@@ -24,7 +24,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; '' where nothing changes."""
+        """The change as a unified diff; '' if nothing changes."""
         old = (self.before or b"").decode("utf-8").splitlines()
         new = self.after.decode("utf-8").splitlines()
         name = str(self.path)
@@ -34,7 +34,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A change that was written: the file, its backup, '' where there was none, and what it became."""
+    """A change that was written: the file, its backup ('' if it is new), its new SHA-256, and the folders made."""
 
     path: str
     backup: str
@@ -43,7 +43,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -> Change:
-    """Return what setting a key would change. Nothing is written.
+    """Return the change that sets a key. Nothing is written.
 
     Raises InputError for a file that isn't a plain file of that format in UTF-8, or is larger than 1 MiB.
     """
@@ -60,7 +60,7 @@ def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -
 
 
 def write(change: Change) -> Applied:
-    """Write a change, and keep what was there. Raises InputError where the file was changed since it was looked at."""
+    """Write a change and keep a backup. Raises InputError if the file has changed since the change was planned."""
     if _read(change.path) != change.before:
         raise InputError(str(change.path), "it was changed meanwhile; look at the change again")
     records = _folder()
@@ -75,16 +75,16 @@ def write(change: Change) -> Applied:
         str(change.path), "" if change.before is None else str(backup), hashlib.sha256(change.after).hexdigest(),
         tuple(map(str, missing)),
     )  # fmt: skip
-    # The record is there before the file is changed: what was written can always be undone.
+    # The record is written before the file, so that every written change can be undone.
     _put(records / f"{number:04}.json", msgspec.json.encode(done), 0o600)
     _put(change.path, change.after, mode)
     return done
 
 
 def undo() -> Applied:
-    """Restore the file that was written last, byte for byte, and return what was undone.
+    """Restore the file that was written last, byte for byte, and return the change that was undone.
 
-    Raises CtxsimError where nothing was written, and InputError where the file isn't as it was written.
+    Raises CtxsimError if no change is recorded, and InputError if the file was changed after it was written.
     """
     record = max(_folder().glob("*.json"), key=lambda one: int(one.stem), default=None)
     if record is None:
@@ -110,13 +110,13 @@ def undo() -> Applied:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that was made; what others put there stays."""
+    """Remove a folder that was made for the file, if it is empty."""
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
 
 
 def _read(path: Path) -> bytes | None:
-    """A file's bytes; None where it isn't there."""
+    """Return a file's bytes; None if it doesn't exist. Raises InputError if it isn't a plain file or is too large."""
     if not path.exists():
         return None
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""One key set in the text of a configuration file, in its own format; every other byte stays."""
+"""Sets one key in the text of a configuration file, in the file's format, and keeps every other byte."""
 
 from types import ModuleType
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from ctxsim.live.configs import json_text, toml_text, yaml_text
 
 Format = Literal["json", "jsonc", "toml", "yaml", "env"]
 Path = tuple[str | int, ...]
-"""Keys from the outside in; a number is a place in a list."""
+"""Keys from the outermost in. A number is an index in a list."""
 
 Value = bool | int | float | str
 
@@ -16,7 +16,7 @@ _TEXTS: dict[str, ModuleType] = {"json": json_text, "jsonc": json_text, "toml": 
 
 
 def parsed(text: str, form: Format) -> Any:
-    """Return what a text holds; an empty one is an empty mapping. Raises CtxsimError where it isn't of the format."""
+    """Return the data of a text; an empty text is an empty mapping. Raises CtxsimError if it isn't of the format."""
     try:
         return _TEXTS[form].parsed(text) if text.strip() else {}
     except RecursionError:
@@ -26,10 +26,10 @@ def parsed(text: str, form: Format) -> Any:
 
 
 def edited(text: str, form: Format, path: Path, value: Value) -> str:
-    """Return the text with a value under a key. Comments, order, blanks and line ends of all else stay.
+    """Return the text with a value set at a path. All other comments, order, blanks and line ends stay.
 
-    Tables on the way that aren't there are made. Raises CtxsimError where the text isn't of the format, a key on the
-    way holds something else than a table, or the result wouldn't say what it should.
+    Missing tables on the path are made. Raises CtxsimError if the text isn't of the format, if a key on the path holds
+    something other than a table, or if the result wouldn't parse to the wanted data.
     """
     wanted = with_value(parsed(text, form), path, value)
     try:
@@ -43,7 +43,7 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
 
 
 def with_value(data: Any, path: Path, value: Value) -> Any:
-    """Return a copy of data with a value under a key. Raises CtxsimError where a key on the way holds no table."""
+    """Return a copy of data with a value set at a path. Raises CtxsimError if a key on the path holds no table."""
     if not path:
         return value
     key, rest = path[0], path[1:]
@@ -57,5 +57,5 @@ def with_value(data: Any, path: Path, value: Value) -> Any:
 
 
 def told(path: Path) -> str:
-    """Return a path as people write it: dots between keys."""
+    """Return a path as text, with dots between its keys."""
     return ".".join(map(str, path))

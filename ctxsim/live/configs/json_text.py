@@ -1,7 +1,7 @@
-"""JSON and JSON with comments: where values stand in the text, so that one is put in without touching the others.
+"""JSON and JSON with comments: finds where values are in the text, so that one is set without touching the others.
 
-No library that keeps comments is kept up and runs without Node. So the text is cut into tokens, and the values are
-found by their places.
+No library that keeps comments is both maintained and free of Node. So the text is cut into tokens, which give the
+positions of the values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Token(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A value and its place. `members` are those of an object or a list by key; `last` is where the last one ends."""
+    """A value and its position. `members` are an object's or a list's values by key; `last` is the end of the last."""
 
     data: Any
     start: int
@@ -38,12 +38,12 @@ class _Node(NamedTuple):
 
 
 def parsed(text: str) -> Any:
-    """Return what a text holds. Raises ValueError where it is no JSON, with or without comments."""
+    """Return the data of a text. Raises ValueError if it isn't JSON, with or without comments."""
     return _read(text).data
 
 
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """Return the text with a value under a key. A key that isn't there stands last in its object."""
+    """Return the text with a value set at a path. A missing key is added at the end of its object."""
     if not text.strip("\ufeff \t\r\n"):
         text = "{}\n"
     node, depth = _read(text), 0
@@ -57,7 +57,7 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
 
 
 def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
-    """The text with a member more, behind the last one of an object, indented as that is."""
+    """Return the text with one more member at the end of an object, indented like the others."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     if node.members:
         first = next(iter(node.members.values()))
@@ -65,7 +65,7 @@ def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
             return text[: node.last] + f", {_dumped(key, value, None, '', '')}" + text[node.last :]
         indent = _indent(text[node.start + 1 : node.last])
         added = f"{line_end}{indent}{_dumped(key, value, indent, _unit(text), line_end)}"
-        # What ends the last member's line, such as a comment, stays with it; so does a comma that is there already.
+        # The rest of the last member's line, such as a comment, stays with it, and so does an existing comma.
         rest = _END_OF_LINE.match(text, node.last, node.end - 1)
         at = rest.end() if rest else node.last
         comma = _comma(text[node.last : node.end - 1])
@@ -87,7 +87,7 @@ def _dumped(key: str, value: Any, indent: str | None, unit: str, line_end: str) 
 
 
 def _indent(before: str) -> str:
-    """The blanks before the last member's line; `before` is an object's text up to that member's end."""
+    """Return the indentation of the first line that begins with a key; `before` is an object's text without its end."""
     found = re.findall(r'\n([ \t]*)"', before)
     return found[0] if found else ""
 
@@ -98,13 +98,13 @@ def _line_indent(text: str, place: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """One step of indentation, as the text has it; two blanks where it has none."""
+    """Return one step of indentation: the first in the text, or two blanks if it has none."""
     found = re.search(r'\n([ \t]+)"', text)
     return found[1] if found else "  "
 
 
 def _comma(tail: str) -> int | None:
-    """Where the comma is in what follows the last member, if there is one."""
+    """Return the position of the comma in the text after the last member; None if there is none."""
     for token in _tokens(tail):
         if token.kind == "mark":
             return token.start

@@ -5,12 +5,12 @@ from typing import Any
 
 
 def parsed(text: str) -> Any:
-    """Return what a text holds. Raises ValueError where it is no TOML."""
+    """Return the data of a text. Raises ValueError if it isn't TOML."""
     return tomllib.loads(text)
 
 
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """Return the text with a value under a key. Raises ValueError where it is no TOML."""
+    """Return the text with a value set at a path. Raises ValueError if it isn't TOML."""
     import tomlkit
 
     document: Any = tomlkit.parse(text)

@@ -1,11 +1,11 @@
-"""YAML: PyYAML says where values stand, and one is put in there without touching the others."""
+"""YAML: PyYAML gives the positions of values, so that one is set without touching the others."""
 
 import json
 from typing import Any
 
 
 def parsed(text: str) -> Any:
-    """Return what a text holds. Raises ValueError where it is no YAML."""
+    """Return the data of a text. Raises ValueError if it isn't YAML."""
     import yaml
 
     try:
@@ -15,7 +15,7 @@ def parsed(text: str) -> Any:
 
 
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """Return the text with a value under a key. A key that isn't there stands first in its table."""
+    """Return the text with a value set at a path. A missing key is added at the start of its table."""
     import yaml
 
     line_end = "\r\n" if "\r\n" in text else "\n"
@@ -48,7 +48,7 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
 
 
 def _member(node: Any, key: str | int) -> Any:
-    """The value under a key, None where there is none."""
+    """Return the node under a key or an index; None if there is none."""
     if isinstance(key, int):
         return node.value[key] if isinstance(node.value, list) and key < len(node.value) else None
     pairs = node.value if node.id == "mapping" else ()
@@ -56,7 +56,7 @@ def _member(node: Any, key: str | int) -> Any:
 
 
 def _lines(path: tuple[str | int, ...], value: Any, indent: str, line_end: str) -> str:
-    """A key's lines, with the tables on the way to it."""
+    """Return the lines of a key and its value, with the missing tables around it."""
     said = ""
     for depth, key in enumerate(path):
         last = depth == len(path) - 1
@@ -65,5 +65,5 @@ def _lines(path: tuple[str | int, ...], value: Any, indent: str, line_end: str) 
 
 
 def _plain(value: Any) -> str:
-    """A value as YAML has it: what JSON writes."""
+    """Return a value in YAML, which reads JSON's form."""
     return json.dumps(value, ensure_ascii=False)

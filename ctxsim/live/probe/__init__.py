@@ -1,1 +1,1 @@
-"""Is a setting honoured: requests grow around the threshold that a policy expects, until the agent compacts."""
+"""Tests whether an agent honours a setting: requests grow around the threshold of its policy until it compacts."""

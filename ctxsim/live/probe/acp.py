@@ -1,6 +1,6 @@
-"""An agent that is given one prompt after the other in one process, by the Agent Client Protocol.
+"""Gives an agent one prompt after another in one process, by the Agent Client Protocol.
 
-JSON-RPC on its standard input and output, a message a line. Source: https://agentclientprotocol.com
+JSON-RPC on the agent's standard input and output, one message per line. Source: https://agentclientprotocol.com
 """
 
 import json
@@ -18,11 +18,11 @@ from ctxsim.safety.processes import end_group
 
 VERSION = 1
 MOST = 200
-"""Prompts that are given before it is enough."""
+"""The most prompts that are given to an agent."""
 
 
 def prompted(plan: Plan, url: str, prompt: str, limit_s: float, over: Callable[[], bool]) -> int | None:
-    """Give an agent a prompt again and again until it is over; return its exit status, None if that ended it."""
+    """Give an agent a prompt repeatedly until `over`. Return its exit status; None if it was still running then."""
     command = [plan.fill(part, url) for part in plan.agent.probe.acp]
     with Path(plan.work, "output.txt").open("ab") as said:
         process = subprocess.Popen(
@@ -41,7 +41,7 @@ def prompted(plan: Plan, url: str, prompt: str, limit_s: float, over: Callable[[
             end_group(process.pid)
             process.wait()
             for pipe in filter(None, (process.stdin, process.stdout)):
-                # What it never read is lost with it.
+                # The pipe may hold text that the agent never read.
                 with suppress(BrokenPipeError):
                     pipe.close()
 
@@ -59,7 +59,7 @@ def _talk(process: subprocess.Popen[str], folder: str, prompt: str, over: Callab
 
 
 def _ask(process: subprocess.Popen[str], number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Send a request and return its result; whatever the agent asks meanwhile is allowed."""
+    """Send a request and return its result. Requests by the agent in the meantime are allowed."""
     _send(process, {"id": number, "method": method, "params": params})
     assert process.stdout is not None
     for line in process.stdout:
@@ -78,7 +78,7 @@ def _ask(process: subprocess.Popen[str], number: int, method: str, params: dict[
 
 
 def _allowed(params: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request for permission: the first choice that allows."""
+    """Return the answer to a request for permission: the first option that allows, else the first one."""
     options = params.get("options") or [{"optionId": "allow", "kind": "allow_once"}]
     chosen = next((one for one in options if str(one.get("kind", "")).startswith("allow")), options[0])
     return {"outcome": {"outcome": "selected", "optionId": chosen.get("optionId")}}

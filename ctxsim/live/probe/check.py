@@ -1,4 +1,4 @@
-"""`check setting`: an installed agent is run with a setting, and what it does is held against its policy's formula."""
+"""`check setting`: runs an installed agent with a setting, and compares what it does with its policy's formula."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -19,16 +19,16 @@ from ctxsim.policies.agents.settings import Setting
 from ctxsim.policies.agents.settings_file import settings_of
 
 BEYOND = 1.05
-"""Requests grow to so many times the window before an agent counts as one that doesn't compact."""
+"""The multiple of the window that requests grow to before an agent counts as one that doesn't compact."""
 
 OWN = 0.005
-"""How far the count of an agent that counts by itself is from ours, as a share: brackets are wider by it."""
+"""The share by which an agent's own count of tokens may differ from ours. Its brackets are widened by it."""
 
 SIZES = (20_000, 50_000, 100_000, 160_000)
-"""Characters of the result by which cuts are looked for: the first of these that a setting should cut otherwise."""
+"""Sizes, in characters, of a result to be cut. The first one that the setting should cut differently is used."""
 
 COARSE = 40
-"""Steps in which the place is looked for where an agent compacts that does so where nobody expects it."""
+"""The number of coarse steps in the search for the threshold of an agent that compacts far from the expected one."""
 
 CUTS = ("chars", "lines", "bytes", "tokens of 4 bytes")
 """Units of settings that cut results."""
@@ -37,10 +37,10 @@ CUTS = ("chars", "lines", "bytes", "tokens of 4 bytes")
 class SettingCheck(msgspec.Struct, frozen=True):
     """What an installed agent did with a setting. Tokens are those that the endpoint reported.
 
-    `lower` and `upper` are tokens at which it didn't compact yet and at which it did; `expected` is the threshold of
-    its policy. In a check of a cut they are characters. `first` are the tokens of the first request, where a limit
-    hangs on it, and `after` those of the first one after the compaction. `inside`: the formula of the policy gives what
-    was seen. `beside` was set too; `needs` are keys that must be and weren't.
+    `lower` and `upper` are the tokens at which it didn't compact yet and at which it did; `expected` is its policy's
+    threshold. In a check of a cut they are characters. `first` is the size of the first request, if a limit depends on
+    it, and `after` that of the first request after the compaction. `inside`: what was seen agrees with the policy's
+    formula. `beside` are the other settings; `needs` are keys that must be set too and weren't.
     """
 
     agent: str
@@ -69,7 +69,7 @@ class SettingCheck(msgspec.Struct, frozen=True):
 
 
 class _Trial(NamedTuple):
-    """A setting with its value, the others beside it, and the agent that is run with them."""
+    """A setting and its value, the other settings, and the agent that is run with them."""
 
     here: Situation
     programs: str
@@ -90,10 +90,10 @@ class _Trial(NamedTuple):
 def check_setting(
     agent: Agent, programs: str, given: Mapping[str, Value], model: str = "", window: int = 0
 ) -> SettingCheck:
-    """Return what an agent does with the first of some settings, with the others beside it.
+    """Return what an agent does with the first of the `given` settings while the others are set too.
 
-    Without a `model` it is the one that drive.toml names, and without a `window` the model's. Raises CtxsimError for a
-    setting that is unknown, and where the agent can't be run.
+    By default `model` is the one that drive.toml names, and `window` is the model's. Raises CtxsimError for an unknown
+    setting, and if the agent can't be run.
     """
     (key, value), *others = given.items()
     model = model or agent.probe.model
@@ -109,13 +109,13 @@ def check_setting(
 
 
 def _left(trial: _Trial, given: Mapping[str, Value], size: int) -> Awaited:
-    """What the policy leaves of a large result."""
+    """Return what the policy leaves of a result of `size` characters."""
     tool = trial.here.agent.probe.cuts_by or next(iter(trial.here.agent.tools), "bash")
     return Awaited("proactive", None, cut_to(trial.here, given, text_of(size // 4, 1), tool))
 
 
 def _window(agent: Agent, model: str) -> int:
-    """The window of a model, as the agent believes."""
+    """Return the window that the agent assumes for a model. Raises CtxsimError if none is known."""
     if agent.probe.window:
         return agent.probe.window
     for pattern, window in agent.probe.windows.items():
@@ -125,9 +125,8 @@ def _window(agent: Agent, model: str) -> int:
 
 
 def _threshold(trial: _Trial) -> SettingCheck:
-    """Look for the tokens at which the agent compacts."""
     given, here = trial.given, trial.here
-    # A limit that stands beside the first request is known once that was sent.
+    # A limit that depends on the first request is known only after that was sent.
     late = expected(here._replace(first=1), given) != expected(here._replace(first=2), given)
     if late:
         trial = trial._replace(here=here._replace(first=trial.run((0,)).most))
@@ -151,7 +150,7 @@ def _threshold(trial: _Trial) -> SettingCheck:
 
 
 def _seen(trial: _Trial, run: Callable[..., Probed]) -> Seen:
-    """What an agent does: a run in which nothing is refused, and where it doesn't compact then one with refusals."""
+    """Return what an agent does in a run without refusals or, if it doesn't compact there, in one with refusals."""
     probing = trial.here.agent.probe
     window = int(trial.given.get(probing.window_key, trial.here.window))
     done = run(math.ceil(window * BEYOND))
@@ -159,7 +158,7 @@ def _seen(trial: _Trial, run: Callable[..., Probed]) -> Seen:
     if bracket is None:
         return Seen("only after a refusal" if run(window, refuses=window).fired is not None else "never")
     if done.leapt and probing.counts == "usage":
-        # Nobody expected it there: first in coarse steps, then in fine ones where it was.
+        # It compacted far from all waypoints. Search in coarse steps, then in fine ones around the place found.
         width = max(FINE, bracket[1] // COARSE)
         coarse = trial.run((0,), fine=width, past=bracket[1] + width).bracket(probing.decides, probing.turns)
         if coarse is not None:
@@ -192,7 +191,7 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
 
 
 def _moves(trial: _Trial, value: float) -> bool:
-    """Whether another value nearby compacts elsewhere."""
+    """Return whether a value 2 % lower or higher is expected to compact elsewhere."""
     now = expected(trial.here, trial.given)
     nearby = (value * 0.98, value * 1.02) if isinstance(value, float) else (value * 98 // 100, value * 102 // 100 + 1)
     allowed = (other for other in nearby if not trial.one.problem(other))

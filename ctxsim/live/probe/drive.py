@@ -1,4 +1,4 @@
-"""One probe of an installed agent: its settings are written into a throw-away home, and it is run."""
+"""Runs one probe of an installed agent, with its settings written into a temporary home."""
 
 import tempfile
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ def probe(
     waypoints: tuple[int, ...],
     **more: Any,
 ) -> Probed:
-    """Run an agent with settings by key, and return what it sent.
+    """Run an agent with settings, given by key, and return what it sent.
 
-    `window` is declared for the model; `more` are the other fields of ProbePlan. Raises CtxsimError where it sends no
-    request of the conversation, or a setting can't be written.
+    `window` is declared for the model; `more` are the other fields of ProbePlan. Raises CtxsimError if the agent sends
+    no request of the conversation, or if a setting can't be written.
     """
     told = with_settings(agent, given, model)
     provider = Provider(window=window, model=model)
@@ -51,7 +51,7 @@ def probe(
 
 
 def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent:
-    """Return the agent with settings in the files and variables that it is started with.
+    """Return the agent with settings added to the files and variables that it is started with.
 
     Raises CtxsimError for a setting that is unknown or can't be written.
     """
@@ -64,13 +64,13 @@ def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent
             continue
         config, name = _file(known, one, files)
         path = agent.probe.keys.get(one.key) or tuple(part.replace("MODEL", model) for part in one.key.split("."))
-        # Places that are filled later stand where a value may be a number.
+        # Placeholders that are filled in later may be in the place of a number, without quotes.
         files[name] = _unfilled(edited(_filled(files.get(name, "")), config.format, path, value))
     return msgspec.structs.replace(agent, files=files, env=env)
 
 
 FILLED = {"{window}": "987654321001", "{output}": "987654321002", "{share}": "0.987654321003"}
-"""What stands for places without quotes while a file is edited: a number."""
+"""Numbers that replace placeholders while a file is edited, since a placeholder without quotes doesn't parse."""
 
 
 def _filled(text: str) -> str:
@@ -86,7 +86,7 @@ def _unfilled(text: str) -> str:
 
 
 def setting_of(known: AgentSettings, key: str) -> Setting:
-    """Return a setting by its key or variable. Raises CtxsimError for one that isn't known."""
+    """Return a setting by its key or environment variable. Raises CtxsimError for an unknown one."""
     for one in known.settings:
         if key in (one.key, one.env):
             return one
@@ -96,7 +96,7 @@ def setting_of(known: AgentSettings, key: str) -> Setting:
 
 
 def _file(known: AgentSettings, one: Setting, files: Mapping[str, str]) -> tuple[ConfigFile, str]:
-    """The configuration file that holds a setting, and its name among those that are written: the user's own."""
+    """Return a setting's configuration file and its name in `files`: one that is there, else the user's own file."""
     fitting = [file for file in known.files if one.file and file.path.endswith(one.file)]
     for file in fitting:
         name = file.path.removeprefix("~/") if file.scope == "user" else f"folder:{file.path}"

@@ -1,4 +1,4 @@
-"""What a policy's own formula expects of a setting: the tokens at which it compacts, and what it cuts results to."""
+"""What a policy's formula expects of settings: the tokens at which it compacts, and the size of results it cuts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from ctxsim.view import View
 
 
 class Acting(NamedTuple):
-    """A value as the agent takes it, None where it doesn't; `how` is why it isn't the value that was set."""
+    """The value that the agent uses, None if it uses none; `how` is why it isn't the value that was set."""
 
     value: Value | None
     how: str = ""
 
 
 def taken(one: Setting, value: Value) -> Acting:
-    """Return what an agent makes of a value: outside its bounds it is clamped, ignored or refused."""
+    """Return the value that an agent uses: one outside the bounds is clamped, ignored or refused."""
     typed = one.typed(str(value)) if one.env else value
     acting = one.taken(typed)
     if acting is None:
@@ -31,7 +31,7 @@ def taken(one: Setting, value: Value) -> Acting:
 
 
 class Situation(NamedTuple):
-    """An agent in its version with a model, the window that is declared for it, and its first request's tokens."""
+    """An agent in its version, a model, the window declared for it, and the first request's tokens (0: unknown)."""
 
     agent: Agent
     model: str
@@ -40,7 +40,7 @@ class Situation(NamedTuple):
 
 
 def expected(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Awaited:
-    """Return when the agent's policy compacts with settings. Without `bounds` each value is taken as it is."""
+    """Return when the agent's policy compacts with these settings. Without `bounds` each value is used as it is."""
     policy = policy_of(here, given, bounds)
     if policy is None:
         return Awaited("never")
@@ -50,13 +50,13 @@ def expected(here: Situation, given: Mapping[str, Value], bounds: bool = True) -
 
 
 def cut_to(here: Situation, given: Mapping[str, Value], text: str, tool: str) -> int | None:
-    """Return the characters that the policy leaves of a result of a tool; None where there is no policy."""
+    """Return how many characters the policy leaves of a tool's result; None if there is no policy."""
     policy = policy_of(here, given)
     return None if policy is None else len(policy.on_tool_result(Item("tool_result", 1, 1, text, tool, 0)).text)
 
 
 def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Policy | None:
-    """Return the agent's policy with settings, told of its window and of its first request; None where it has none."""
+    """Return the agent's policy with these settings, its window and its first request; None if it has no policy."""
     name, version, probing = here.agent.name, here.agent.version, here.agent.probe
     model, window = here.model, here.window
     values = dict(values_for(name, version, model))
@@ -79,7 +79,7 @@ def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) 
 
 
 def _recovers(policy: Policy) -> bool:
-    """Whether a refused request is compacted."""
+    """Return whether the policy compacts a refused request."""
     said: list[Item] = [Item("user", 0, 1, "Read the results.")]
     for number in range(6):
         place = len(said)

@@ -1,6 +1,6 @@
-"""The endpoint of a probe: it asks for results that grow the conversation to where the agent should compact.
+"""The endpoint of a probe: it calls tools whose results grow the conversation to where the agent should compact.
 
-Far from a waypoint requests don't grow: the usage that is reported gets a constant more. So a threshold of 967,000
+Far from a waypoint requests don't grow; a constant is added to the reported usage instead. So a threshold of 967,000
 tokens is reached in a dozen small requests.
 """
 
@@ -26,16 +26,16 @@ from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.vendor import load_vendor
 
 WORDS = " the and you was for are but not had her his one our out day get has him how man new now old see two way who"
-"""Words of one token and, with their blank, four characters each: agents that divide by four count as we do."""
+"""Words of one token and, with their blank, four characters each, so that agents that divide by four count right."""
 
 SUMMARY = "The user asks for results to be read, one after the other. They were read. The next one is to be read."
 
 SAME = 16
-"""So many answers are kept for clients that ask again."""
+"""The number of answers that are kept for clients that send a request again."""
 
 
 class Growing:
-    """A session of the endpoint. `sent` is what came; `over` says that nothing more is to be learnt."""
+    """A session of the endpoint. `sent` are the requests so far; `over` is True when the probe is finished."""
 
     def __init__(self, plan: ProbePlan) -> None:
         self.sent: list[Sent] = []
@@ -52,10 +52,10 @@ class Growing:
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=SAME)
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
-        """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
+        """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
         digest = hashlib.sha256(msgspec.json.encode(body)).digest()
         for known, served in self._answered:
-            # Behind a compaction equal requests are no retries: an agent that can't get smaller sends them again.
+            # After a compaction an equal request is no retry: an agent that can't get smaller sends it again.
             if known == digest and not self._compacted:
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream)
@@ -75,7 +75,7 @@ class Growing:
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
-        """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
+        """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
         return self._tokens(ask(api, body, model, False)) + self._added
 
     def _tokens(self, asked: Asked) -> int:
@@ -85,14 +85,14 @@ class Growing:
         return Request(self._frames, asked.head).become(asked.items)
 
     def _judged(self, asked: Asked, tokens: int) -> int:
-        """What the agent decides by: the usage that it is told, or its own count."""
+        """Return the tokens by which the agent decides: those reported to it, or its own count."""
         if self._estimator is None:
             return tokens + self._added
         size = sum(map(self._estimator.item, asked.items))
         return self._estimator.request(asked.head, size, asked.items, Reported())
 
     def _notice(self, tokens: int) -> None:
-        """See that the agent compacted: from then on usage is what it is."""
+        """Detect that the agent compacted, and report the real usage from then on."""
         main = [one for one in self.sent if one.kind == "main"]
         if main and tokens < main[-1].tokens * 2 / 3:
             self._compacted = True
@@ -122,13 +122,13 @@ class Growing:
         return self._served(asked, "main", tokens, OVER, calls)
 
     def _passed(self, judged: int) -> bool:
-        """Leave behind the waypoints that are passed; true where none is left."""
+        """Remove the waypoints that are passed; return True if none is left."""
         while self._left and judged > self._left[0] + self._plan.past:
             self._left.pop(0)
         return not self._left and not self._plan.single
 
     def _next(self, judged: int) -> tuple[int, int]:
-        """Return the tokens of the next result, and of what usage gets more."""
+        """Return the tokens of the next result, and the tokens to add to the reported usage."""
         if self._plan.single:
             return 0, 0
         if self._compacted:
@@ -143,7 +143,7 @@ class Growing:
         return max(FINE, min(gap, self._probing.largest)), 0
 
     def _asking(self, asked: Asked, tokens: int, size: int) -> Served:
-        """Ask for the next result, whose file is written now."""
+        """Call the tool for the next result, after writing the result's file."""
         name = f"{self.step:04}"
         text = text_of(self._plan.single // 4 if self._plan.single else size, self.step)
         wanted = Wanted("read", "{}", text, self.step, self.step)
@@ -171,7 +171,7 @@ class Growing:
 
 
 def text_of(tokens: int, number: int) -> str:
-    """A result of about so many tokens and four times as many characters, in lines; each one differs."""
+    """Return a result of about `tokens` tokens and four times as many characters, in lines; each number's differs."""
     words = WORDS.split()
     lines = [" " + " ".join([*words, *words][at : at + 19]) + "   \n" for at in range(len(words))]
     said = (lines[(number + line) % len(words)] for line in range(max(0, tokens - 4) // 20))

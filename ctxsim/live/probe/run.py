@@ -1,4 +1,4 @@
-"""One probe in a process of its own: `python -m ctxsim.live.probe.run`, its plan by a pipe."""
+"""One probe in a process of its own: `python -m ctxsim.live.probe.run`, its plan on stdin."""
 
 import sys
 import time
@@ -9,9 +9,9 @@ from ctxsim.live.enclosure import enclose
 
 
 def main() -> None:
-    """Run a plan and write what came of it into its folder."""
+    """Run the plan from stdin and write its result into the plan's folder."""
     asked = sys.stdin.buffer.read()
-    # Before anything is imported that starts a thread.
+    # This comes before imports that start threads.
     enclosed = enclose()
     import msgspec
 
@@ -28,7 +28,7 @@ def main() -> None:
     began = time.monotonic()
     with Log(None) as log, beside(Endpoint(lambda name: session, log)) as url:
         write_files(plan, url)
-        # Gemini CLI cuts no results where it is given prompts one by one.
+        # Gemini CLI cuts no results if it is given prompts one by one.
         if plan.agent.probe.acp and not plan.single:
             status = prompted(plan, url, PROMPT, plan.limit_s, lambda: session.over)
         else:

@@ -1,4 +1,4 @@
-"""What probes say of a setting: when the agent compacts, held against what its policy expects."""
+"""The verdict on a setting: when the agent compacts in probes, compared with what its policy expects."""
 
 from typing import Literal, NamedTuple
 
@@ -7,16 +7,16 @@ Firing = Literal["proactive", "only after a refusal", "never", "not run"]
 Found = Literal[
     "honoured", "capped", "clamped", "ignored", "needs more", "refused", "only after a refusal", "never", "unclear"
 ]  # fmt: skip
-"""`capped`: a cap decides and not the value. `needs more`: it acts only with another setting."""
+"""`capped`: a cap decides, not the value. `needs more`: the setting acts only together with another one."""
 
 TOLERANCE = 0.03
-"""Of characters that a cut leaves: agents put a line of their own in the place of what they cut."""
+"""The tolerated share of the characters that a cut leaves: agents put a line of their own in place of the rest."""
 
 
 class Seen(NamedTuple):
-    """What an agent did. `bracket` are tokens at which a proactive one didn't compact yet, and at which it did.
+    """What an agent did. `bracket` are the tokens at which a proactive one didn't compact yet, and at which it did.
 
-    `chars` are those that were left of a large result, where that was looked for.
+    `chars` are the characters left of a large result, if the probe was of a cut.
     """
 
     firing: Firing
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
 
 
 class Awaited(NamedTuple):
-    """What a policy expects: how it fires, from how many tokens on, or how many characters are left."""
+    """What a policy expects: how it fires, from how many tokens on, or how many characters a cut leaves."""
 
     firing: Firing
     threshold: float | None = None
@@ -33,11 +33,11 @@ class Awaited(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What the verdict rests on beside what was seen.
+    """What the verdict depends on besides what was seen: the expectations with and without the setting, and flags.
 
-    `moves`: another value nearby is expected to act otherwise. `taken` says what becomes of a value outside the bounds.
-    `default`: it is the default, or a word for it. `capped`: the setting has a cap. `needs` are keys that must be set
-    too and aren't.
+    `moves`: a value nearby is expected to act differently. `taken` says what the agent does with a value outside the
+    bounds. `default`: the value is the default, or one of the setting's words. `capped`: the setting has a cap. `needs`
+    are keys that must be set too and aren't.
     """
 
     with_it: Awaited
@@ -50,12 +50,12 @@ class Asked(NamedTuple):
 
 
 def holds(seen: Seen, awaited: Awaited) -> bool:
-    """Return whether what was seen is what was expected."""
+    """Return whether what was seen agrees with what was expected."""
     if seen.chars is not None:
         return awaited.chars is not None and abs(seen.chars - awaited.chars) <= max(600, TOLERANCE * awaited.chars)
     if seen.bracket is None or awaited.threshold is None:
         return seen.firing == awaited.firing
-    # A threshold below nothing is reached by the first request.
+    # A threshold below 1 is reached by the first request.
     return seen.bracket[0] < max(1, awaited.threshold) <= seen.bracket[1]
 
 

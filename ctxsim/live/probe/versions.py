@@ -1,4 +1,4 @@
-"""Since which version an agent acts otherwise: published versions, and a search that halves what is between them."""
+"""Finds the version since which an agent acts differently, by bisection over its published versions."""
 
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +15,9 @@ ASK_S = 120
 
 
 def published(agent: Agent, first: str, last: str) -> list[str]:
-    """Return the versions from a first to a last one, ascending, without those before a release.
+    """Return the published versions from `first` to `last`, ascending, without prereleases.
 
-    Raises CtxsimError where the registry doesn't tell, or has none of them.
+    Raises CtxsimError if the agent is no npm package, or if the registry fails or has fewer than two of the versions.
     """
     if agent.installer != "npm":
         raise CtxsimError(f"{agent.name}: versions between two are known of npm packages only; use --version")
@@ -35,9 +35,9 @@ def published(agent: Agent, first: str, last: str) -> list[str]:
 
 
 def bisected(versions: Sequence[str], check: Callable[[str], SettingCheck]) -> Iterator[SettingCheck]:
-    """Yield the checks, by version, of the first, the last, and those between that show where they part.
+    """Yield, by version, the checks of the first and the last one and of those run to find where they differ.
 
-    Where the first and the last do the same nothing between is run. Of several changes one is found.
+    If the first and the last act alike, none between them is run. Of several changes one is found.
     """
     low, high = 0, len(versions) - 1
     found = {low: check(versions[low]), high: check(versions[high])}
@@ -50,7 +50,7 @@ def bisected(versions: Sequence[str], check: Callable[[str], SettingCheck]) -> I
 
 
 def alike(one: SettingCheck, other: SettingCheck) -> bool:
-    """Return whether two versions did the same: they fire the same way, and between tokens that overlap."""
+    """Return whether two versions did the same: they fire in the same way, and their brackets overlap."""
     if one.firing != other.firing or one.unit != other.unit:
         return False
     if one.lower is None or one.upper is None or other.lower is None or other.upper is None:
