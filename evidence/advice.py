@@ -1,7 +1,7 @@
 """Whether advice and its intervals hold for sessions that took no part in them: `python -m evidence.advice RUN...`
 
-Each run is a finished `ctxsim bench` of one project's recordings. Its sessions are parted, at random and by date; what
-one part says is held against the other.
+Each run is a finished `ctxsim bench` of one project's recordings. Its sessions are split in two, at random and by date;
+the advice from one part is compared with the other part.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ctxsim.results import Run, read_run
 from ctxsim.results.run_info import NOTHING
 
 SPLITS = 24
-"""Of each run: three quarters at random, the rest by date."""
+"""The number of splits of each run: three quarters at random, the rest by date if its sessions have dates."""
 
 FEWEST = 4
-"""Sessions of a run that is parted."""
+"""The fewest sessions of a run that is split: each part has at least half of them."""
 
 
 class Part(Run):
-    """A run's sessions of some roots alone."""
+    """A run with the sessions of some roots only."""
 
     def __init__(self, whole: Run, roots: set[str]) -> None:
         super().__init__(whole.folder, whole.info)
@@ -52,7 +52,7 @@ class Part(Run):
 
 
 class Split(NamedTuple):
-    """One part's word on the other."""
+    """How one part's advice and intervals did on the other part."""
 
     project: str
     by_date: bool
@@ -68,7 +68,7 @@ class Split(NamedTuple):
 
 
 def splits(run: Run) -> Iterator[tuple[bool, set[str], set[str]]]:
-    """Yield halves of a run's sessions, and past and future where they have dates."""
+    """Yield splits of a run's roots: whether it is by date, and the two parts (random halves, or earlier and later)."""
     first = run.of(run.labels[0]).groupby("root", sort=False).started.min()
     roots, rng = first.index.to_numpy(), np.random.default_rng(0)
     dated = roots[np.argsort(first.to_numpy(), kind="stable")] if first.notna().all() else None
@@ -82,7 +82,7 @@ def splits(run: Run) -> Iterator[tuple[bool, set[str], set[str]]]:
 
 
 def parted(run: Run, project: str) -> Iterator[Split]:
-    """Yield how each part's advice and intervals did on the other."""
+    """Yield how the advice and intervals from one part did on the other, for each split."""
     for by_date, known, unknown in splits(run):
         if min(len(known), len(unknown)) < FEWEST // 2:
             continue
@@ -116,7 +116,7 @@ def _held(before: Pooled, after: Pooled, label: str, share: str) -> bool:
 
 
 def ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Ranks, equal values sharing theirs."""
+    """Return the ranks of values; equal values get their mean rank."""
     return np.asarray(pandas.Series(values).rank())
 
 

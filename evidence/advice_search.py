@@ -1,10 +1,10 @@
-"""Advice by search beside the best of every combination: is the choice the same, and what did each take?
+"""Compares advice by search with the best of all combinations: is the choice the same, and how long did each take?
 
     python -m evidence.advice_search FOLDER...
 
 For each folder of recordings `ctxsim advise` runs, and then a bench of all combinations of all values that the search
-could have come to: the first values of each setting, and those halfway between them. A choice is equal where it is the
-same, or where the amounts are less apart than what the rule calls hardly anything. CPU seconds are of this process.
+could have reached: the first values of each setting, and those halfway between them. Two choices are equal if they are
+the same, or if their amounts differ by no more than the rule's HARDLY. CPU seconds are of this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ctxsim.readers.glance import formats_of
 
 
 def grid(agent: str) -> list[list[Given]]:
-    """Every combination of an agent's settings: each one unset, at a first value, or halfway between two."""
+    """Return every combination of an agent's settings: each one unset, at a first value, or halfway between two."""
     first = begin(agent)
     by_key: dict[str, list[Given]] = {}
     for one in first:
@@ -43,7 +43,7 @@ def grid(agent: str) -> list[list[Given]]:
 
 
 def compared(folder: Path) -> list[tuple[str, str, str, float, float, float, int]]:
-    """By agent: what was advised, what is best of all, the dearer's amount to the other's, CPU seconds, combinations."""
+    """Return by agent the advice, the best of all, the difference of their amounts, CPU seconds, and combinations."""
     agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(sources(str(folder)))))))
     began = time.process_time()
     found = {one.agent: one for one in advise(folder)}

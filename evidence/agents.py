@@ -1,4 +1,4 @@
-"""How far named policies were compared with what they are named after.
+"""How far the policies were compared with the agents and frameworks that they are named after.
 
     python -m evidence.agents [POLICY...]
     python -m evidence.agents --write
@@ -38,7 +38,7 @@ OLD_RESERVE = (2, 1, 19)
 
 
 def equality() -> dict[str, dict[str, Any]]:
-    """Return what was compared, agents' policies and frameworks', by policy."""
+    """Return by policy what was compared, for policies of agents and of frameworks."""
     agents, frameworks = (tomllib.loads(file.read_text(encoding="utf-8")) for file in EQUALITY)
     return {name: frameworks.get(name, {}) | agents.get(name, {}) for name in agents | frameworks}
 
@@ -54,7 +54,7 @@ def observed(runs: Path = RUNS) -> dict[str, dict[str, list[int]]]:
         for decision in decided(run):
             counts["tried"] += 1
             counts["equal"] += decision.equal
-            # What stood in the request after the last one was never sent.
+            # At the end there is no next request whose results could be compared.
             if decision.recorded and decision.made and decision.moment != "end":
                 counts["both"] += 1
                 counts["held"] += decision.held == decision.would_hold
@@ -65,17 +65,17 @@ def observed(runs: Path = RUNS) -> dict[str, dict[str, list[int]]]:
 
 
 class Recorded(NamedTuple):
-    """One automatic compaction of a recorded session: the call before which it came, and where the policy fires."""
+    """One automatic compaction of a recorded session: the call after it, and the calls at which the policy fires."""
 
     policy: str
     name: str
     call: int
     fired: list[int]
-    """The last calls up to this one, from 3 before, at which it does."""
+    """Of this call and the 3 before it, those at which the policy fires."""
 
     @property
     def near(self) -> bool:
-        """Whether it fires at the same call or one before."""
+        """Whether the policy fires at the same call or one before."""
         return self.call in self.fired or self.call - 1 in self.fired
 
 
@@ -92,16 +92,16 @@ def recorded(folder: Path) -> Iterator[Recorded]:
 
 
 def _label(transcript: Transcript) -> tuple[str, int] | None:
-    """The policy and the window of a session's agent."""
+    """Return the policy and the window of a session's agent; None if there is no policy, or no window is known."""
     window = next((call.window for call in transcript.calls if call.window), None)
     match transcript.format:
         case "claude-code":
             version = re.search(r'"version":"(\d+)\.(\d+)\.(\d+)"', _text(Path(transcript.name)))
             old = version is not None and tuple(map(int, version.groups())) <= OLD_RESERVE
-            # What it had cleared by then is in no recorded request.
+            # Recordings don't show which results the agent had cleared by then.
             return f"claude-code:{'version=2.1.19,' * old}micro=off", window or 200_000
         case "codex-rollout":
-            # Its log states what is usable: 95 % of the window.
+            # The log states the usable part: 95 % of the window.
             return ("codex", round(window / 0.95)) if window else None
         case "pi":
             return "pi", window or 200_000
@@ -131,7 +131,7 @@ BEGIN, END = "<!-- driven -->", "<!-- end of driven -->"
 
 
 def driven() -> dict[str, tuple[dict[str, str], Counter[str]]]:
-    """Return by agent what `evidence.driven` saw: a row with its version, day and policy, and sums over its runs."""
+    """Return by agent what `evidence.driven` saw: a row with version, day and policy, and sums over its runs."""
     found: dict[str, tuple[dict[str, str], Counter[str]]] = {}
     for one in seen():
         _, sums = found.setdefault(one["agent"], (one, Counter()))
@@ -170,7 +170,7 @@ def listing(wanted: Sequence[str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what is known, or what was measured, or write the table."""
+    """Print the comparisons or the measurements, or write the table."""
     options = {word for word in sys.argv[1:] if word.startswith("--")}
     names = [word for word in sys.argv[1:] if word not in options]
     if "--write" in options:

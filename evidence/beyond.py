@@ -1,9 +1,9 @@
-"""What a cluster takes: `python -m evidence.beyond [--transcripts 10000]`.
+"""What a bench on a cluster takes: `python -m evidence.beyond [--transcripts 10000]`.
 
-Small transcripts, beginnings of seeded conversations, are synthesised into a temporary folder. One bench runs over them with one
-local job, with two, and on dask clusters of one and of two worker processes, whose working directory is another one and
-holds none of the files. The user's own policy, estimator and reader go along as source. A row has the seconds by the
-clock, those of all processors, and whether the results are those of the first row, to the byte.
+Small transcripts, beginnings of seeded conversations, are written into a temporary folder. A bench over them runs with
+one local job, with two, and on dask clusters of one and of two worker processes, whose working directory holds none of
+the files. The user's own policy, estimator and reader are sent to them as source. A row has the seconds of wall-clock
+time, those of all processors, and whether the results equal those of the first row, to the byte.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read(source, sample):
     return ctxsim_jsonl.read(source, sample)
 """,
 }
-"""Files of a user's own, by their paths from where the command runs."""
+"""Files of a user's own, by their paths relative to the working directory."""
 
 POLICIES = (
     "keep-all",
@@ -68,11 +68,11 @@ POLICIES = (
 
 
 SEEDS = 100
-"""Conversations that small transcripts are the beginnings of."""
+"""The number of conversations whose beginnings are the small transcripts."""
 
 
 def make(into: Path, count: int) -> int:
-    """Write so many small transcripts, the first two to four calls of generated conversations; return their calls."""
+    """Write `count` small transcripts, each two to four calls of a generated conversation; return all their calls."""
     into.mkdir()
     wholes = []
     for seed in range(min(SEEDS, count)):
@@ -90,7 +90,7 @@ def make(into: Path, count: int) -> int:
 
 @contextmanager
 def cluster(workers: int, elsewhere: Path) -> Iterator[tuple[str, list[psutil.Process]]]:
-    """A scheduler and worker processes that stand in another folder."""
+    """Yield a scheduler's address and its processes, which run in another folder."""
     import distributed
 
     here = Path.cwd()

@@ -23,7 +23,7 @@ MATRIX_TOKENIZERS = (
     "o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "kimi_k2", "glm4",
 )  # fmt: skip
 PAGE_TOKENIZERS = ("o200k_base", "qwen3", "deepseek_v3", "mistral_v3")
-"""Those of evidence/chars_per_token.md; the others are near the first."""
+"""The tokenizers of evidence/chars_per_token.md. Ratios of the others are near the first one's."""
 
 
 class Counted(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""Our prediction for Claude Code's window beside claudeglass' `compaction-sim`: `python -m evidence.claudeglass FOLDER`.
+"""Claude Code's window predicted by us and by claudeglass's `compaction-sim`: `python -m evidence.claudeglass FOLDER`.
 
-claudeglass (PyPI, 0.15.0) knows token counts alone. It has to be on the PATH: in an environment of its own,
-`pip install claudeglass`. Prints a row per window: dollars that each predicts, how far they are apart, and what is kept.
+claudeglass (PyPI, 0.15.0) uses only token counts. It must be on the PATH: `pip install claudeglass` in an environment
+of its own. Prints a row per window: the dollars that each predicts, their relative difference, and the share kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WINDOWS = (100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 967)
 
 
 def laid_out(folder: Path, root: Path) -> None:
-    """Write each log where claudeglass looks for it: by project, named after its session."""
+    """Write each log where claudeglass looks for it: in a project's folder, named after its session."""
     for number, log in enumerate(sorted(folder.rglob("*.jsonl*"))):
         data = gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()
         ids = (json.loads(line).get("sessionId") for line in data.splitlines() if b'"sessionId"' in line)
@@ -33,7 +33,7 @@ def laid_out(folder: Path, root: Path) -> None:
 
 
 def theirs(folder: Path) -> dict[str, float]:
-    """What claudeglass says that each window would have cost; `observed` is what it cost."""
+    """Return what each window would have cost according to claudeglass; `observed` is the actual cost."""
     with tempfile.TemporaryDirectory() as temporary:
         root, home = Path(temporary, "projects"), Path(temporary, "home")
         root.mkdir()
@@ -54,7 +54,7 @@ def theirs(folder: Path) -> dict[str, float]:
 
 
 def ours(folder: Path) -> dict[int, tuple[float, float]]:
-    """Dollars and the share kept of what later calls used, by window in thousands; 0: as shipped."""
+    """Return dollars and the kept share of what later calls used, by window in thousands of tokens; 0: as shipped."""
     labels = {0: "as-set", **{k: f"as-set:given=claude-code/autoCompactWindow={k}000" for k in WINDOWS}}
     found = figures_of(bench([folder], list(labels.values()), text="none", brackets=False)).all
     by_label = {label.partition(",")[0]: one for label, one in found.items()}

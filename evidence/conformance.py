@@ -1,9 +1,9 @@
-"""Survival of planted canaries by others' probes and by ours, of the same texts: `python -m evidence.conformance`.
+"""Survival of planted canaries in the same texts, by another kit's probe and by ours: `python -m evidence.conformance`.
 
 compaction-conformance-kit (PyPI, MIT; read at 0.8.0) plants safety rules, constraints, facts, goals and preferences in
 chats. It must be installed where this runs. Its seeded session and twenty random ones are read as transcripts. Eight of
-our policies act on each, three rounds: on the session, and twice more on what is left. After each round its probe and
-our search look for each canary. A line for every policy, and one for each way in which the two differ.
+our policies act on each for three rounds: on the session, and twice more on what is left. After each round the kit's
+probe and our search look for each canary. It prints a line for each policy, and one for each way in which they differ.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ POLICIES = (
     "summary:at=0.000001,keep_last=1",
 )  # fmt: skip
 LEFT = 0.6
-"""What budgets leave of the round before, about."""
+"""About the share of the previous round that budgets leave."""
 
 
 class Canary(NamedTuple):
-    """One planted statement, and what a request must hold of it."""
+    """One planted statement, and the tokens of it that a request must hold."""
 
     kind: str
     tokens: tuple[str, ...]
@@ -42,9 +42,9 @@ class Canary(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One canary after one round: whether it survives by their probe, by our search, and whole, as our needles do.
+    """One canary after one round: whether it survives by their probe, by our search, and whole, as our needles must.
 
-    `stale`: whether an older value, that it had replaced, is all that remains, by both; None where it replaced none.
+    `stale`: by each, whether only an older value that it had replaced remains; None if it had replaced none.
     """
 
     policy: str
@@ -66,14 +66,14 @@ def chat(turns: Sequence[Any]) -> tuple[Head, tuple[Item, ...]]:
 
 
 def again(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Return what a round left as the next one finds it: summaries are texts in the user's name."""
+    """Return what a round left as the next round's items: summaries become user texts."""
     return tuple(
         Item("user" if one.synthetic else one.kind, number, number, one.text) for number, one in enumerate(items)
     )
 
 
 def rounds(head: Head, items: tuple[Item, ...], pattern: str) -> Iterator[tuple[Item, ...]]:
-    """Yield what a policy leaves of a chat, round after round."""
+    """Yield what a policy leaves of a chat after each round."""
     provider = Provider()
     counter = provider.counter()
     for _ in range(ROUNDS):
@@ -85,7 +85,7 @@ def rounds(head: Head, items: tuple[Item, ...], pattern: str) -> Iterator[tuple[
 
 
 def compared(policy: str, number: int, canary: Canary, head: Head, items: Sequence[Item], probe: Any) -> Seen:
-    """Return what both say of one canary in one request, and how they differ."""
+    """Return what the probe and our search find of one canary in one request, and how they differ."""
     texts = [*head.texts, *(item.text for item in items)]
     theirs = probe.probe(canary.theirs, "\n".join(texts)).survived
     held = Holds([Item("user", 0, 0, text) for text in texts])
@@ -102,7 +102,7 @@ def compared(policy: str, number: int, canary: Canary, head: Head, items: Sequen
 
 
 def difference(theirs: bool, ours: bool, canary: Canary, texts: Sequence[str]) -> str:
-    """Return in words why the two differ; '' where they don't."""
+    """Return in words why the two differ; '' if they don't."""
     if theirs == ours:
         return ""
     if theirs:
@@ -141,7 +141,7 @@ def sessions() -> Iterator[tuple[Head, tuple[Item, ...], list[Canary]]]:
 
 
 def main() -> None:
-    """Print survival by kind after the last round, by both, and what differs."""
+    """Print survival by kind after each round, by both, and what differs."""
     seen = []
     probe = importlib.import_module("compaction_kit.probes").BehaviorProbe()
     for head, items, planted in sessions():

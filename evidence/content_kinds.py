@@ -1,8 +1,8 @@
-"""How often is the kind of content right? Files of the Python installation, labelled by their ending.
+"""How often the kind of content is right, on files of the Python installation, labelled by their names.
 
     python -m evidence.content_kinds
 
-prints a confusion table in Markdown: rows are labels, columns what `ctxsim.recorded.content` says.
+prints a confusion table in Markdown: rows are labels, columns are the kinds that `ctxsim.recorded.content` finds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SMALLEST = 400
 
 
 def labelled(folder: Path) -> dict[str, list[str]]:
-    """Return up to 300 texts per label, in path order, spread over the folder."""
+    """Return up to PER_LABEL texts per label, in path order, spread over the folder."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.name.lower()
@@ -43,7 +43,7 @@ def labelled(folder: Path) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Print the table and the share that is right."""
+    """Print the table, with the share of each label that is right."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(sysconfig.get_paths()["purelib"]).parent
     rows = {label: Frequencies(map(content_kind, texts)) for label, texts in labelled(folder).items()}
     columns = sorted({kind for row in rows.values() for kind in row})

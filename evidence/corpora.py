@@ -1,4 +1,4 @@
-"""What is measured: recordings, told again by their hashes, or conversations made from seeds."""
+"""The corpora of measurements: recordings, identified by their hashes, or conversations generated from seeds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 PINNED = Path(__file__).with_name("corpus.tsv")
-"""Path and SHA-256 of each recording that the committed ratios of recordings are of."""
+"""The path and SHA-256 of each recording on which the committed ratios were measured."""
 
 
 def generated(turns: int, seed: int) -> Transcript:
-    """A coding agent's conversation of so many turns of six calls."""
+    """Return a coding agent's conversation of `turns` turns with six calls each."""
     scenario = load_scenario("fifty-turns")
     made = msgspec.structs.replace(
         scenario.synthesis, seed=seed, parameters={**scenario.synthesis.parameters, "turns": turns}
@@ -34,7 +34,7 @@ def write(folder: Path, transcript: Transcript, name: str) -> None:
 
 
 def of_turns(folder: Path, turns: int) -> Path:
-    """A folder with one generated conversation."""
+    """Return a folder with one generated conversation, which is made if the folder doesn't exist."""
     if not folder.exists():
         folder.mkdir()
         write(folder, generated(turns, 3), "t")
@@ -42,7 +42,7 @@ def of_turns(folder: Path, turns: int) -> Path:
 
 
 def of_megabytes(folder: Path, megabytes: float, turns: int = 50) -> Path:
-    """A folder of generated transcripts of about this size; five different ones, over and over."""
+    """Return a new folder of generated transcripts of about this size: five different ones, repeated."""
     folder.mkdir()
     base = [generated(turns, seed) for seed in range(5)]
     size = number = 0
@@ -54,7 +54,7 @@ def of_megabytes(folder: Path, megabytes: float, turns: int = 50) -> Path:
 
 
 def recordings(folder: Path) -> Iterator[Transcript]:
-    """Every transcript that can be read."""
+    """Yield every transcript of a folder that can be read."""
     for source in sources(str(folder)):
         try:
             yield from read_source(source)
@@ -63,11 +63,11 @@ def recordings(folder: Path) -> Iterator[Transcript]:
 
 
 def told(folder: Path) -> list[str]:
-    """Path and SHA-256 of each file of a folder, in order."""
+    """Return the path and SHA-256 of each file of a folder, in the order of paths."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [f"{path.relative_to(folder).as_posix()}\t{sha256(path.read_bytes()).hexdigest()}" for path in files]
 
 
 def pinned(folder: Path) -> bool:
-    """Whether a folder holds the recordings that the committed ratios are of, and nothing else."""
+    """Return whether a folder holds exactly the recordings on which the committed ratios were measured."""
     return told(folder) == PINNED.read_text(encoding="utf-8").splitlines()

@@ -1,7 +1,7 @@
-"""Does a named policy compact where its agent did? Driven by the usage that the agent was told, call by call.
+"""Does a policy compact where its agent did? The policy gets the usage that was reported to the agent, call by call.
 
-At each place where the agent could have compacted the policy is asked, on the conversation as the agent had it by
-then. Whatever it answers, the view goes on as the recording says: one wrong answer doesn't make the next ones wrong.
+At each place where the agent could have compacted, the policy decides on the conversation as the agent had it by then.
+Whatever it decides, the view follows the recording, so that one wrong decision doesn't make the next ones wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxsim.transcript import Call, Compaction, Item, Transcript, Usage
 from ctxsim.view import View
 
 SUMMARY = "What was done so far, and what is left to do."
-"""What the model answers here: it is the decision that is looked at, not the summary."""
+"""The text of every summary here: only decisions are compared, not summaries."""
 
 
 class Decision(NamedTuple):
@@ -31,19 +31,19 @@ class Decision(NamedTuple):
     call: int
     moment: Literal["before", "refused", "end"]
     recorded: bool
-    """Whether the agent did."""
+    """Whether the agent compacted."""
     made: bool
     """Whether the policy would have."""
     started_by: str
-    """What started the recorded compaction, where the log says so."""
+    """What started the recorded compaction; '' if there is none, or the log doesn't say."""
     held: frozenset[int]
     """The places of tool results in the agent's next request."""
     would_hold: frozenset[int]
-    """The same for the policy."""
+    """The places of tool results in the request that the policy would have sent."""
 
     @property
     def equal(self) -> bool:
-        """Whether both did the same."""
+        """Whether the agent and the policy did the same."""
         return self.recorded == self.made
 
 
@@ -52,8 +52,8 @@ def decisions(
 ) -> Iterator[Decision]:
     """Yield what the policy and the recorded agent decided, in order.
 
-    `window` is what the agent believed in. `refused` are the calls, from 1, whose first request the provider refused
-    for its size; one past the last where no other followed. `at_end`: the agent also looks after its last response.
+    `window` is the window that the agent assumed. `refused` are the calls, from 1, whose first request the provider
+    refused for its size; one past the last if none followed. `at_end`: the agent also decides after its last response.
     """
     driven = _Driven(transcript, spec, window)
     for number, call in enumerate(transcript.calls, 1):
@@ -67,7 +67,7 @@ def decisions(
 
 
 class _Driven:
-    """A chain of policies beside a recording."""
+    """A chain of policies that is run along with a recording."""
 
     def __init__(self, transcript: Transcript, spec: Spec, window: int) -> None:
         self._sees = Surroundings(
@@ -84,7 +84,7 @@ class _Driven:
         self.joined = 0
 
     def join(self, items: Iterable[Item], call: Call | None) -> None:
-        """New items enter the view, the agent's and the one that the policy has compacted already."""
+        """Add new items to the agent's view, and to the view that the policy has compacted already, if there is one."""
         items = list(items)
         self.joined += len(items)
         self._moments.join(items)
@@ -95,7 +95,7 @@ class _Driven:
             self._sees.head = call.head or self._transcript.head
 
     def decide(self, number: int, moment: Literal["before", "end"], refused: bool) -> Iterator[Decision]:
-        """Yield the decision before a request, and that after its refusal; the view is then as the agent's."""
+        """Yield the decision before a request and that after its refusal, then set the view to the agent's."""
         moments = self._moments
         before, early = moments.view, self._early
         moments.settle()
@@ -116,14 +116,14 @@ class _Driven:
         self._early = None
 
     def answer(self, call: Call) -> None:
-        """The response joins, and its usage is told as the agent was told it."""
+        """Add the response, and report to the policy the usage that was reported to the agent."""
         response = self._transcript.items[call.start : call.end]
         self._moments.join(response)
         self.joined += len(response)
         if call.usage is None:
             return
         output = call.usage.output_tokens
-        # The agent was told the true number: where its log can't be trusted for it, ours stands in.
+        # The provider reported the true number to the agent. If its log has none to trust, use our count.
         counted = self._frames.written(response) if output is None else output
         view = self._moments.view
         self._moments.settle()
@@ -133,7 +133,7 @@ class _Driven:
 
 
 def _left(moments: Moments) -> bool:
-    """Whether the policy has just taken items out of the view."""
+    """Return whether the policy has just dropped items from the view."""
     return any(made.edit.action == "dropped" for made in moments.settle().edits)
 
 

@@ -36,11 +36,11 @@ SEEN = Path(__file__).with_suffix(".csv")
 FIELDS = ("agent", "version", "day", "conversation", "window", "policy", "requests", "calls", "equal", "agent_at",
           "policy_at", "held", "both")  # fmt: skip
 TRIED = 8
-"""So many versions are tried, the newest first, until one installs."""
+"""The most versions that are tried, the newest first, until one installs."""
 
 
 def lived(seen: Observation) -> Transcript:
-    """Return what an agent lived, with its compactions: calls before which earlier items left its request."""
+    """Return an agent's conversation with its compactions: calls before which earlier items left its request."""
     calls, compactions = seen.transcript.calls, []
     for number in range(2, len(seen.attempts) + 1):
         tries, before = seen.attempts[number - 1], seen.attempts[number - 2][-1]
@@ -62,7 +62,7 @@ def lived(seen: Observation) -> Transcript:
 
 
 def plain(seen: Observation, script: Script) -> Observation:
-    """Return the same with results as they were before the agent wrapped them, for policies that wrap them too."""
+    """Return an observation with results as before the agent wrapped them, for policies that wrap them too."""
     said = script.transcript.items
     items = tuple(
         item.with_text(said[item.place].text) if item.kind == "tool_result" else item for item in seen.transcript.items
@@ -71,13 +71,13 @@ def plain(seen: Observation, script: Script) -> Observation:
 
 
 def compared(seen: Observation, policy: str, window: int, at_end: bool) -> list[Decision]:
-    """Return what the policy decides at each call of an agent, told the usage that the agent was told."""
+    """Return what the policy decides at each call of an agent, given the usage that was reported to the agent."""
     refused = {number for number, tries in enumerate(seen.attempts, 1) if len(tries) > 1}
     return list(decisions(lived(seen), open_policy(policy), window, refused, at_end))
 
 
 def row(run: AgentRun, case: dict[str, Any], conversation: str) -> dict[str, Any]:
-    """Return what is written down of one run."""
+    """Return the row of one run."""
     seen, window = run.observation, run.driven.provider.window
     if case.get("wraps"):
         seen = plain(seen, run.driven.script)
@@ -94,7 +94,7 @@ def row(run: AgentRun, case: dict[str, Any], conversation: str) -> dict[str, Any
 
 
 def newest(name: str) -> str:
-    """Return the newest version of an agent that installs; the pinned one where the registry says nothing."""
+    """Return the newest version of an agent that installs; the pinned one if the registry fails or none installs."""
     agent = load_agent(name)
     try:
         versions = published(agent, agent.version, "9999")
@@ -119,7 +119,7 @@ def ran(case: dict[str, Any], version: str) -> Iterator[dict[str, Any]]:
 
 
 def seen() -> list[dict[str, str]]:
-    """What was seen so far, as rows."""
+    """Return the rows written so far."""
     if not SEEN.exists():
         return []
     with SEEN.open(encoding="utf-8", newline="") as file:
@@ -134,7 +134,7 @@ def _write(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Run, and print what changed."""
+    """Drive the agents, and print each row with what changed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("agents", nargs="*")
     parser.add_argument("--newest", action="store_true")

@@ -1,9 +1,9 @@
-"""How large is what `pip install .` installs, by library, and what each is there for?
+"""How large each library is that `pip install .` installs, and what it is used for.
 
     python -m evidence.environment
 
-prints a table in Markdown: megabytes (10^6 bytes) on disk of each library that ctxsim asks for, and of those that
-nothing else brings. Measured in the environment that runs it.
+prints a table in Markdown: megabytes (10^6 bytes) on disk of each library that ctxsim requires, and of those that only
+it requires. Measured in the environment that runs it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SERVES = {
     "tomlkit": "agents' settings in TOML, with their comments",
     "transformers": "any local tokenizer",
 }
-"""What ctxsim has each library for."""
+"""What ctxsim uses each library for."""
 
 REQUIREMENT = re.compile(r"^([\w.-]+)[^;]*(?:;(.*))?$")
 
 
 def asked_for(found: Distribution) -> list[str]:
-    """Return the names that a distribution needs without extras."""
+    """Return the names of the distributions that a distribution requires without extras."""
     named = (REQUIREMENT.match(text) for text in found.requires or ())
     return [_canonical(one[1]) for one in named if one and "extra ==" not in (one[2] or "")]
 
@@ -48,7 +48,7 @@ def _canonical(name: str) -> str:
 
 
 def installed(name: str) -> Distribution | None:
-    """Return a distribution of this environment; None where it isn't needed here."""
+    """Return a distribution of this environment; None if it isn't installed."""
     try:
         return distribution(name)
     except PackageNotFoundError:
@@ -56,7 +56,7 @@ def installed(name: str) -> Distribution | None:
 
 
 def reached(names: Iterable[str], apart: str = "") -> set[str]:
-    """Return all that these names bring, themselves too, without going through one of them."""
+    """Return the installed ones of these names and all that they require, without going through `apart`."""
     found: set[str] = set()
     waiting = [name for name in names if name != apart]
     while waiting:
@@ -69,7 +69,7 @@ def reached(names: Iterable[str], apart: str = "") -> set[str]:
 
 
 def megabytes(name: str) -> float:
-    """Return what a distribution's files take on disk; compiled Python isn't of it."""
+    """Return the megabytes of a distribution's files on disk, without compiled Python."""
     one = installed(name)
     files = (Path(str(file.locate())) for file in (one.files if one else None) or () if file.suffix != ".pyc")
     return sum(file.stat().st_size for file in files if file.is_file()) / 1e6

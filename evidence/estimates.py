@@ -2,9 +2,9 @@
 
     python -m evidence.estimates FOLDER... [--write]
 
-Projects are parted into halves by the digest of their name, so that no session of one stands on both sides. Calibrations
-are fitted to one half, against counts, and everything is judged on the other, then the other way round: each transcript is
-judged once. With --write the table goes into evidence/estimates.md.
+Projects are split into halves by the digest of their name, so that no project has sessions in both. Calibrations are
+fitted to one half, against counts, and all estimators are judged on the other; then the other way round. So each
+transcript is judged once. With --write the table goes into evidence/estimates.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ USES = ("ratio", "tool", "classes")
 
 
 def halves(folders: Iterable[str]) -> tuple[list[Transcript], list[Transcript]]:
-    """Return the transcripts of these folders with calls, parted by project."""
+    """Return the transcripts of these folders that have calls, split into halves by project."""
     found: tuple[list[Transcript], list[Transcript]] = ([], [])
     for source in sources(*folders):
         try:
@@ -44,7 +44,7 @@ def halves(folders: Iterable[str]) -> tuple[list[Transcript], list[Transcript]]:
 
 
 def judged(training: list[Transcript], held: list[Transcript], folder: Path) -> tuple[list[str], Observed]:
-    """Return labels, and what was seen of the held-out transcripts."""
+    """Return the estimators' labels, and what they did on the held-out transcripts."""
     file = calibrate(training, by="tool").save(folder / "half.json")
     own = [f"calibrated:file={file},use={use}" for use in USES]
     estimators = [open_estimator(label) for label in (*judged_estimators(), *own)]

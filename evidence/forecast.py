@@ -19,7 +19,8 @@ from ctxsim.api.forecasts import forecast
 
 
 def main(folders: list[str]) -> None:
-    """Print the tables: by horizon and level, those more than half as far ahead as was seen apart, by project at 90 %, and the spread of sessions that priors go by."""
+    """Print four tables: by horizon and level, apart for forecasts more than half as far ahead as was seen; by project at
+    90 %; of ranges of days; and the spread of sessions that priors use."""
     rows, spreads, days = [], [], []
     for folder in folders:
         found = forecast(folder, "5")

@@ -1,4 +1,4 @@
-"""Conversations that Hypothesis generates for frameworks, and what can be taken out of one, to see if it is to blame."""
+"""Conversations that Hypothesis generates for frameworks, and functions that remove a trait that may be to blame."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 Conversation = dict[str, Any]
-"""In OpenAI's form, as `tests/drive_upstream.py` takes it: system, messages, and how many of them each call's has."""
+"""In OpenAI's form, as `tests/drive_upstream.py` takes it: system, messages, and how many of them each call sends."""
 
 TEXTS = st.one_of(
     st.text(max_size=40),
@@ -32,7 +32,7 @@ IMAGES = st.integers(0, 9).map(lambda number: max(0, number - 7))
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
-    """Conversations in OpenAI's form, with how many messages each call's request holds."""
+    """Draw a conversation in OpenAI's form, with how many messages each call's request holds."""
     found: list[dict[str, Any]] = []
     calls = []
     repeated = draw(st.integers(0, 9)) == 0
@@ -65,7 +65,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
 
 
 def generated(count: int) -> list[Conversation]:
-    """Return so many conversations, the same ones in each new process: Hypothesis draws from loaded modules too."""
+    """Return `count` conversations, the same in each new process: Hypothesis also draws from loaded modules."""
     found: list[Conversation] = []
 
     @settings(max_examples=count, database=None, derandomize=True, deadline=None, phases=[Phase.generate],

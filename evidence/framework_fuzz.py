@@ -42,14 +42,14 @@ alone = importlib.import_module("drive_upstream")
 upstream = importlib.import_module("upstream")
 
 Differences = Callable[[Conversation], Iterator[str]]
-"""How each request of a conversation differs; '' where it doesn't."""
+"""Callback that yields how each request of a conversation differs; '' if it doesn't."""
 
 PACKAGES = {
     "agent_framework": "agent-framework-core", "agents": "openai-agents", "autogen_core": "autogen-core",
     "google.adk": "google-adk", "haystack": "haystack-ai", "langchain_core": "langchain-core", "inspect_ai": "inspect-ai", "llama_index.core": "llama-index-core", "openhands.sdk": "openhands-sdk",
     "pydantic_ai_harness": "pydantic-ai-harness", "semantic_kernel": "semantic-kernel", "strands": "strands-agents",
 }  # fmt: skip
-"""By the module that upstream needs: its package, where that has another name."""
+"""The package of each module that upstream needs, if the package has another name."""
 
 _AF, _SUMMARIZE = "agent-framework", "langchain:SummarizationMiddleware:trigger=tokens"
 ADAPTED = {
@@ -107,11 +107,11 @@ ADAPTED = {
     "strands:SlidingWindowConversationManager:window_size=4": "strands-sliding:window_size=4",
     "strands:SlidingWindowConversationManager:window_size=4,per_turn=true": "strands-sliding:window_size=4,per_turn=True",
 }
-"""Upstream through our adapter, and what is to be equal to it."""
+"""By the label of upstream through our adapter, the label of the built-in policy that should equal it."""
 
 
 class Trait(NamedTuple):
-    """What some conversations have: how to take it out of one, and why upstream goes another way, by policy."""
+    """A trait of some conversations: how to remove it from one, and, by policy, why upstream differs because of it."""
 
     without: Callable[[Conversation], Conversation]
     why: dict[str, str]
@@ -141,11 +141,11 @@ TRAITS = (
 
 
 def by_adapter(label: str, built_in: str) -> Differences:
-    """Return what yields, for each request, how upstream through our adapter differs; '' where it doesn't."""
+    """Return a callback that yields, for each request, how upstream through our adapter differs; '' if it doesn't."""
 
     def differences(conversation: Conversation) -> Iterator[str]:
         transcript = upstream.transcript_of(conversation)
-        # Strands acts after an answer, and doesn't ask what it used.
+        # Strands acts after an answer, and ignores its usage.
         usage = (lambda *_: Usage(0)) if label.startswith("strands:") else None
         sides = [list(upstream.sent(one, transcript, usage=usage, as_row=_shown)) for one in (built_in, label)]
         for ours, theirs in zip_longest(*sides):
@@ -156,13 +156,13 @@ def by_adapter(label: str, built_in: str) -> Differences:
 
 
 def _shown(message: Message) -> list[Any]:
-    # A made message's role is ours in both.
+    # The role of a message that a policy made is our choice on both sides.
     calls = [[call.tool, call.text] for call in message.calls]
     return [*upstream.row(message)[1:], calls]
 
 
 def by_itself(policy: str) -> Differences:
-    """Return what yields, for each request, how upstream, driven without us, differs; '' where it doesn't."""
+    """Return a callback that yields, for each request, how upstream without our code differs; '' if it doesn't."""
     drive, _, parameters = alone.DRIVERS[policy]
     label = f"{policy}:{parameters}" if parameters else policy
 
@@ -177,7 +177,7 @@ def by_itself(policy: str) -> Differences:
 
 
 def by_counter(estimator: str) -> Differences:
-    """Return what yields, for each request, how upstream's count differs from our estimator's; '' where it doesn't."""
+    """Return a callback that yields, for each request, how upstream's count differs from ours; '' if it doesn't."""
     count, _ = alone.COUNTERS[estimator]
 
     def differences(conversation: Conversation) -> Iterator[str]:
@@ -191,7 +191,7 @@ def by_counter(estimator: str) -> Differences:
 
 
 class Way(NamedTuple):
-    """What is compared: a policy or an estimator, how upstream runs, and the module that this needs."""
+    """What is compared: a policy or an estimator, how upstream runs, and the module that upstream needs."""
 
     name: str
     how: str
@@ -199,7 +199,7 @@ class Way(NamedTuple):
 
     @property
     def images(self) -> bool:
-        """Whether images are among what it is given."""
+        """Whether its conversations include images."""
         return self.how != "adapter" and self.module.startswith("lang")
 
 
@@ -217,7 +217,7 @@ def ways() -> dict[Way, list[Differences]]:
 
 
 def differing(differences: Differences, conversation: Conversation) -> list[str]:
-    """Return how each request differs, '' where it doesn't; what upstream raises is a difference too."""
+    """Return how each request differs, '' if it doesn't. An exception that upstream raises is a difference too."""
     try:
         return list(differences(conversation))
     except Exception as error:  # noqa: BLE001 - whatever upstream raises
@@ -225,7 +225,7 @@ def differing(differences: Differences, conversation: Conversation) -> list[str]
 
 
 def explanation(name: str, differences: Differences, conversation: Conversation) -> str:
-    """Return why a conversation differs: what is listed for a policy, without which, or all of which, it doesn't."""
+    """Return why a conversation differs: the trait, or all listed traits, without which it doesn't; else ''."""
     listed = [trait for trait in TRAITS if name in trait.why]
     for traits in [*((one,) for one in listed), tuple(listed)]:
         without = conversation
@@ -237,8 +237,8 @@ def explanation(name: str, differences: Differences, conversation: Conversation)
 
 
 class Result:
-    """What came of one way: requests compared, those that differ, those of them that a trait explains, and the smallest
-    conversation of the others, with where it differs first.
+    """The result of one way: requests compared, those that differ, those of them that a trait explains, and the
+    smallest conversation of the others with its first difference.
     """
 
     def __init__(self, way: Way, several: Sequence[Differences], made: Sequence[Conversation]) -> None:
@@ -260,7 +260,7 @@ class Result:
 
 
 def installed(module: str) -> str:
-    """Return the package and version that a module comes from, '' where it isn't installed."""
+    """Return the package and version that a module comes from; '' if it isn't installed."""
     if module.startswith("npm:"):
         return str(importlib.import_module("drivers.javascript").npm(module))
     package = PACKAGES.get(module, module)

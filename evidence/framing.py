@@ -1,4 +1,4 @@
-"""How exact framing is: what recorded requests grew by, beside our count, for models with a public tokenizer.
+"""How exact framing is: the growth of recorded requests against our count, for models with a public tokenizer.
 
     python -m evidence.framing FOLDER...
 
@@ -22,14 +22,14 @@ from ctxsim.transcript import Transcript
 
 
 def steps(transcript: Transcript) -> Iterator[tuple[int, int]]:
-    """Yield what each request grew by since the one before: tokens recorded, and counted."""
+    """Yield the growth of each request since the one before, in recorded and in counted tokens."""
     for before, after in pairwise(compare(transcript)):
         if after.call == before.call + 1 and after.recorded > before.recorded:
             yield after.recorded - before.recorded, after.counted - before.counted
 
 
 def transcripts(folders: Iterable[str]) -> Iterator[Transcript]:
-    """Yield the transcripts of a model whose own tokenizer is public."""
+    """Yield the transcripts of models whose own tokenizer is public."""
     for source in sources(*folders):
         try:
             yield from (one for one in read_source(source) if one.model and tokenizer_of(one.model)[1])

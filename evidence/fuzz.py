@@ -1,12 +1,12 @@
-"""Inputs made wrong on purpose, of every kind that ctxsim reads: how many were tried, and what broke.
+"""Fuzzing with invalid inputs of every kind that ctxsim reads: how many were tried, and what broke.
 
     python -m evidence.fuzz [--count N] [--seed N] [--kind GLOB]... [--seeds FOLDER]... [--plain] [--keep DIR]
 
-One line for each kind: how many were tried, how many of them were read and refused in a line. Anything else is a
-finding; each is printed once, and with `--keep` its bytes are kept. Seeds of recordings are what the tests of readers
-write, and what lies in `--seeds`. With the extra `fuzz` inputs are guided by what code they reach; `--plain` does
-without. Each kind runs in a process of its own, as native code may end it. What is found is made small and goes to
-tests/found.
+One line for each kind: how many were tried, how many of them were read, and how many refused in one line. Anything else
+is a finding; each is printed once, and with `--keep` its bytes are kept. Seeds of recordings are those in `--seeds`, by
+default what the tests of readers write. With the extra `fuzz` inputs are guided by the code that they reach; `--plain`
+turns that off. Each kind runs in a process of its own, as native code may end it. A finding is to be made small and put
+into tests/found.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from odd_files import Kind
 
 HEAD = struct.Struct(">HB")
-"""An input begins with its seed and which of that seed's files the rest is."""
+"""An input begins with the number of its seed, and the number of the seed's file that the rest replaces."""
 LONGEST = 60_000
-"""Bytes of a guided input."""
+"""The most bytes of a guided input."""
 SILENT_S = 60
-"""A process that tries nothing new for so long hangs where no alarm reaches it."""
+"""A process that tries no new input for so many seconds hangs where no alarm reaches it."""
 KINDS = ("read", "refused", "exception", "long", "hang")
 
 
 class Tally:
-    """Counts that a process and its parent share, by what became of inputs."""
+    """Counts of inputs by outcome, shared by a process and its parent."""
 
     def __init__(self) -> None:
         self._shared = mmap(-1, 8 * (len(KINDS) + 1))
@@ -83,14 +83,14 @@ class Tally:
 
 
 class Attack:
-    """A kind of input, tried again and again in this process; each finding is told once."""
+    """A kind of input, tried repeatedly in this process. Each finding is printed once."""
 
     def __init__(self, name: str, kind: Kind, work: Path, tally: Tally, keep: Path | None) -> None:
         self.name, self.kind, self.work, self.tally, self.keep = name, kind, work, tally, keep
         self._told: set[str] = set()
 
     def inputs(self) -> list[bytes]:
-        """The seeds as inputs: each file of each."""
+        """Return the seeds as inputs, one for each file of each."""
         return [
             HEAD.pack(number, at) + seed.files[name]
             for number, seed in enumerate(self.kind.seeds)
@@ -98,7 +98,7 @@ class Attack:
         ]
 
     def seed_of(self, data: bytes) -> Seed:
-        """The files that an input means; where the number of the file is the last of all, one is missing."""
+        """Return the files that an input stands for. With the file number 255 one of several files is missing."""
         number, at = HEAD.unpack(data[: HEAD.size].ljust(HEAD.size, b"\0"))
         seed = self.kind.seeds[number % len(self.kind.seeds)]
         names = sorted(seed.files)
@@ -108,14 +108,14 @@ class Attack:
         return seed._replace(files=files)
 
     def changed(self, data: bytes, chance: random.Random) -> bytes:
-        """Another input, near to this one."""
+        """Return a random mutation of an input."""
         from mutants import changed
 
         head = data[: HEAD.size - 1] + b"\xff" if chance.random() < 0.02 else data[: HEAD.size]
         return head + changed(data[HEAD.size :], chance)
 
     def __call__(self, data: bytes) -> None:
-        """Try one input, and count what becomes of it."""
+        """Try one input, and count its outcome."""
         from mutants import attacked, write
 
         (self.work / "last").write_bytes(data)
@@ -143,7 +143,7 @@ class Attack:
 
 
 def plain(attack: Attack, count: int, seed: int) -> None:
-    """Try so many mutants of the seeds."""
+    """Try `count` mutations of the seeds."""
     chance = random.Random(f"{attack.name} {seed}")
     seeds = attack.inputs()
     for _ in range(count):
@@ -151,7 +151,7 @@ def plain(attack: Attack, count: int, seed: int) -> None:
 
 
 def guided(attack: Attack, count: int, seed: int) -> None:
-    """Try so many inputs, chosen by what code they reach, and end the process."""
+    """Try `count` inputs, chosen by the code that they reach, and end the process."""
     import atheris
 
     seeds = attack.work / "seeds"
@@ -174,12 +174,12 @@ def guided(attack: Attack, count: int, seed: int) -> None:
 
 
 def _inherited_mb() -> int:
-    """What the kernel counts as this process's peak: a process begins with the peak of the one it came from."""
+    """Return this process's peak memory by the kernel, which begins with the peak of its parent."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def tried(attack: Attack, count: int, seed: int, by_coverage: bool) -> None:
-    """Try so many inputs of a kind in processes of their own, another where one died or hangs."""
+    """Try `count` inputs of a kind in child processes; a new one replaces one that died or hangs."""
     while (left := count - attack.tally.tried) > 0:
         sys.stdout.flush()
         child = os.fork()
@@ -201,7 +201,7 @@ def tried(attack: Attack, count: int, seed: int, by_coverage: bool) -> None:
 
 
 def _ended(child: int, tally: Tally) -> int:
-    """Wait for a process, and end it where it tries nothing new; return its exit status."""
+    """Wait for a process, kill it if it tries nothing new, and return its exit status."""
     last, since = tally.tried, time.monotonic()
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -215,7 +215,7 @@ def _ended(child: int, tally: Tally) -> int:
 
 
 def kinds_of(work: Path, folders: list[Path], by_coverage: bool) -> dict[str, Kind]:
-    """Every kind of input; with coverage, after what reads them was imported so that it is watched."""
+    """Return every kind of input. By coverage, the code that reads them is first imported with instrumentation."""
     with _watched() if by_coverage else contextlib.nullcontext():
         odd_files = importlib.import_module("odd_files")
         readers = importlib.import_module("ctxsim.readers")
@@ -231,7 +231,7 @@ def _watched() -> Any:
 
 
 def written_by_tests(folder: Path) -> Path:
-    """What the tests of readers write: recordings of every format, small and invented."""
+    """Return a folder with what the tests of readers write: small, invented recordings of every format."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "not corpus and not slow",
                f"--basetemp={folder}", "-o", "tmp_path_retention_policy=all", "tests/readers/formats"]  # fmt: skip
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
@@ -239,7 +239,7 @@ def written_by_tests(folder: Path) -> Path:
 
 
 def attack_all(given: Namespace, work: Path) -> Iterator[tuple[str, Tally]]:
-    """Try every kind that is asked for, and yield its counts."""
+    """Try every kind that matches `--kind`, and yield its name and counts."""
     by_coverage = not given.plain and importlib.util.find_spec("atheris") is not None
     folders = given.seeds or [written_by_tests(work / "written")]
     kinds: Mapping[str, Kind] = kinds_of(work, folders, by_coverage)

@@ -1,7 +1,7 @@
 """What reports of large runs take: `python -m evidence.large_runs [TRANSCRIPTS ...]` prints seconds and peak memory.
 
-A real run of small conversations under five policies is written again and again under other names, in the same form in
-which bench writes it.
+A real run of small conversations under five policies is copied many times under other names, in the format in which
+bench writes it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ COMMANDS = (("report",), ("report", "--only", "pictures"), ("report", "--only", 
 
 
 def small(number: int) -> Transcript:
-    """The first calls of a generated conversation."""
+    """Return the first 12 to 31 calls of a generated conversation."""
     whole = generated(8, number)
     calls = whole.calls[: 12 + number % 20]
     return msgspec.structs.replace(whole, items=whole.items[: calls[-1].end], calls=calls)
 
 
 def written(run: Path) -> list[str]:
-    """The tables of a run; one that nobody asked for, as `draws`, isn't there."""
+    """Return the names of a run's tables. An optional one, such as `draws`, may be missing."""
     return [name for name in TABLES if (run / f"{name}.parquet").exists()]
 
 
 def multiply(run: Path, out: Path, times: int) -> None:
-    """Write a run's tables so many times, each time under other transcript names."""
+    """Write a run's tables `times` times, each time under other transcript names."""
     out.mkdir()
     for name in written(run):
         table = pyarrow.parquet.read_table(run / f"{name}.parquet")

@@ -1,4 +1,4 @@
-"""Under which licence is everything that `pip install .` installs, and everything that development and CI install?
+"""Lists the licences of everything that `pip install .` installs, and that development and CI install.
 
     python -m evidence.licences
 
@@ -40,14 +40,14 @@ _KNOWN = {
     "Python Software Foundation License": "PSF-2.0",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }  # fmt: skip
-"""Names that metadata has for what SPDX calls otherwise."""
+"""SPDX's names of licences that package metadata names differently."""
 
 
 _LINES = TextWrapper(120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def licence(one: Distribution) -> str:
-    """Return a distribution's licence: SPDX's name where it says one, else its classifiers', else its own words."""
+    """Return a distribution's licence: its SPDX expression if stated, else its classifiers, else its own text."""
     metadata: Any = one.metadata
     said: str | None = metadata.get("License-Expression")
     if said:

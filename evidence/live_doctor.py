@@ -1,7 +1,7 @@
 """The doctor over agents: `python -m evidence.live_doctor [AGENT...]` drives them and fills `live_doctor.csv`.
 
-Each agent of `driven.toml` lives through the scenario of each defect that can be played to it, in the pinned version.
-The table in docs/doctor.md is written anew from all rows. Two agents are driven at a time.
+Each agent of `driven.toml` is driven through the scenario of each defect that can be played to it, in the pinned
+version. The table in docs/doctor.md is rewritten from all rows. Two agents are driven at a time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PAGE = Path(__file__).parents[1] / "docs" / "doctor.md"
 FIELDS = ("agent", "version", "day", "defect", "has", "seen", "at_most")
 BEGIN, END = "<!-- driven -->", "<!-- end of driven -->"
 TOO_LONG = ("chat-without-tools", "stubs-pile-up")
-"""Fifty prompts are fifty starts of an agent, and 401 calls take longer than its time limit."""
+"""Defects that take too long: fifty prompts are fifty starts of an agent, and 401 calls exceed its time limit."""
 _ONE = Lock()
 
 
 def rows() -> list[dict[str, Any]]:
-    """What was seen so far."""
+    """Return the rows written so far."""
     if not SEEN.exists():
         return []
     with SEEN.open(encoding="utf-8", newline="") as file:
@@ -55,7 +55,7 @@ def _write(agent: str, version: str, one: Diagnosis) -> None:
 
 
 def examined(case: dict[str, Any]) -> None:
-    """Drive one agent through every scenario, and write down each diagnosis as it comes."""
+    """Drive one agent through every scenario, and write each diagnosis to the file as it comes."""
     window = case.get("believes") if case["name"] == "cline" else None
     names = [name for name in defect_names() if name not in (*UNPLAYED, *TOO_LONG)]
     try:
@@ -71,7 +71,7 @@ def examined(case: dict[str, Any]) -> None:
 
 
 def table(found: Iterable[dict[str, Any]]) -> str:
-    """Return the table of the page: agents, and the defects that each has, of how many that were judged."""
+    """Return the page's table: each agent with the defects that it has, and how many were judged."""
     by_agent: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in found:
         by_agent.setdefault((row["agent"], row["version"]), []).append(row)

@@ -1,4 +1,4 @@
-"""How many modules of the package a replay loads: of a scenario, and of a recording, under keep-all.
+"""How many modules of the package a replay under keep-all loads, for a scenario and for a recording.
 
 python -m evidence.loaded
 """
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 MOST = {"scenario": 70, "recording": 90}
-"""What it should take at most."""
+"""The most modules that each should load."""
 
 CHAT = '{"messages": [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "Two."}]}\n'
 COUNT = (

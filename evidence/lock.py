@@ -1,4 +1,4 @@
-"""What development and CI install, locked: by package its version and the hashes of its files."""
+"""The locked packages that development and CI install, with the version and the hashes of each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 
 class Locked(NamedTuple):
-    """One package."""
+    """One package: its version, and the number of its files' hashes."""
 
     version: str
     hashes: int
 
 
 def locked(name: str) -> dict[str, Locked]:
-    """Return the packages of `requirements/NAME.txt`; of one with several versions the last."""
+    """Return the packages of `requirements/NAME.txt` by name; of one with several versions the last."""
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     starts = [*_PINNED.finditer(text)]
     ends = [one.start() for one in starts[1:]] + [len(text)]

@@ -1,10 +1,10 @@
 """What a bench of many recordings takes: `python -m evidence.many FOLDER [--transcripts 10000]`.
 
-Every recording under FOLDER is written again and again under other names, each time cut behind another of its calls:
-in the second half of the first 60, of those that fit into 250,000 characters. So ten thousand take a quarter of an hour
-on two cores. One bench runs over them with one job,
-with two, and on a dask cluster of two workers; then come the report and the comparison of what they wrote. Rows of the
-table are printed as they are measured, progress goes to standard error. Ctrl-C ends it and leaves nothing behind.
+Every recording under FOLDER is written many times under other names, each time cut after a random call: one in the
+second half of the first 60 calls that fit into 250,000 characters. So ten thousand take a quarter of an hour on two
+cores. A bench over them runs with one job, with two, and on a dask cluster of two workers; then the report and the
+comparison of what they wrote. Rows of the table are printed as they are measured; progress goes to standard error.
+Ctrl-C ends it and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOLD_S = 15.0
 
 
 def cut(whole: Transcript, calls: int) -> Transcript:
-    """Return a transcript's first calls, with what was said of them alone."""
+    """Return a transcript cut to its first calls, without what is recorded of later ones or of the whole."""
     kept = whole.calls[:calls]
     end = kept[-1].end
     made = msgspec.structs.replace(
@@ -58,13 +58,13 @@ def cut(whole: Transcript, calls: int) -> Transcript:
 
 
 def fitting(whole: Transcript) -> int:
-    """How many calls of a transcript fit, none if not even the first one does."""
+    """Return how many of a transcript's first calls fit; 0 if not even the first one does."""
     sizes = list(accumulate((len(item.text) for item in whole.items), initial=0))
     return sum(sizes[call.end] <= CHARS for call in whole.calls[:CALLS])
 
 
 def make(folder: Path, into: Path, count: int) -> tuple[int, int]:
-    """Write so many transcripts made of all recordings of a folder; return their calls and characters."""
+    """Write `count` transcripts made of all recordings of a folder; return their calls and characters."""
     wholes = [(one, most) for one in recordings(folder) if (most := fitting(one))]
     into.mkdir()
     dice = random.Random(0)
@@ -79,7 +79,7 @@ def make(folder: Path, into: Path, count: int) -> tuple[int, int]:
 
 
 class Taken(NamedTuple):
-    """Of a command: seconds on the clock and of processors, and the most MiB of its own process and of a worker."""
+    """What a command took: seconds of wall-clock and CPU time, and the peak MiB of its own process and of a worker."""
 
     clock_s: float
     cpu_s: float
@@ -88,7 +88,7 @@ class Taken(NamedTuple):
 
 
 class Watch:
-    """What processes use, asked now and then; of those that were there before, since then."""
+    """The memory and CPU time of processes, polled. For the processes in `before`, CPU time counts from the start."""
 
     def __init__(self, before: list[psutil.Process]) -> None:
         self._others = before
@@ -103,21 +103,21 @@ class Watch:
 
     def _look(self, processes: list[psutil.Process]) -> None:
         for process in processes:
-            # It may have ended meanwhile.
+            # The process may have ended in the meantime.
             with suppress(psutil.Error), process.oneshot():
                 times = process.cpu_times()
                 self._peak[process.pid] = max(self._peak.get(process.pid, 0), process.memory_info().rss)
                 self._cpu[process.pid] = times.user + times.system
 
     def taken(self, clock_s: float, own: int) -> Taken:
-        """Return what was noted; `own` is the process of the command."""
+        """Return what was noted; `own` is the id of the command's process."""
         workers = [bytes_ for pid, bytes_ in self._peak.items() if pid != own]
         cpu_s = sum(self._cpu.values()) - self._spent
         return Taken(clock_s, cpu_s, self._peak[own] / 2**20, max(workers, default=0) / 2**20)
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and all that it has started."""
+    """Return a process and all that it has started; an empty list if it has ended."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]
@@ -125,7 +125,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def watched(arguments: list[str], progress: Callable[[float], None], others: Sequence[psutil.Process] = ()) -> Taken:
-    """Run a ctxsim command to its end; `others` are processes that work for it too."""
+    """Run a ctxsim command and return what it took; `others` are processes that work for it. Raises SystemExit."""
     watch = Watch(list(others))
     began = perf_counter()
     with tempfile.TemporaryFile() as said:
@@ -147,7 +147,7 @@ def watched(arguments: list[str], progress: Callable[[float], None], others: Seq
 
 
 class Progress:
-    """Tells on standard error how many sources a bench has finished."""
+    """Callback that prints to standard error how many sources a bench has finished."""
 
     def __init__(self, what: str, work: Path, total: int) -> None:
         self.what, self.work, self.total = what, work, total
@@ -164,7 +164,7 @@ class Progress:
 
 @contextmanager
 def two_workers() -> Iterator[tuple[str, list[psutil.Process]]]:
-    """A dask cluster of two workers: its scheduler's address, and the workers' processes."""
+    """Yield the scheduler's address and the workers' processes of a dask cluster of two workers."""
     import distributed
 
     with distributed.LocalCluster(
@@ -174,7 +174,7 @@ def two_workers() -> Iterator[tuple[str, list[psutil.Process]]]:
 
 
 def digest(out: Path) -> str:
-    """One hash of all that a run says."""
+    """Return one hash of all files of a run."""
     hashed = sha256()
     for file in sorted(path for path in out.rglob("*") if path.is_file()):
         hashed.update(file.name.encode() + file.read_bytes())
@@ -200,7 +200,7 @@ def main() -> None:
 
 
 def measure(folder: Path, count: int, root: Path) -> None:
-    """Print the rows of a bench of so many transcripts."""
+    """Print the rows of a bench of `count` transcripts."""
     began = perf_counter()
     calls, chars = make(folder, root / "logs", count)
     per = 1_000 / (calls * len(POLICIES))

@@ -1,4 +1,4 @@
-"""Requests that real agents sent to an endpoint that plays a model: reduced to sizes, and what a policy says of them.
+"""Requests that real agents sent to an endpoint that plays a model: reduced to sizes, and a policy's decisions on them.
 
     python -m evidence.observed FOLDER > tests/answers/validation/observed.json
 
@@ -26,7 +26,7 @@ from ctxsim.transcript import Call, Compaction, Head, Item, Transcript, Usage
 from evidence.decisions import Decision, decisions
 
 SETTINGS: dict[str, list[tuple[str, str, int]]] = {
-    # agent: which runs, under which label, and the window that the agent was given (see the recordings' README)
+    # by agent: part of the run's name, policy label, and the window that the agent got (see the recordings' README)
     "codex": [("loop~openai", "codex:remote=True", 40_000), ("loop~", "codex", 40_000), ("multi", "codex", 40_000),
               ("nousage", "codex", 40_000), ("loop-compactfull", "codex", 40_000), ("", "codex", 272_000)],
     "opencode": [(run, "opencode:output=4096", 40_000) for run in ("loop~", "multi", "half", "nousage")]
@@ -40,16 +40,16 @@ SETTINGS: dict[str, list[tuple[str, str, int]]] = {
     "openhands": [("", "openhands:max_tokens=40000", 200_000)],
 }  # fmt: skip
 ENDS = ("opencode", "pi")
-"""Agents that look at the usage of their last response too."""
+"""Agents that decide by the usage of their last response too."""
 
 
 COUNTS_BY = {"openhands": "cl100k_base"}
-"""Vocabulary by which an agent counts results itself, where that isn't o200k_base."""
+"""The vocabulary by which an agent counts results itself, if that isn't o200k_base."""
 
 
 class New(msgspec.Struct, array_like=True):
     """An item that joined: role (`u`ser, `a`ssistant text, `c`all, `r`esult), characters, tokens, lines, the result's
-    number, and for one that the agent had cut the characters and tokens before it did."""
+    number, and for a result that the agent had cut its characters before (`whole`; else 0)."""
 
     role: str
     chars: int
@@ -60,9 +60,9 @@ class New(msgspec.Struct, array_like=True):
 
 
 class Step(msgspec.Struct, array_like=True):
-    """A main request: tokens in and out as the endpoint reported them, what joined since the one before; whether it was
-    refused first; whether the agent compacted before it, why, the numbers of the results that then stayed, and the
-    characters and tokens of its summary."""
+    """A main request: its tokens in and out as the endpoint reported them, and the items that joined since the one
+    before; whether it was refused first; why the agent compacted before it ('': it didn't), the numbers of the results
+    that stayed, and the characters and tokens of the summary."""
 
     tokens_in: int
     tokens_out: int
@@ -74,7 +74,7 @@ class Step(msgspec.Struct, array_like=True):
 
 
 class Run(msgspec.Struct):
-    """One run of an agent: the policy that speaks for it, the window, the system prompt's characters and tokens, and
+    """One run of an agent: the label of the agent's policy, the window, the system prompt's characters and tokens, and
     the tokens of the tools."""
 
     agent: str
@@ -85,7 +85,7 @@ class Run(msgspec.Struct):
     tools: int
     steps: list[Step]
     end: Step | None = None
-    """What came after the last answered request: a refusal, or a compaction."""
+    """The refusal or compaction after the last answered request, if any."""
 
 
 # from recordings to sizes
@@ -106,7 +106,7 @@ def _read(file: Path) -> str:
 
 
 class _Script:
-    """The prepared results of a script, and what its endpoint reported as usage."""
+    """The prepared results of a script, and the factor on the usage that its endpoint reported."""
 
     def __init__(self, folder: Path) -> None:
         script = json.loads((folder / "script.json").read_text(encoding="utf-8"))
@@ -117,12 +117,12 @@ class _Script:
         self._texts = texts
 
     def result(self, number: int) -> New:
-        """A result that was folded away before any request held it."""
+        """Return a result that was compacted before any request held it."""
         tokens = Counter(open_tokenizer("o200k_base")).text(self._texts[number])
         return New("r", self.lengths[number], tokens, self.lines[number], number)
 
     def longer(self, number: int, vocabulary: str) -> float:
-        """How many times the tokens of o200k_base a result has by another vocabulary."""
+        """Return a result's tokens by another vocabulary, divided by those of o200k_base."""
         if number not in self._texts:
             return 1.0
         by, ours = (Counter(open_tokenizer(name)).text(self._texts[number]) for name in (vocabulary, "o200k_base"))
@@ -137,7 +137,7 @@ def _run(agent: str, name: str, label: str, window: int, requests: list[dict[str
     head = tuple(sum(item[size] for item in begin) for size in ("chars", "tokens"))
     tools = first["tokens_in"] - strings
     run = Run(agent, name, label, window, head, tools, [])
-    between: list[dict[str, Any]] = []  # what was asked since the last answered main request
+    between: list[dict[str, Any]] = []  # requests since the last answered main request
     known: set[int] = set()
     last: list[dict[str, Any]] = []
     called = 0  # the step whose call the last response made
@@ -165,14 +165,14 @@ def _step(
     known: set[int],
     script: _Script,
 ) -> Step:
-    # A summary's own prompt stands last in its request; Copilot's is made beside the conversation.
+    # A summary's prompt is the last item of its request. Copilot asks for its summary beside the conversation.
     told = [{**one, "items": one["items"][:-1]} if one["kind"] == "compact" else one for one in between]
     asked = [*(told if agent != "copilot" or main is None else []), *([main] if main else [])]
     refused = [one for one in between if one["kind"] == "main"]
     items = main["items"] if main else last
     held = [number for item in items if item["role"] == "tool" for number in _numbers(item)]
     gone = bool(known - set(held)) and len(items) < len(last)
-    # A compaction that runs beside the conversation shows when it is put in, not when it is asked for.
+    # A compaction beside the conversation counts when its summary is used, not when it is requested.
     compacted = gone if agent == "copilot" else gone or any(one["kind"] == "compact" for one in between)
     if compacted and main is not None and agent != "copilot" and items[: len(last)] == last:
         compacted = False
@@ -189,7 +189,7 @@ def _step(
 
 
 def _summary(agent: str, items: list[dict[str, Any]]) -> tuple[int, int]:
-    """Size of what stands for the history: all texts in the user's name, of codex the last one alone."""
+    """Return the characters and tokens of what replaces the history: all user texts, or only the last one of codex."""
     spoken = [item for item in items if item["role"] in ("user", "compaction")]
     spoken = spoken[-1:] if agent == "codex" else spoken
     return sum(item["chars"] for item in spoken), sum(item["tokens"] for item in spoken)
@@ -206,7 +206,7 @@ def _numbers(item: dict[str, Any]) -> list[int]:
 def _new(
     asked: list[dict[str, Any]], last: list[dict[str, Any]], known: set[int], script: _Script, vocabulary: str
 ) -> list[New]:
-    """What joined since the last answered request: the response, the results that answer it, the user's next text."""
+    """Return what joined since the last answered request: the response, its results, and the user's next text."""
     found: list[New] = []
     request = next((one for one in asked if one["kind"] == "main" or one["tools"]), asked[0])
     tail = _after(request["items"], last)
@@ -226,7 +226,7 @@ def _new(
 
 
 def _after(items: list[dict[str, Any]], last: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items behind the last one of the request before; none where that isn't there any more."""
+    """Return the items after the last one of the request before; none if that one is gone."""
     if items[: len(last)] == last:
         return items[len(last) :]
     for position in range(len(items) - 1, -1, -1):
@@ -236,7 +236,7 @@ def _after(items: list[dict[str, Any]], last: list[dict[str, Any]]) -> list[dict
 
 
 def _unseen(asked: list[dict[str, Any]], known: set[int]) -> list[dict[str, Any]]:
-    """After a compaction: the result that no request before held, with the call before it."""
+    """Return the items after a compaction from the first new result on, with the call before it."""
     for one in asked:
         for position, item in enumerate(one["items"]):
             if item["role"] == "tool" and _numbers(item) and not set(_numbers(item)) <= known:
@@ -248,7 +248,7 @@ def _unseen(asked: list[dict[str, Any]], known: set[int]) -> list[dict[str, Any]
 
 
 def _as_calls(found: list[New]) -> list[New]:
-    """The response's last item before a result is its call."""
+    """Mark the response's last item before a result as its call."""
     for before, item in pairwise(found):
         if item.role == "r" and before.role == "a":
             before.role = "c"
@@ -258,12 +258,12 @@ def _as_calls(found: list[New]) -> list[New]:
 # from sizes to a conversation
 
 WORDS = {2: " a", 3: " of", 4: " the", 5: " that", 6: " which", 7: " people", 8: " because", 9: " function"}
-"""One token each, in every vocabulary that a policy here counts by."""
+"""Words by their length; each is one token in every vocabulary that a policy here counts by."""
 
 
 @cache
 def text_of(chars: int, tokens: int, lines: int = 0) -> str:
-    """Return a text of so many characters, and of so many tokens and lines if there is one."""
+    """Return a text of `chars` characters, and of `tokens` tokens and `lines` lines as nearly as possible."""
     counter, wanted, made = Counter(open_tokenizer("o200k_base")), tokens, ""
     for _ in range(4):
         made = _about(chars, wanted, lines)
@@ -324,7 +324,7 @@ def conversation(run: Run) -> tuple[Transcript, set[int]]:
         if step is not run.end:
             usage = Usage(step.tokens_in, step.tokens_out)
             calls.append(Call(len(items), len(items), usage))
-    # Of the tools' schemas only the tokens are known: JSON, of five characters each.
+    # Only the tokens of the tools' schemas are known. A token of this JSON has about five characters.
     head = Head(text_of(*run.system), (text_of(5 * run.tools, run.tools),), recorded=False)
     return (
         Transcript(f"{run.agent}/{run.name}", head, tuple(items), tuple(calls), compactions=tuple(compactions)),
@@ -349,7 +349,7 @@ def _join(items: list[Item], new: New, position: int, numbers: dict[int, int]) -
             numbers[new.number] = place
     elif new.role == "c":
         same = position and items[-1].kind == "assistant"
-        # The tool's name counts as well.
+        # The name of the tool, `bash`, is part of the call's size.
         text = text_of(new.chars - 4, new.tokens - 1)
         items.append(Item("tool_call", place, message + (not same), text, "bash"))
     elif new.role == "a":
@@ -359,7 +359,7 @@ def _join(items: list[Item], new: New, position: int, numbers: dict[int, int]) -
 
 
 def decided(run: Run) -> list[Decision]:
-    """Return what the policy that speaks for the agent decided in a run, beside what the agent did."""
+    """Return what the agent's policy decided in a run, beside what the agent did."""
     transcript, refused = conversation(run)
     return list(decisions(transcript, open_policy(run.label), run.window, refused, run.agent in ENDS))
 

@@ -1,4 +1,4 @@
-"""Does anything outlive a drive that is killed? Kills so many, with and without namespaces, the group or the parent alone.
+"""Does any process outlive a killed drive? Kills drives with and without namespaces, by group or only the parent.
 
 python -m evidence.orphans [KILLS]
 """
@@ -19,7 +19,7 @@ WAYS = [*product(("namespaces", "nothing"), (True, False))]
 
 
 def main() -> None:
-    """Print, by way, how many kills left how many processes 3 s later."""
+    """Print, for each way of killing, how many kills left how many processes 3 s later."""
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     found: Counter[tuple[str, bool, int]] = Counter()
     for number in range(kills):

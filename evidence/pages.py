@@ -1,4 +1,4 @@
-"""A table in a page of the docs, between two marks: what a command measured replaces what stood there."""
+"""Puts what a command measured into a page of the docs, in place of the text between two marks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def put(made: str, page: Path, begin: str, end: str) -> None:
-    """Replace what stands between two marks of a page."""
+    """Replace the text between two marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     page.write_text(f"{before}{begin}\n\n{made}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")

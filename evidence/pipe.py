@@ -1,9 +1,9 @@
-"""What a policy costs that is somebody else's code: the same rule built in, as a function, and as a program in a pipe.
+"""What a policy in a user's own code costs: the same rule built in, as a function, and as a program in a pipe.
 
     python -m evidence.pipe [CALLS]
 
-prints milliseconds per call in Markdown, on a generated conversation of so many calls (300 unless told) and on one of twice as many: what
-grows faster than the conversation shows as a larger number in the last column.
+prints milliseconds per call in Markdown, on a generated conversation of CALLS calls (default 300) and on one of twice
+as many. A cost that grows faster than the conversation shows as a larger number in the last column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RULES = {
 
 
 def conversation(calls: int) -> Transcript:
-    """Return a task and so many calls, each with a result of its own."""
+    """Return a task and `calls` calls, each with a result of its own."""
     assembly = Assembly("long")
     assembly.user("Do the task.")
     for number in range(calls):

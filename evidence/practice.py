@@ -1,4 +1,4 @@
-"""What people do today instead: the history counted again at each call, and a loop by hand without any of our columns."""
+"""What people do today instead: count the history again at each call, or write a loop without any of our columns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ctxsim.transcript import Transcript
 Work = Callable[[], object]
 
 MOST = 60
-"""Calls of a transcript that are recounted."""
+"""The most calls of a transcript that are recounted."""
 
 
 def recounts(transcripts: Sequence[Transcript]) -> dict[str, Work]:
-    """One policy that counts all of its history at each call: by name of the library, where that is installed."""
+    """Return one policy that counts all of its history at each call, by the name of each installed library."""
     tokenizer = open_tokenizer("tiktoken:o200k_base")
 
     def count(text: str) -> int:
@@ -72,7 +72,7 @@ def recounts(transcripts: Sequence[Transcript]) -> dict[str, Work]:
 
 
 def fifo(transcripts: Sequence[Transcript]) -> Work:
-    """A further policy on transcripts whose first one has been replayed: verdict, bill, cache and survival of each call."""
+    """Return the measurement of a policy after keep-all: verdict, bill, cache and survival of each call."""
     cut = [msgspec.structs.replace(transcript, calls=transcript.calls[:MOST]) for transcript in transcripts]
     bases = [Basis(one, provider := Provider(cache="anthropic"), provider.counter()) for one in cut]
     spec = open_policy("fifo:budget=40000")
@@ -82,7 +82,7 @@ def fifo(transcripts: Sequence[Transcript]) -> Work:
 
 
 def bare_loop(transcripts: Sequence[Transcript]) -> list[int]:
-    """Twelve policies in thirty lines: tokens sent, nothing else; no cache, prices, pairs, losses or tables."""
+    """Return the tokens sent by each of twelve policies; no cache, prices, pairs, losses or tables."""
     tokenizer, counts = open_tokenizer("tiktoken:o200k_base"), dict[str, int]()
     totals = [0] * 12
     for transcript in transcripts:

@@ -2,10 +2,10 @@
 
     python -m evidence.priors FOLDER... --date YYYY-MM-DD [--write]
 
-Three tables, from the same calls that `ctxsim validate` compares. `factor`: tokens recorded for each that we count, per
-model, the least-squares slope within each session and its median over sessions. `head`: what of a first call's recorded
-tokens is left after that, per format and model. `loss`: the share of predicted cache reads that was not read, per vendor
-and pause since the last call. Without --write they are printed; with it they replace the package's data files.
+Three tables, from the same calls that `ctxsim validate` compares. `factor`: recorded tokens per counted token and
+model, the least-squares slope within each session and its median over sessions. `head`: the rest of a first call's
+recorded tokens after that, per format and model. `loss`: the share of predicted cache reads that was not read, per
+vendor and pause since the last call. Without --write they are printed; with it they replace the package's data files.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ctxsim.simulator.provider.priors import Factor, HeadPrior
 from ctxsim.simulator.provider.vendor import vendor_of
 
 GAPS_S = (10.0, 60.0, 300.0, 3600.0, float("inf"))
-"""Upper ends of the pauses that are told apart."""
+"""The upper ends, in seconds, of the classes of pauses."""
 
 ENOUGH_CALLS, ENOUGH_GROWTH = 3, 2_000
-"""A session tells a slope from so many calls and so much growth of counted tokens on."""
+"""The fewest calls, and the least growth of counted tokens, of a session from which a slope is fitted."""
 
 EXPECTED_READ = 1_024
-"""Smaller predicted reads say more about minimum lengths than about misses."""
+"""Smaller predicted reads are left out: they depend on minimum lengths more than on misses."""
 
 DRAWS, SEED = 200_000, 7
 
@@ -44,14 +44,14 @@ DATED = re.compile(r"(-\d{8}|-\d{4}-\d{2}-\d{2})(-v\d+(:\d+)?)?$|-fast$")
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One compared call and the seconds since the call before it, None where a time is missing."""
+    """One compared call and the seconds since the call before it; None if a time is missing."""
 
     call: Compared
     gap_s: float | None
 
 
 def measured(*folders: str) -> Iterator[list[Measured]]:
-    """Return the comparable calls of each session in these folders; files that can't be read are told and left out."""
+    """Yield the comparable calls of each session in these folders. Unreadable files are reported and left out."""
     for source in sources(*folders):
         try:
             for transcript in read_source(source):
@@ -67,18 +67,18 @@ def measured(*folders: str) -> Iterator[list[Measured]]:
 
 
 def family(model: str) -> str:
-    """The pattern of a recorded name: without prefix and date."""
+    """Return the pattern of a recorded model name, without prefix and date."""
     return f"{DATED.sub('', bare(model)).replace('.', '-')}*"
 
 
 def public(pattern: str) -> bool:
-    """Whether we count with the model's own tokenizer, so that a token counted is a token recorded."""
-    # The names by which tokenizers are told have a dot in their version.
+    """Return whether we count with the model's own tokenizer, so that counted tokens equal recorded ones."""
+    # The names by which tokenizers are found have a dot in their version.
     return tokenizer_of(re.sub(r"(?<=\d)-(?=\d)", ".", pattern))[1]
 
 
 def factors(sessions: Iterable[list[Measured]]) -> list[Factor]:
-    """Return the factor of each model that has sessions long enough: two, or one where its tokenizer isn't public."""
+    """Return the factor of each model with two long enough sessions, or with one if its tokenizer isn't public."""
     slopes: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for whole in sessions:
         model = family(whole[0].call.model)
@@ -97,7 +97,7 @@ def factors(sessions: Iterable[list[Measured]]) -> list[Factor]:
 
 
 def heads(sessions: Iterable[list[Measured]], known: list[Factor]) -> list[HeadPrior]:
-    """Return the hidden head of each format and model, from first calls of sessions that don't hold it whole."""
+    """Return the hidden head of each format and model, from first calls of sessions that don't record it whole."""
     factor = {one.model: one.tokens for one in known}
     left: dict[tuple[str, str], list[float]] = defaultdict(list)
     for session in sessions:
@@ -113,10 +113,10 @@ def heads(sessions: Iterable[list[Measured]], known: list[Factor]) -> list[HeadP
 
 
 def losses(sessions: Iterable[list[Measured]]) -> list[Loss]:
-    """Return the share of the tokens to be read that was not, per vendor and pause.
+    """Return the share of predicted cache reads that was not read, per vendor and pause.
 
-    Calls of one session are not independent: the interval is that of a share seen in as many trials as there are
-    sessions (Jeffreys), which is wide where few were recorded.
+    Calls of one session are not independent. So the interval (Jeffreys) is that of a share seen in as many trials as
+    there are sessions, which is wide if few were recorded.
     """
     shares: dict[tuple[str, float], list[tuple[str, int, int]]] = defaultdict(list)
     for session in sessions:

@@ -1,9 +1,9 @@
-"""What redaction finds in recordings, and which identifiers it takes from policies.
+"""What redaction finds in recordings, and how many identifiers it changes.
 
     python -m evidence.redacted FOLDER [--show]
 
-prints items, findings by kind, and identifiers of items that a finding other than an issuer's form changes. Who reads
-the findings (`--show`) tells the false ones: at most one in 10,000 items may be.
+prints the number of items, findings by kind, and the number of identifiers changed by findings other than those of an
+issuer's form. `--show` prints the findings, to judge which are false: at most one in 10,000 items may be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ISSUERS = {form.issuer for form in FORMS}
 
 
 def main() -> int:
-    """Count; return 1 if findings by context are more than one in 10,000 items."""
+    """Print the counts; return 1 if there are more findings by context than one in 10,000 items."""
     parser = ArgumentParser(prog="python -m evidence.redacted")
     parser.add_argument("folder")
     parser.add_argument("--show", action="store_true")

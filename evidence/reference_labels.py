@@ -1,4 +1,4 @@
-"""How often is a reference one, and how many are missed? A hand-labelled sample of the recordings.
+"""How many found references are real, and how many are missed, by a hand-labelled sample of the recordings.
 
     python -m evidence.reference_labels FOLDER              precision and recall by the labels of cases that it has
     python -m evidence.reference_labels FOLDER --show       a sample to label, with its text
@@ -25,11 +25,11 @@ from ctxsim.transcript import Transcript
 LABELS = Path(__file__).with_name("reference_labels.csv")
 PER_KIND = {"value": 36, "name": 36, "loose": 24, "none": 48}
 PER_TRANSCRIPT = 2
-"""Cases of one kind from one transcript, so that one long recording isn't the sample."""
+"""The most cases of one kind from one transcript, so that one long recording doesn't dominate the sample."""
 
 
 Key = tuple[str, str, str, str]
-"""How the labels name a case: transcript, call, kind, and a hash of the atom."""
+"""The key of a case in the labels: transcript, call, kind, and a hash of the atom."""
 
 
 class Case(NamedTuple):
@@ -42,17 +42,17 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """How the labels name it."""
+        """The case's key in the labels."""
         return self.transcript, str(self.call), self.kind, hashlib.sha256(self.atom.encode()).hexdigest()[:12]
 
 
 def kind_of(need: Need) -> str:
-    """Value, name or loose."""
+    """Return the kind of a need: value, name or loose."""
     return "loose" if need.detector == "loose" else ("value" if need.value else "name")
 
 
 def recordings(folder: Path) -> Iterator[tuple[str, Transcript]]:
-    """Return every transcript with a name that is unique in the folder."""
+    """Yield every readable transcript of a folder with a name that is unique in it."""
     for source in sources(str(folder)):
         try:
             for number, transcript in enumerate(read_source(source)):
@@ -62,7 +62,7 @@ def recordings(folder: Path) -> Iterator[tuple[str, Transcript]]:
 
 
 def cases_of(name: str, transcript: Transcript, chance: random.Random) -> Iterator[Case]:
-    """Return what a transcript offers, in random order: of each call at most one reference of a kind."""
+    """Yield the cases of a transcript, its calls in random order: at most one reference of each kind per call."""
     references = prepare(transcript)
     numbers = list(range(1, len(transcript.calls) + 1))
     chance.shuffle(numbers)
@@ -78,7 +78,7 @@ def cases_of(name: str, transcript: Transcript, chance: random.Random) -> Iterat
 
 
 def sample(folder: Path) -> list[tuple[Case, Transcript]]:
-    """Return the cases, spread over the recordings; the same for the same recordings."""
+    """Return a sample of cases, spread over the recordings. The same recordings give the same sample."""
     chance = random.Random(20)
     found: dict[str, list[tuple[Case, Transcript]]] = {kind: [] for kind in PER_KIND}
     for name, transcript in recordings(folder):
@@ -95,13 +95,13 @@ def sample(folder: Path) -> list[tuple[Case, Transcript]]:
 
 
 def around(text: str, atom: str, reach: int) -> str:
-    """The text about the atom, or its beginning."""
+    """Return the text around the atom, or the beginning if the atom isn't found."""
     at = max(0, fold(text).find(atom.split(" ")[0]))
     return text[max(0, at - reach) : at + reach]
 
 
 def show(number: int, case: Case, transcript: Transcript) -> str:
-    """Return a case as a person reads it."""
+    """Return a case as a text for the person who labels it."""
     call = transcript.calls[case.call - 1]
     output = "\n".join(f"<{i.kind} {i.tool}> {content(i)}" for i in transcript.items[call.start : call.end])
     lines = [f"##### case {number}: {case.kind}, {case.transcript}, call {case.call}"]
@@ -129,7 +129,7 @@ def labels() -> dict[Key, str]:
 
 
 def standing(folder: Path, known: Mapping[Key, str]) -> dict[Key, str]:
-    """Return the labels of cases that are still ones: in these recordings, by today's detectors."""
+    """Return the labels of the cases that still exist in these recordings, by today's detectors."""
     wanted: dict[str, list[Key]] = {}
     for key in known:
         wanted.setdefault(key[0], []).append(key)
@@ -147,7 +147,7 @@ def standing(folder: Path, known: Mapping[Key, str]) -> dict[Key, str]:
 
 
 def precision(found: dict[Key, str], kinds: Sequence[str]) -> tuple[int, int]:
-    """Return how many references of these kinds are ones, of how many."""
+    """Return how many cases of these kinds are labelled yes, and how many have a label."""
     judged = [label for key, label in found.items() if key[2] in kinds]
     return judged.count("yes"), len(judged)
 
@@ -163,7 +163,7 @@ def shares(folder: Path) -> tuple[int, int]:
 
 
 def agreement() -> float:
-    """Return the share of cases that both raters label the same."""
+    """Return the share of cases that both raters labelled alike."""
     with LABELS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return sum(row["rater_a"] == row["rater_b"] for row in rows) / len(rows)

@@ -1,7 +1,7 @@
 """The closed loop on recordings: `python -m evidence.refetch PATH`; docs/refetch.md has the table of the set `gemini`.
 
-Prints what fetching again adds by policy, with and without a cache; how far draws at rates between are off the line
-between the ends; in how many transcripts the cheapest policy differs at the ends; and what the loop costs.
+Prints what fetching again adds by policy, with and without a cache; how far draws at rates between 0 and 1 are off the
+line between the ends; in how many transcripts the cheapest policy differs between the ends; and what the loop costs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PRICES = Prices(input=0.30, output=2.50, cache_read=0.075)
 POLICIES = ("mask:keep=10", "mask:keep=2", "round-summary", "fifo:budget=8000")
 RATES = (0.25, 0.5)
 EVERY = 8
-"""Of so many transcripts one is drawn at the rates between."""
+"""One in so many transcripts is also drawn at the rates between."""
 
 
 class Seen(NamedTuple):
-    """One transcript under one policy: dollars of keep-all and at both ends, calls, and those inserted."""
+    """One transcript under one policy: dollars of keep-all and at both ends, its calls, and the calls inserted."""
 
     keep_all: float
     nothing: float

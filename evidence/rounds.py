@@ -1,4 +1,4 @@
-"""Times that mean something on a machine with others on it: CPU seconds, the least of rounds that take turns."""
+"""Times that are reliable on a shared machine: CPU seconds, the least of several rounds in which works take turns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Works = Mapping[str, Callable[[], object]]
 
 
 def least_seconds(works: Works, rounds: int) -> dict[str, float]:
-    """Return by name the least CPU seconds of so many rounds; in each, everything runs once, in turn."""
+    """Return by name the least CPU seconds of `rounds` rounds; in each, everything runs once, in turn."""
     least: dict[str, float] = {}
     for _ in range(rounds):
         for name, work in works.items():
@@ -26,12 +26,12 @@ def least_seconds(works: Works, rounds: int) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], object], rounds: int = 3) -> float:
-    """Return the least CPU seconds of some rounds of one thing."""
+    """Return the least CPU seconds of some rounds of one work."""
     return least_seconds({"": work}, rounds)[""]
 
 
 def child(arguments: list[str]) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak MiB of a ctxsim command with all its processes; the peak is the largest's."""
+    """Return the seconds, CPU seconds and peak MiB of a ctxsim command; the peak is that of its largest process."""
     program = (
         "import resource, subprocess, sys, time\n"
         "s = time.perf_counter(); subprocess.run(sys.argv[1:], check=True, capture_output=True)\n"
@@ -45,5 +45,5 @@ def child(arguments: list[str]) -> tuple[float, float, float]:
 
 
 def own_peak_mib() -> float:
-    """Peak memory of this process in MiB."""
+    """Return the peak memory of this process in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,9 +1,9 @@
 """How far a sample is off its folder: `python -m evidence.samples RUN [--sample 60] [--seeds 200]`.
 
-RUN is a finished bench of a whole folder. Samples are drawn from its rows as `bench --sample` draws them, and estimated
-as it estimates them, once for each seed: nothing is replayed. Beside it what plain random sampling gives. A row has the
-policy's saving of all transcripts, the mean error of the estimated saving in points, the root of the mean square, the
-largest, how many intervals hold the folder's saving, and how wide they are on average.
+RUN is a finished bench of a whole folder. Samples are drawn from its rows and evaluated as by `bench --sample`, once
+for each seed; nothing is replayed. The same is done with plain random sampling. A row has the policy's saving over all
+transcripts; the mean error of the estimated saving in points, its root mean square and the largest; how many intervals
+hold the folder's saving; and their mean width.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def row(how: str, label: str, usd: np.ndarray, whole: np.ndarray, probabilities: np.ndarray, seeds: int) -> None:
-    """Print how estimates of one policy are off."""
+    """Print how far the estimates of one policy are off."""
     paid, kept = np.nan_to_num(usd), np.nan_to_num(whole)
     saving = 1 - paid.sum() / kept.sum()
     errors, widths, held = [], [], 0

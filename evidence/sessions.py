@@ -1,8 +1,8 @@
 """Two figures of docs/bill.md, from the sessions of one project: `python -m evidence.sessions FOLDER`.
 
-The first: how many calls of the status line's ranges were right, over spans of so many tokens that follow one another.
-The second: how often the rule `head > 5%` of `ctxsim compare` on recordings breaks between random halves of 40 sessions,
-with a head that is larger by a tenth in the second half, and without a change.
+The first: how often the status line's range of calls was right, over consecutive spans of 30,000 or 100,000 tokens.
+The second: how often the rule `head > 5%` of `ctxsim compare` on recordings breaks between random halves of 40
+sessions, with a head that is a tenth larger in the second half, and without a change.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FIRST = re.compile(rb'"timestamp": ?"([^"]+)"')
 
 
 def opened(log: Path) -> bytes:
-    """A log's text, uncompressed."""
+    """Return a log's text, uncompressed."""
     data = log.read_bytes()
     return gzip.decompress(data) if log.suffix == ".gz" else data
 
 
 def growths(text: bytes) -> list[int]:
-    """By how many tokens a session's requests grew, as the status line reads it."""
+    """Return by how many tokens each of a session's requests grew, as the status line reads it."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as plain:
         plain.write(text)
         plain.flush()
@@ -41,7 +41,7 @@ def growths(text: bytes) -> list[int]:
 
 
 def held(sessions: list[list[int]], span: int) -> tuple[int, int]:
-    """Of spans of so many tokens: how many ended within the range of the sessions before, and how many there were."""
+    """Return how many spans of `span` tokens ended within the range of earlier sessions, and how many there were."""
     inside = total = 0
     for place, own in enumerate(sessions):
         start = 0
@@ -56,7 +56,7 @@ def held(sessions: list[list[int]], span: int) -> tuple[int, int]:
 
 
 def breaks(found: list[Case]) -> tuple[int, int]:
-    """How often the rule breaks: with the larger head, and without a change."""
+    """Return how often the rule breaks with the larger head, and without a change."""
     [rule] = parse_rules(["head > 5%"], "figure", FIGURES, "head > 5%")
     with_change = without = 0
     for seed in range(PAIRS):
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
     texts = [opened(log) for log in given.folder.rglob("*.jsonl*")]
-    # In the order in which they began.
+    # Sessions are in the order of their beginnings.
     texts.sort(key=lambda text: found[1] if (found := FIRST.search(text)) else b"")
     sessions = [growths(text) for text in texts]
     for span in SPANS:

@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 
 def version_of(agent: str) -> str:
-    """Return the version of an agent that is tried: what the list says, else the one that is driven."""
+    """Return the version of an agent that is tried: the one in the list, else the pinned one."""
     from ctxsim.live.agent import load_agent
 
     version: str = _tried()["version"].get(agent) or load_agent(agent).version
@@ -58,7 +58,7 @@ def _tried() -> dict[str, Any]:
 
 
 def cases() -> Iterator[Case]:
-    """All that is tried, in order."""
+    """Yield all cases, in the order of the list."""
     from ctxsim.live.agent import load_agent
 
     for one in _tried()["try"]:
@@ -69,7 +69,7 @@ def cases() -> Iterator[Case]:
 
 
 def seen() -> list[dict[str, str]]:
-    """What was seen so far, as rows."""
+    """Return the rows written so far."""
     if not SEEN.exists():
         return []
     with SEEN.open(encoding="utf-8", newline="") as file:
@@ -77,7 +77,7 @@ def seen() -> list[dict[str, str]]:
 
 
 def ran(case: Case, install: bool) -> dict[str, Any]:
-    """Run one case."""
+    """Run one case and return its row."""
     given = {case.key: case.value, **case.beside}
     done = check_setting(case.agent, given, version=case.version, model=case.model, install=install)
     row = {name: getattr(done, name) for name in FIELDS if hasattr(done, name)}
@@ -88,12 +88,12 @@ def ran(case: Case, install: bool) -> dict[str, Any]:
 
 
 def name_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """What a row is of."""
+    """Return the name of a row's case."""
     return tuple(str(row[name]) for name in ("agent", "version", "model", "key", "value", "beside"))
 
 
 def run(again: list[str], install: bool, jobs: int) -> None:
-    """Run what hasn't been run, and write each row as it comes."""
+    """Run the cases that have no row, and write each row as it comes."""
     rows = [row for row in seen() if row["agent"] not in again]
     known = {name_of(row) for row in rows}
     wanted = list(cases())
@@ -127,7 +127,7 @@ BEGIN, END = "<!-- seen: begin -->", "<!-- seen: end -->"
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Return the counts, a row for each agent, and the runs that the formula doesn't tell."""
+    """Return the counts, a row for each agent, and the runs that the formula doesn't predict."""
     inside = sum(row["inside"] == "1" for row in rows)
     agents = {row["agent"] for row in rows}
     days = sorted({row["day"] for row in rows})
@@ -173,7 +173,7 @@ def _expected(row: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Run and print the table."""
+    """Run the cases and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", action="append", default=[], metavar="AGENT")
     parser.add_argument("--install", action="store_true")

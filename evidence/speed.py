@@ -1,10 +1,10 @@
-"""How fast, how large, how it grows: ratios of CPU seconds, the least of rounds that take turns, in one run.
+"""How fast ctxsim is, and how its time grows: ratios of CPU seconds, the least of rounds that take turns, in one run.
 
     python -m evidence.speed [FOLDER] [--quick] [--check] [--rounds 5]
 
-FOLDER: recorded transcripts; without one, generated ones. `--quick` leaves out the longest conversations, the gigabyte and what
-needs free cores. `--check` exits 1 where a ratio is 1.5 times the committed one of the same corpus (`evidence/ratios.toml`)
-in each of three measurements; the second and third are made only where one is.
+FOLDER: recorded transcripts; without one, generated ones. `--quick` leaves out the longest conversations, the gigabyte
+and what needs free cores. `--check` exits 1 if a ratio is more than 1.5 times the committed one of the same corpus
+(`evidence/ratios.toml`) by its least value in three measurements; the second and third are made only if needed.
 Ratios are to the floor: reading the corpus once and counting every distinct text once with tiktoken.
 """
 
@@ -44,14 +44,14 @@ def say(text: str) -> None:
 
 
 def run(folder: Path, policies: tuple[str, ...], out: Path, jobs: int = 1, **how: float) -> None:
-    """One bench."""
+    """Run one bench."""
     shutil.rmtree(out, ignore_errors=True)
     setting = Setting("b", "b", policies, overrides={"tokenizer": "o200k_base"}, **how)  # type: ignore[arg-type]
     conduct(setting, out, paths=[str(folder)], jobs=jobs)
 
 
 def floor(folder: Path) -> None:
-    """Read once, count every distinct text once with tiktoken."""
+    """Read a folder once, and count every distinct text once with tiktoken."""
     tokenizer, seen = open_tokenizer("tiktoken:o200k_base"), set[str]()
     for transcript in recordings(folder):
         for item in transcript.items:
@@ -116,7 +116,7 @@ def ratios(folder: Path, root: Path, rounds: int, quick: bool) -> dict[str, floa
 
 
 def on_free_cores(root: Path) -> None:
-    """Print what needs a machine without others on it: seconds by the clock, and memory."""
+    """Print what needs an otherwise idle machine: seconds of wall-clock time, and memory."""
     forty = of_megabytes(root / "forty", 40, 20)
     base = None
     for jobs in (1, 2, 4)[: max(1, (os.cpu_count() or 1).bit_length())]:
@@ -149,7 +149,7 @@ def on_free_cores(root: Path) -> None:
 
 
 def too_slow(found: dict[str, float], committed: dict[str, float]) -> list[str]:
-    """Return a line for each ratio that is half as much again as the committed one, and for each that isn't known any more."""
+    """Return a line for each ratio over WORSE times the committed one, and for each that isn't measured any more."""
     return [
         f"{name}: {found[name]:.2f}, was {ratio:.2f}"
         if name in found
@@ -160,9 +160,9 @@ def too_slow(found: dict[str, float], committed: dict[str, float]) -> list[str]:
 
 
 def slow_each_time(measured: Iterator[dict[str, float]], committed: dict[str, float]) -> list[str]:
-    """Return what is too slow by its least ratio of all measurements; no further one is made where nothing is.
+    """Return what is too slow by its least ratio of all measurements. They end as soon as nothing is too slow.
 
-    Others on a machine slow down what needs its memory more than what needs its arithmetic, for a minute; a change of ours stays.
+    Other programs slow down memory accesses more than arithmetic, but only for a minute; the effect of our code stays.
     """
     least: dict[str, float] = {}
     slow: list[str] = []
@@ -175,7 +175,7 @@ def slow_each_time(measured: Iterator[dict[str, float]], committed: dict[str, fl
 
 
 def main() -> int:
-    """Print the table; return 1 where it is checked and something has become slow."""
+    """Print the table; return 1 if it is checked and something is too slow, 2 if it can't be checked."""
     parser = ArgumentParser()
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--quick", action="store_true")

@@ -1,9 +1,9 @@
-"""Which policies today's Claude models refuse, and what thinking is lost where they drop it instead.
+"""Which policies today's Claude models refuse, and how much thinking is lost if they drop it instead.
 
     python -m evidence.thinking [--write]
 
-One conversation of 80 calls: each response thinks and reads a file of about 3,000 tokens, with a task of three turns,
-before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the list goes into evidence/thinking.md.
+One conversation of 80 calls in three turns, in which each response thinks and reads a file of about 3,000 tokens, is
+sent to Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the list goes into evidence/thinking.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOT_REFUSED = "Edits made by the server", "Edited, but never refused", "Edited n
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One policy: the first refused call, None if none is; and with `drop` the thinking lost."""
+    """One policy: the first refused call by model, None if none is; and with `drop` the tokens of thinking lost."""
 
     policy: str
     edits: bool
@@ -44,7 +44,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def conversation(model: str) -> Transcript:
-    """Return the conversation, recorded of that model."""
+    """Return the conversation as a recording with that model."""
     items, calls, message = [], [], 0
     for n in range(CALLS):
         if n in TURNS:
@@ -61,7 +61,7 @@ def conversation(model: str) -> Transcript:
 
 
 def rows(names: Collection[str] = ()) -> Iterator[Row]:
-    """Yield what happens to each policy that can be set, or to those named, in alphabetical order."""
+    """Yield the row of each policy that can be set, or of those named, in alphabetical order."""
     for name, cls in sorted(registered_policies().items()):
         if cls.bound or name in ("recorded", "without") or (names and name not in names):
             continue
@@ -81,7 +81,7 @@ def _provider(model: str, thinking: str | None = None) -> Provider:
 
 
 def table(names: Collection[str] = ()) -> str:
-    """Return Markdown: policies by the first refused call, then a line for each kind of those that lose nothing."""
+    """Return Markdown: policies by the first refused call, then a line for each kind of policy that loses nothing."""
     refused: dict[str, list[str]] = {}
     safe: dict[str, list[str]] = {kind: [] for kind in NOT_REFUSED}
     for row in sorted(rows(names), key=lambda row: min((call for call in row.refused_from if call), default=CALLS)):

@@ -1,6 +1,6 @@
 """Claims: every number that the documents state, measured on the scenarios or on recorded transcripts.
 
-Where a document contradicts itself, ctxsim, or its test of the claim, follows the first statement:
+If a document contradicts itself, ctxsim, or its test of the claim, follows the first statement:
 
 - 003: all instructions found are concatenated; the first ones found count.
 - 003: layer 1 cuts results to 10 KiB; to about 1 KiB.
@@ -28,7 +28,7 @@ from evidence.claims.evidence import Evidence
 __all__ = ["CLAIMS", "Claim", "Evidence", "Finding", "check", "markdown"]
 
 DOCUMENTS = (token_budget, issue_249, three_layers, three_layers_outcome, three_triggers, three_triggers_options)
-"""Where the claims are: each file registers its own."""
+"""The modules with the claims; each registers its own when it is imported."""
 
 TITLES = {
     "000": "a decision record: a token budget over which old tool results are cut (`token-budget`)",
@@ -37,7 +37,7 @@ TITLES = {
     "003": "a decision record: truncation, token tracking and compaction in three layers (`three-layer`)",
     "004": "an investigation: why token tracking that sees no tool results breaks its triggers (`three-triggers`)",
 }
-"""What each document is. They are not part of this project; what they state is in the claims."""
+"""What each document is. The documents are not part of this project; their statements are in the claims."""
 
 NEEDS_RECORDINGS = Finding("-", "not measurable offline", "needs recorded transcripts: python -m evidence.claims PATHS")
 

@@ -2,8 +2,8 @@
 
     python -m evidence.claims [PATH...] [--document N] [--criteria] [--page]
 
-Verdicts: reproduced, refuted, depends (on what), not measurable offline (why). `--criteria`: document 003's nine success
-criteria instead. `--page`: evidence/claims/measured.md.
+Verdicts: reproduced, refuted, depends (on what), not measurable offline (why). `--criteria` prints document 003's nine
+success criteria instead, `--page` the page evidence/claims/measured.md.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Verdict = Literal["reproduced", "refuted", "depends", "not measurable offline"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What was measured, and what that makes of the claim; `on`: on what it depends, or why it can't be measured."""
+    """What was measured, and the verdict on the claim. `on` is what it depends on, or why it can't be measured."""
 
     got: str
     verdict: Verdict
@@ -21,7 +21,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """One claim: which document, where in it, what it says (in our words or its numbers), how it is measured."""
+    """One claim: its document, the place in it, what it says (in our words or its numbers), and how it is measured."""
 
     document: str
     where: str
@@ -38,7 +38,7 @@ CLAIMS: list[Claim] = []
 def claim(
     document: str, where: str, says: str, how: str, recorded: bool = False
 ) -> Callable[[Callable[[Evidence], Finding]], Callable[[Evidence], Finding]]:
-    """Register a function that measures a claim."""
+    """Return a decorator that registers a function that measures a claim."""
 
     def register(measure: Callable[[Evidence], Finding]) -> Callable[[Evidence], Finding]:
         CLAIMS.append(Claim(document, where, says, how, measure, recorded))
@@ -48,15 +48,15 @@ def claim(
 
 
 def judged(got: str, holds: bool) -> Finding:
-    """A finding that is either reproduced or refuted by what was measured."""
+    """Return the finding for a claim that the measurement reproduces (`holds`) or refutes."""
     return Finding(got, "reproduced" if holds else "refuted")
 
 
 def depends(got: str, on: str) -> Finding:
-    """A finding that holds under some conditions only."""
+    """Return the finding for a claim that holds under some conditions only."""
     return Finding(got, "depends", on)
 
 
 def unmeasurable(why: str) -> Finding:
-    """A finding that needs what is not here: a live model, people, a log that nobody published."""
+    """Return the finding for a claim that needs what is not here: a live model, people, an unpublished log."""
     return Finding("-", "not measurable offline", why)

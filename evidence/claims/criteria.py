@@ -1,4 +1,4 @@
-"""The nine success criteria of document 003, each met or not, as measured."""
+"""The nine success criteria of document 003, measured, and whether each is met."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _trigger(evidence: Evidence) -> Criterion:
     exact = True
     fired = 0
     for one in evidence.sent(LONG, MANAGER):
-        # The estimate before the policy acted is the one that was decided by.
+        # The policy decided by the estimate before it acted; a row has the one after.
         before = sum(edit.before is not None for moment, edit in one.edits if moment == "before_call")
         fired += bool(before)
         if not before:

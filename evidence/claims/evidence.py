@@ -1,4 +1,4 @@
-"""Where claims are measured: scenarios under policies, and recorded transcripts if there are any."""
+"""What claims are measured on: scenarios under policies, and recorded transcripts if there are any."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ UNFETCHED = WhatIf(refetched=False)
 
 
 class Evidence:
-    """Replays, each done once."""
+    """Replays, each run once and then cached."""
 
     def __init__(self, recorded: Sequence[Transcript] = ()) -> None:
         self.recorded = [segment for transcript in recorded if transcript.calls for segment in segments(transcript)]
-        """Recorded transcripts as they were sent: cut where they were compacted."""
+        """Recorded transcripts, cut into segments where they were compacted."""
         self._count = Counter(open_tokenizer())
         self.basis = cache(self._basis)
         self.measured = cache(self._measured)
@@ -44,7 +44,7 @@ class Evidence:
         self.summary = cache(self._summary)
 
     def count(self, text: str) -> int:
-        """Tokens of a text by o200k_base."""
+        """Return the tokens of a text by o200k_base."""
         return self._count.text(text)
 
     def _opened(self, scenario: str) -> tuple[Transcript, Provider, Counter]:
@@ -67,7 +67,7 @@ class Evidence:
         return self.measured(scenario, label, window).rows
 
     def _summary(self, scenario: str, label: str, window: int | None = None) -> SummaryRow:
-        """Return the summary row of a scenario under a policy, against keep-all, without what it may fetch again."""
+        """Return the summary row of a scenario under a policy, against keep-all, without fetching anything again."""
         return summary_row(self.basis(scenario, window), self.measured(scenario, label, window), what_if=UNFETCHED)
 
     def sent(self, scenario: str, label: str, window: int | None = None) -> list[Sent]:
@@ -82,7 +82,7 @@ class Evidence:
         return sum(item.kind == "user" for item in transcript.items[: transcript.calls[call - 1].start])
 
     def sample(self, kind: str, chars: int) -> str:
-        """Return an invented text of a kind: `prose`, or what a coding tool prints, about as long as asked for."""
+        """Return an invented text of a kind: `prose`, or a coding tool's output, of about `chars` characters."""
         rng = random.Random(f"{kind}-{chars}")
         if kind == "prose":
             return " ".join(prose(rng, chars // 5))[:chars]

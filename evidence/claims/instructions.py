@@ -22,7 +22,7 @@ class Instructions(msgspec.Struct, frozen=True):
 
 
 def project_root(folder: Path) -> Path | None:
-    """Return the nearest folder, this one or above, that holds a sign of a project."""
+    """Return the nearest folder, this one or above, that holds a sign of a project; None if there is none."""
     return next((up for up in (folder, *folder.parents) if any((up / sign).exists() for sign in PROJECT_SIGNS)), None)
 
 
@@ -30,8 +30,8 @@ def load_instructions(folder: Path, home: Path | None = None) -> Instructions:
     """Return the instructions that an agent working in a folder would load, global, project and folder, in this order.
 
     Document 003, part 5. It says "first found wins" and "concatenate in order"; its test demands the latter, and so
-    does its limit. The limit of 32 KiB is in bytes, cut between two characters. A file found twice counts once. Raises
-    InputError for a folder that is none or a file that isn't text.
+    does its limit. The limit of 32 KiB is in bytes, and cuts between two characters. A file found twice counts once.
+    Raises InputError if `folder` isn't a folder, or if a file isn't UTF-8 text.
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():

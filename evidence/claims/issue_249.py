@@ -22,7 +22,7 @@ def _valid(text: str) -> bool:
 
 
 def _documents(evidence: Evidence) -> list[str]:
-    """Invented JSON results: lists of records, from 5,000 to 100,000 characters."""
+    """Return invented JSON results: lists of records, from 5,000 to 100,000 characters."""
     found = []
     for chars in range(5_000, 105_000, 5_000):
         records = evidence.sample("http_get", chars).rsplit("},", 1)[0] + "}"

@@ -219,7 +219,7 @@ def reserved(evidence: Evidence) -> Finding:
     whole, kept = evidence.calls(LONG, "keep-all"), evidence.calls(LONG, MANAGER)
     longest = max(row.tokens_output for row in whole)
     room = 200_000 - max(row.tokens_sent for row in kept)
-    # The scenario's own reserve is on top.
+    # The scenario's own reserve is added to the window.
     own = evidence.opened(LONG)[1].reserved_output
     first, early = (first_failure(evidence.calls(LONG, "keep-all", size + own)) for size in (200_000, 180_000))
     told = " and ".join(f"call {row.call}" if row else "never" for row in (first, early))

@@ -13,13 +13,13 @@ FOUR = ("text-only", "small-results", "large-results", "many-calls")
 
 
 def under(rows: list[CallRow]) -> float:
-    """By which share the largest request is under-estimated."""
+    """Return the share by which the largest request is under-estimated."""
     last = max(rows, key=lambda row: row.tokens_sent)
     return 1 - last.tokens_estimated / last.tokens_sent
 
 
 def outcome(row: CallRow | None) -> str:
-    """What became of a run, in two words."""
+    """Return a run's outcome in words, by its first refused call."""
     return f"call {row.call} refused" if row else "passes"
 
 

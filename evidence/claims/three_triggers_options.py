@@ -1,4 +1,4 @@
-"""Claims of document 004: the options to mend its tracking, and how others do."""
+"""Claims of document 004: the options to mend its tracking, and comparisons with other agents."""
 
 from __future__ import annotations
 

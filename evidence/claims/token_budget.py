@@ -9,7 +9,7 @@ from evidence.claims.evidence import Evidence, first_failure
 CASE = "documented-53k"
 LONG = "fifty-turns"
 DOCUMENTED = 50_000
-"""Tokens a minute: the limit under which the document's 53,000 are refused."""
+"""The limit, in tokens a minute, under which the document's 53,000 are refused."""
 
 CUT_ON_ARRIVAL = "max-result-chars:chars=4000"
 

@@ -23,7 +23,7 @@ def rows_of(run: Path) -> pd.DataFrame:
 
 
 def long_ones(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return keep-all's rows of the long segments, by transcript; of all segments where none is long."""
+    """Return keep-all's rows of the long segments, by transcript; of all segments if none is long."""
     whole = rows[rows.policy == "keep-all"].set_index("transcript")
     long = whole[(whole.calls >= LONG_CALLS) & (whole.tokens_peak >= LONG_TOKENS) & whole.cost_usd.notna()]
     if len(long):
@@ -33,7 +33,7 @@ def long_ones(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def resampled(sessions: pd.Series, seed: int = 1) -> Callable[[pd.Series], str]:
-    """Return what prints the mean of transcripts' shares, and where it lies in 95 of 100 draws of whole sessions."""
+    """Return a callback that formats the mean of transcripts' shares with its 95 % interval over whole sessions."""
     random = np.random.default_rng(seed)
 
     def interval(shares: pd.Series) -> str:

@@ -1,4 +1,4 @@
-"""Where cache reads agree with what was recorded, under the rules, under other rules and by a guess.
+"""How often modelled cache reads agree with the recorded ones: under the rules, under other rules, and by a guess.
 
     python -m evidence.findings.reads RECORDINGS...
 
@@ -32,7 +32,7 @@ COLUMNS = [*GROUPS, "segment", "p95", "agrees", "why", "share"]
 
 
 def reads(paths: Sequence[str], misses: bool = False, **rules: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield a row of `COLUMNS` for each call but first ones; with `misses` recorded misses are taken over."""
+    """Yield a row of `COLUMNS` for each call but a segment's first; with `misses`, recorded misses are applied."""
     for transcript in Reading(tuple(paths)):
         for one in as_sent(transcript, rules):
             provider = replace(one.provider, window=1 << 60, rate_limit=None)
@@ -50,7 +50,7 @@ def reads(paths: Sequence[str], misses: bool = False, **rules: Any) -> Iterator[
 
 
 def why(told: int, read: int, size: int, before: int | None) -> str:
-    """Name what a read that disagrees looks like."""
+    """Return what kind of disagreement a read that disagrees looks like."""
     if before and told and abs(read - before) <= 0.05 * size:
         return "size"
     if read < 0.02 * size:

@@ -21,7 +21,7 @@ MASKS = ("mask:keep=10,batch=1", "mask:keep=10,batch=20")
 
 
 def from_the_run(run: Path, rows: pd.DataFrame, long: pd.DataFrame) -> None:
-    """Print what is fitted, the dollar oracle beside keep-all, masks by source, and clearings of the dearest session."""
+    """Print what is fitted, the dollar oracle beside keep-all, masks by source, and the dearest segment's clearings."""
     models = [provider["model"] for provider in json.loads((run / "run.json").read_text())["providers"]]
     source = rows.transcript.str.split("/").str[1]
     rows = rows.assign(model=[models[number] for number in rows.provider], source=source)
@@ -45,7 +45,7 @@ def from_the_run(run: Path, rows: pd.DataFrame, long: pd.DataFrame) -> None:
 
 
 def from_recordings(paths: Sequence[str]) -> list[str]:
-    """Print lifetimes, misses and what first calls read; return what goes on after an unlogged clearing."""
+    """Print lifetimes, misses and first calls' reads; return the segments that follow an unlogged clearing."""
     found, uncleared = [], []
     for transcript in Reading(tuple(paths)):
         for one in as_sent(transcript):
@@ -72,7 +72,7 @@ def from_recordings(paths: Sequence[str]) -> list[str]:
 
 
 def main(run: Path, paths: Sequence[str]) -> None:
-    """Print all of it, and the long segments without those that go on after a clearing that no line tells of."""
+    """Print all of it, and the totals of the long segments without those that follow an unlogged clearing."""
     rows = rows_of(run)
     long = long_ones(rows)
     from_the_run(run, rows, long)

@@ -1,4 +1,4 @@
-"""What leaves of Codex's thinking at a user's turn: a call, its recorded growth, ours, and ours if all of it stayed.
+"""How much of Codex's thinking leaves at a user's turn: a call, its recorded growth, ours, and ours if all stayed.
 
 python -m evidence.findings.turns RECORDINGS...
 """

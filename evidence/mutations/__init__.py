@@ -1,1 +1,1 @@
-"""Small changes of the code, each tried against the tests of its own room: which ones the tests notice."""
+"""Mutation tests: small changes of the code, each tried against the tests of its own room."""

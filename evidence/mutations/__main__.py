@@ -2,14 +2,13 @@
 
     python -m evidence.mutations [--places 300] [--seed 1] [--room simulator/ledger] [--csv FILE] [--again FILE]
 
-Operators, bounds of comparisons, numbers, conditions and returned values are changed, one at a time, at places drawn from all rooms of the
-package by seed (`places.py`: what is left out, as messages, annotations and looks). A room's tests are those in the same folder under
-`tests/` (`rooms.py`). `--csv` gets a row for each as it is known; `--again` tries only the rows of such a file that nothing found.
-Changes are made in a temporary copy. A test that is red without the change too counts for nothing.
-
-Neither mutmut nor cosmic-ray: mutmut 3 changes only what is inside functions, makes all changes rather than a sample, and needs the whole
-suite run twice before the first one (minutes of a corpus, a cluster and a memory limit). cosmic-ray changes the working tree itself and
-runs one command, the same for all, after each change. Neither knows that a room's own tests have to notice.
+Operators, bounds of comparisons, numbers, conditions and returned values are changed, one at a time, at places that are
+drawn by seed from all rooms (`places.py` leaves out messages, annotations and looks). A room's tests are those in the
+same folder under `tests/` (`rooms.py`). `--csv` gets a row for each change as it is known; `--again` tries only the
+rows of such a file that no test found. Changes are made in a temporary copy. A test that also fails without the change
+is ignored. mutmut and cosmic-ray aren't used: mutmut 3 changes only what is inside functions, makes all changes rather
+than a sample, and needs the whole suite run twice first (minutes of a corpus, a cluster and a memory limit). cosmic-ray
+changes the working tree and runs the same command for all changes. Neither can demand that a room's own tests fail.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ COLUMNS = ("room", "place", "change", "found_by", "seconds")
 
 
 def drawn(count: int, seed: int, only: str | None = None) -> list[tuple[str, str, Place]]:
-    """Return (room, file relative to the package, place); of one room, or of all."""
+    """Return a sample of (room, file relative to the package, place) from one room, or from all."""
     found: dict[str, list[tuple[str, Place]]] = defaultdict(list)
     for path in sorted((ROOT / "ctxsim").rglob("*.py")):
         file = path.relative_to(ROOT / "ctxsim").as_posix()
@@ -45,7 +44,7 @@ def drawn(count: int, seed: int, only: str | None = None) -> list[tuple[str, str
 
 
 def unfound(table: Path) -> list[tuple[str, str, Place]]:
-    """Return the changes of a table that nothing found, where the code still has them."""
+    """Return the changes of a table that no test found, as far as the code still has their places."""
     with table.open(newline="") as file:
         survived = {(row["place"], row["change"]) for row in csv.DictReader(file) if not row["found_by"]}
     files = dict.fromkeys(place.split(":")[0].removeprefix("ctxsim/") for place, _ in sorted(survived))
@@ -72,7 +71,7 @@ def shares(rows: Iterable[tuple[str, bool]]) -> str:
 
 
 class Copy:
-    """A copy of the tree, and what is known of its tests without a change."""
+    """A copy of the tree, and which of its tests are known to fail without a change."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
@@ -87,7 +86,7 @@ class Copy:
         compiled(self.root)
 
     def found(self, file: str, place: Place) -> Found:
-        """Try one change. A test that is red without it is left out, and the change is tried again."""
+        """Try one change. If the test that fails also fails without the change, try again without that test."""
         path = self.root / "ctxsim" / file
         before, times = path.read_text(), path.stat()
         tests = [f"tests/{one}" for one in own_tests(file, self.tests)]

@@ -1,4 +1,4 @@
-"""Where a module can be changed, and the module with one such change. Everything here is decided by its syntax tree."""
+"""Finds where a module can be changed, and makes one such change. Everything is decided by the syntax tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHOWN = frozenset({"__repr__", "__str__"})
 
 
 class Place(NamedTuple):
-    """A node that can be changed: its line and column from 1, its number in the walk, what it becomes."""
+    """A node that can be changed: its line and column from 1, its number in the walk, and the change."""
 
     line: int
     column: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class _Option(NamedTuple):
-    """What a change is, the node that it puts another one in the place of, and how that one is made."""
+    """A change: its name, the node that it replaces, and a callback that returns the new node."""
 
     change: str
     node: ast.expr | ast.stmt
@@ -57,9 +57,9 @@ def places(source: str) -> list[Place]:
 
 
 def changed(source: str, place: Place) -> str:
-    """Return the module with the change of a place; all other text stays to the letter, as some of it is read as text.
+    """Return the module with the change of a place. All other text stays as it is, since some modules are read as text.
 
-    ValueError: the module has no such place.
+    Raises ValueError if the module has no such place.
     """
     tree = ast.parse(source)
     for number, node in enumerate(_changeable(tree)):
@@ -71,7 +71,7 @@ def changed(source: str, place: Place) -> str:
 
 
 def _spliced(source: str, tree: ast.Module, option: _Option) -> str:
-    """The text with one node written anew, or with the whole f-string around it: inside of these nothing has a place."""
+    """Return the text with one node rewritten, or with the whole f-string around it: its nodes have no positions."""
     old, new = option.node, option.changed()
     for text in ast.walk(tree):
         if isinstance(text, ast.JoinedStr) and any(node is old for node in ast.walk(text)):
@@ -88,10 +88,10 @@ def _spliced(source: str, tree: ast.Module, option: _Option) -> str:
 
 
 def sample(places_by_room: dict[str, list[tuple[str, Place]]], count: int, seed: int) -> list[tuple[str, str, Place]]:
-    """Return (room, file, place) for about `count` places: four of each room at least, the others by the room's size.
+    """Return (room, file, place) for about `count` places: at least four of each room, the others by the room's size.
 
     A place is taken once, with one of its changes. The same seed and code give the same places. Rooms take turns, so
-    that a run that is stopped has tried some of all.
+    that a run that is stopped early has tried some of each.
     """
     total = sum(map(len, places_by_room.values()))
     left = max(0, count - 4 * len(places_by_room))
@@ -117,7 +117,7 @@ class _Exchange(ast.NodeTransformer):
 
 
 def _changeable(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """All nodes that have an option, without what only people or type checkers read."""
+    """Yield all nodes that have an option, without what only people or type checkers read."""
     for child in _behaviour(tree):
         if isinstance(child, ast.expr | ast.stmt) and any(True for _ in _options(child)):
             yield child
@@ -125,7 +125,7 @@ def _changeable(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 
 
 def _behaviour(node: ast.AST) -> Iterable[ast.AST]:
-    """A node's children that say what happens."""
+    """Return a node's children that determine behaviour."""
     match node:
         case ast.FunctionDef(name=name) if name in SHOWN:
             return []
@@ -155,7 +155,7 @@ def _behaviour(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def _for_readers(node: ast.If) -> bool:
-    """Whether a branch is for type checkers, or for who runs the file."""
+    """Return whether a branch is only for type checkers, or for running the file as a script."""
     match node.test:
         case ast.Name(id="TYPE_CHECKING") | ast.Compare(left=ast.Name(id="__name__")):
             return True
@@ -180,7 +180,7 @@ def _is_type(node: ast.expr) -> bool:
 
 
 def _text(*nodes: ast.expr) -> bool:
-    """Whether one is written as a text or a list: another operator there is no behaviour but a TypeError."""
+    """Return whether a node is a literal text, list or tuple: there another operator would only raise a TypeError."""
     kinds = ast.JoinedStr | ast.List | ast.Tuple
     return any(
         isinstance(n, kinds) or (isinstance(n, ast.Constant) and isinstance(n.value, str | bytes)) for n in nodes
@@ -219,7 +219,7 @@ def _options(node: ast.AST) -> Iterator[_Option]:
 
 
 def _plain(test: ast.expr) -> bool:
-    """Whether a condition has no place of its own."""
+    """Return whether a condition isn't a place itself."""
     return not isinstance(test, ast.Compare | ast.BoolOp) and not (isinstance(test, ast.UnaryOp))
 
 

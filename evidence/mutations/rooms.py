@@ -1,4 +1,4 @@
-"""Which room a module is of, and which tests are that room's own."""
+"""Which room a module belongs to, and which tests are that room's own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def room(module: str) -> str:
 
 
 def own_tests(module: str, tests: dict[str, str]) -> Sequence[str]:
-    """Return the test files of a module's room, those that are likeliest to notice a change first.
+    """Return the test files of a module's room, in the order in which they are likely to notice a change.
 
-    `tests`: text by path, relative to the folder of tests, which is laid out as the package. First those that are
-    named after the module or its folder, then the room's that name the module, then the room's others. A folder of the
-    package without tests of its own belongs to the nearest one above it that has some, with all below that.
+    `tests` are texts by path, relative to the folder of tests, which is laid out like the package. First come tests
+    named after the module or its folder, then those of the room that name the module, then the room's others. If the
+    module's folder has no tests, the room's tests are all those in and below the nearest folder above that has some.
     """
     path = PurePosixPath(module)
     names = {path.stem, f"{path.stem}s", path.parent.name} - {"__init__", "policy", ""}

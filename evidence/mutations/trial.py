@@ -16,15 +16,15 @@ from typing import NamedTuple
 import pytest
 
 IMPORT = "import"
-"""What found a change when no test could be collected."""
+"""The value of `Found.by` if no test could be collected."""
 
 
 WAITS = 4
-"""So many times its limit of CPU seconds a run may take by the clock: some tests wait, and other programs run too."""
+"""A run's limit of wall-clock time, as a multiple of its CPU seconds: some tests wait, and other programs run too."""
 
 
 class Found(NamedTuple):
-    """The test that turned red, `IMPORT`, or "" where none did; after how many CPU seconds; whether time ran out."""
+    """The test that failed, `IMPORT`, or "" if none did; after how many CPU seconds; and whether time ran out."""
 
     by: str
     seconds: float
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 def preload() -> None:
-    """Load what every run would load anew. Nothing of the project."""
+    """Load the libraries that every run would load again, but nothing of the project."""
     import matplotlib.pyplot  # noqa: F401
     import numpy  # noqa: F401
     import pandas  # noqa: F401
@@ -41,7 +41,7 @@ def preload() -> None:
 
 
 def compiled(root: Path) -> None:
-    """Compile the package and its tests once, as runs over a changed tree write no bytecode of their own."""
+    """Compile the package and its tests once, because runs over a changed tree write no bytecode."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for run in (
         ["pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests"], ["compileall", "-q", "ctxsim"],
@@ -54,7 +54,7 @@ def compiled(root: Path) -> None:
 
 
 def tried(root: Path, tests: Sequence[str], limit: float) -> Found:
-    """Run tests (paths or ids, relative to `root`) until one is red or `limit` seconds of CPU time are over."""
+    """Run tests (paths or ids, relative to `root`) until one fails or `limit` seconds of CPU time are over."""
     told, began = root / ".found", time.monotonic()
     told.unlink(missing_ok=True)
     child = os.fork()
@@ -77,7 +77,7 @@ def tried(root: Path, tests: Sequence[str], limit: float) -> Found:
 
 
 def _run(root: Path, tests: Sequence[str], told: Path, limit: float) -> None:
-    """What the child does; it never returns."""
+    """Run the tests in the child process; never return."""
     status = 99
     try:
         os.setsid()
@@ -100,8 +100,8 @@ def _run(root: Path, tests: Sequence[str], told: Path, limit: float) -> None:
 
 
 class _Watch:
-    """Notes the first red test, puts slow ones last and before them those that try many examples, of which one is enough:
-    none is made smaller.
+    """Notes the first test that fails. Slow tests run last, after those with many examples. Failing examples aren't
+    made smaller, since one is enough.
     """
 
     def __init__(self, told: Path) -> None:

@@ -1,1 +1,1 @@
-"""What context policies did to the cost of published runs, held against what recordings of another agent say."""
+"""What context policies did to the cost of published runs, against predictions from recordings of another agent."""

@@ -2,10 +2,10 @@
 
     python -m evidence.outcomes CSV RECORDINGS
 
-CSV: one row per model, strategy and instance, as `complexity-trap/sweagent.csv.gz`. RECORDINGS: runs of another agent on
-some of its instances; prompts and costs are of those alone. Known of a model are its raw runs: turns, mean prompt and
-completion. Everything else is fitted on the other models. Beside it stand the mean of the other models, and the
-ceiling: what one half of the instances says of the other half.
+CSV: one row per model, strategy and instance, as `complexity-trap/sweagent.csv.gz`. RECORDINGS: another agent's runs on
+some of its instances; only those count for prompts and costs. A model's prediction uses its raw runs (turns, mean
+prompt and completion); the rest is fitted on the other models. It is printed beside the mean of the other models and
+the ceiling: how well one half of the instances predicts the other half.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from evidence.outcomes.predicted import (
 from evidence.outcomes.shape import MASKING, RAW, SUMMARY, Floats, shape
 
 TWICE = "combined"
-"""Experiments with both strategies at once are left out."""
+"""Experiments with this in their name use both strategies at once, and are left out."""
 
 HALVES = 200
 STUDENT = 1.895
-"""Student's t of 7 degrees, two-sided 90 %: eight cells of other models stand behind a band of turns."""
+"""Student's t of 7 degrees of freedom, two-sided 90 %: a band of turns is from eight cells of other models."""
 
 Ratios = dict[Cell, float]
 
@@ -55,7 +55,7 @@ def result_tokens(transcript: Transcript) -> Floats:
 
 
 def read_outcomes(path: str) -> pandas.DataFrame:
-    """Return the table with a column `model`: what names of one model's experiments begin with."""
+    """Return the table with a column `model`, the common beginning of the names of one model's experiments."""
     table = pandas.read_csv(path)
     table = table[~table.experiment.str.contains(TWICE)].copy()
     table["model"] = table.experiment.str.lower().str.extract(
@@ -65,7 +65,7 @@ def read_outcomes(path: str) -> pandas.DataFrame:
 
 
 def ratios(table: pandas.DataFrame, column: str, instances: set[str]) -> Ratios:
-    """Return by cell the mean of a column over instances that both it and the raw runs have, to the raw runs' mean."""
+    """Return by cell the mean of a column relative to that of the raw runs, over the instances that both have."""
     found = {}
     by = {key: part.set_index("instance_id")[column] for key, part in table.groupby(["strategy", "model"])}
     for strategy, model in product((MASKING, SUMMARY), table.model.unique()):
@@ -77,7 +77,7 @@ def ratios(table: pandas.DataFrame, column: str, instances: set[str]) -> Ratios:
 
 
 def known_of(table: pandas.DataFrame, results: Mapping[str, Floats]) -> Known:
-    """Return what predictions go by: each model's raw runs on recorded instances, and what was published of others."""
+    """Return the input of predictions: each model's raw runs on recorded instances, and the published ratios."""
     raw = table[(table.strategy == RAW) & table.instance_id.isin(results)]
     runs = {
         model: [
@@ -115,7 +115,7 @@ def ceiling(table: pandas.DataFrame, column: str, instances: set[str]) -> tuple[
 def cost_error_of_halves(
     table: pandas.DataFrame, results: Mapping[str, Floats], fitted: Mapping[str, Fitted]
 ) -> Floats:
-    """Return the cost's median errors where half of the instances had been run: how much of one is chance."""
+    """Return the median errors of the cost on random halves of the instances, which show how much of one is chance."""
     rng, every, found = np.random.default_rng(0), sorted(results), []
     for _ in range(HALVES // 8):
         known = known_of(table, {name: results[name] for name in rng.choice(every, len(every) // 2, replace=False)})
@@ -125,7 +125,7 @@ def cost_error_of_halves(
 
 
 def turn_bands(turns: Ratios) -> dict[str, tuple[float, float]]:
-    """Return by model the band of turns to raw's in which 90 % of cells should lie, by the other models' cells."""
+    """Return by model the band of turns relative to raw that should hold 90 % of cells, from other models' cells."""
     found = {}
     for model in {model for _, model in turns}:
         others = [log(value) for (_, other), value in turns.items() if other != model]
@@ -171,7 +171,7 @@ def print_cells(known: Known, fitted: Mapping[str, Fitted], turns: Ratios) -> No
 
 
 def print_agreement(table: pandas.DataFrame, known: Known, fitted: Mapping[str, Fitted], instances: set[str]) -> None:
-    """Print how far predictions are off, beside the trivial one and the ceiling."""
+    """Print how far predictions are off, beside the trivial prediction and the ceiling."""
     print("\n| to raw | median error | rank correlation | aim | |")
     print("|---|--:|--:|---|---|")
     prompts = {cell: prompt_ratio(known, cell, *fitted[cell[1]][:2]) for cell in known.prompts}
@@ -192,7 +192,7 @@ def print_agreement(table: pandas.DataFrame, known: Known, fitted: Mapping[str, 
 
 
 def verdict(held: bool) -> str:
-    """Return how a figure that has an aim is told."""
+    """Return in words whether a figure meets its aim."""
     return "holds" if held else "**fails**"
 
 

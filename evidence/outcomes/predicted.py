@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evidence.outcomes.shape import RAW, SUMMARY, SUMMARY_TOKENS, Requests, Shape
 
 OUTPUT_PRICE = 8.0
-"""What an output token costs in input tokens, about."""
+"""The approximate price of an output token, in input tokens."""
 
 HEADS, LONGER = (1_000, 1_500, 2_000, 3_000, 4_000, 5_000, 6_000), (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 DISCOUNTS = tuple(n / 20 for n in range(19))
@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 
 def prompt_ratio(known: Known, cell: Cell, head: float, longer: float) -> float:
-    """Return the predicted mean prompt of a cell to raw, each run weighed by its own raw prompt."""
+    """Return the predicted mean prompt of a cell relative to raw, each run weighted by its own raw prompt."""
     strategy, model = cell
     pairs = [(run.prompt, _tokens(run, run.shape.sent, strategy, head, longer)
               / _tokens(run, run.shape.sent, RAW, head, longer)) for run in known.runs[model]]  # fmt: skip
@@ -44,7 +44,7 @@ def prompt_ratio(known: Known, cell: Cell, head: float, longer: float) -> float:
 
 
 def cost_ratio(known: Known, cell: Cell, head: float, longer: float, discount: float) -> float:
-    """Return the predicted cost of a cell to raw, as many turns given: what a cache reads costs `discount` less."""
+    """Return the predicted cost of a cell relative to raw for as many turns. Cached tokens cost `discount` less."""
     strategy, model = cell
     paid = raw = 0.0
     for run in known.runs[model]:
@@ -69,7 +69,7 @@ def _tokens(run: Run, of: Mapping[str, Requests], strategy: str, head: float, lo
 
 
 class Fitted(NamedTuple):
-    """Tokens of the head, how much longer this agent's results are, and what is paid less for cached input."""
+    """The tokens of the head, the factor on the length of results, and the discount on cached input."""
 
     head: float
     longer: float
@@ -77,7 +77,7 @@ class Fitted(NamedTuple):
 
 
 def fitted_without(known: Known, model: str) -> Fitted:
-    """Return what fits the other models best: the sizes by their mean prompts, the discount by their costs."""
+    """Return the best fit to the other models: the sizes by their mean prompts, the discount by their costs."""
     others = [cell for cell in known.prompts if cell[1] != model]
 
     def off_prompts(sizes: tuple[float, float]) -> float:

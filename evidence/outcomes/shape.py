@@ -1,6 +1,6 @@
-"""What the requests of a run hold under each strategy, as long as its results are: sums, no replay.
+"""What the requests of a run hold under each strategy, given the lengths of its results: sums, no replay.
 
-A recording is lengthened to as many calls as another agent's run had: its results come over and over.
+A recording is extended to the number of calls of another agent's run by repeating its results.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 KEEP, EVERY = 10, 21
-"""Masking leaves the newest 10 results; 21 turns at a time become a summary, and the newest 10 stay."""
+"""Masking leaves the newest 10 results. Summaries replace 21 turns at a time, and leave the newest 10."""
 
 RAW, MASKING, SUMMARY = "Raw Agent", "Observation Masking", "LLM-Summary"
 
 SUMMARY_TOKENS, PLACEHOLDER_TOKENS = 500, 12
-"""Of our own summaries and masks by default."""
+"""The default sizes of our own summaries and masks."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,17 +31,17 @@ class Requests(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What the requests of one run hold under each strategy, and what of it stood unchanged in the request before."""
+    """What the requests of one run hold under each strategy, and which part is unchanged from the request before."""
 
     sent: Mapping[str, Requests]
     cached: Mapping[str, Requests]
     summaries: int
     seen: float
-    """Result tokens that one summary reads."""
+    """The tokens of results that one summary reads."""
 
 
 def shape(results: Floats, calls: int, keep: int = KEEP, every: int = EVERY) -> Shape:
-    """Return the shape of a run of so many calls whose results are as long as these, over and over."""
+    """Return the shape of a run of `calls` calls whose results have these lengths, repeated."""
     sums = np.concatenate([[0.0], np.cumsum(results[np.arange(max(0, calls - 1)) % len(results)])])
     call = np.arange(calls)
     before, masked = np.maximum(0, call - 1), np.maximum(0, call - keep)
@@ -58,7 +58,7 @@ def shape(results: Floats, calls: int, keep: int = KEEP, every: int = EVERY) -> 
     }
     cached = {
         RAW: Requests(before.mean(), sums[before].mean()),
-        # A request is the one before up to the result that is masked now.
+        # A request equals the one before up to the result that is newly masked.
         MASKING: Requests(
             np.where(moved, was_masked + 1, before).mean(),
             np.where(moved, 0, sums[before]).mean(),

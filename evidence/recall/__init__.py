@@ -1,4 +1,4 @@
-"""Does kept mean recalled: graded answers of a live model, held against what requests still held."""
+"""Does kept mean recalled? Compares graded answers of a live model with what its requests still held."""
 
 from evidence.recall.predicted import predict, read_questions
 

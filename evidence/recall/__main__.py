@@ -1,9 +1,9 @@
-"""Was what was kept recalled? Graded answers of a live model, held against what requests still held.
+"""Does kept mean recalled? Compares graded answers of a live model with what its requests still held.
 
     python -m evidence.recall PATH... [--policy LABEL] [--worst N]
 
 PATH: tables of graded answers (CSV or JSONL with the columns transcript, call, question, expected, answer, correct), or
-folders of trials. `--policy`: whose requests the model was asked after; without it those in the recording.
+folders of trials. `--policy`: the policy whose requests are searched for answers; by default the recorded requests.
 """
 
 from __future__ import annotations

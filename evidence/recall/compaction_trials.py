@@ -30,9 +30,9 @@ def files_in(folder: Path) -> tuple[Path, Path] | None:
 
 
 def read_trials(fixtures: Path, trials: Path, left_out: list[str]) -> Iterator[Questioned]:
-    """Return each trial's conversation under each condition whose compaction can be read, with its graded answers.
+    """Yield each trial's conversation under each condition whose compaction can be read, with its graded answers.
 
-    `left_out` gets a line for each condition that can't: its artifact isn't text. Raises InputError.
+    `left_out` gets a line for each condition that can't be read, because its artifact isn't text. Raises InputError.
     """
     known = {one["id"]: one for one in _decoded(fixtures)}
     opaque: dict[str, int] = {}
@@ -61,7 +61,7 @@ def _decoded(path: Path) -> list[Any]:
 
 
 def _conversation(fixture: Json, trial: Json, condition: str) -> Assembly | None:
-    """The fixture's conversation, compacted as the condition says, then what all conditions share; None if opaque."""
+    """Return the fixture's conversation, compacted by the condition, with the tail that all share; None if opaque."""
     made = Assembly(f"{fixture['id']}/{trial.get('trial', 1)}/{condition}", "compaction-trials", fixture["id"])
     old: Sequence[Json] = fixture.get("messages") or fixture["history"]
     starts = []
@@ -81,7 +81,7 @@ def _conversation(fixture: Json, trial: Json, condition: str) -> Assembly | None
 
 
 def first_kept(trial: Json) -> int:
-    """The number, from 0, of the first message that pi's compaction kept; entries are numbered from 1."""
+    """Return the index of the first message that pi's compaction kept; entries are numbered from 1."""
     return int(trial["piDefault"]["firstKeptEntryId"].rpartition("-")[2]) - 1
 
 

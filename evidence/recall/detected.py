@@ -1,9 +1,9 @@
-"""Do needs of what was said find graded questions, and is what their view kept answered rightly?
+"""Are graded questions detected as needs, and are answers right if the request held them?
 
     python -m evidence.recall.detected FOLDER...
 
-Each question is asked behind its conversation and answered as expected, by one more call. Then it is counted which
-detector sees that the answer came from before, and whether the request that was really asked held it.
+One more call with the question and its expected answer is added to each conversation. It is counted which detector sees
+that the answer comes from earlier items, and whether the real request held the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WHOLE = "full_context"
 
 
 def said_by(transcript: Transcript, answer: str) -> tuple[bool, list[str]]:
-    """Return whether an answer's identifiers came from tool results, and those that only users and answers had said."""
+    """Return whether identifiers of an answer came from tool results, and those that only users or responses said."""
     end, message = len(transcript.items), transcript.items[-1].message + 1
     asked = Item("user", end, message, "?"), Item("assistant", end + 1, message + 1, answer)
     calls = (*transcript.calls, Call(end + 1, end + 2))
@@ -33,7 +33,7 @@ def said_by(transcript: Transcript, answer: str) -> tuple[bool, list[str]]:
 
 
 def main() -> None:
-    """Print which detector finds the questions, and for what was said kept against graded."""
+    """Print which detector finds the questions, and kept against graded for identifiers that were only said."""
     found: dict[tuple[str, str], tuple[bool, list[str]]] = {}
     rows: Frequencies[tuple[str, bool, bool]] = Frequencies()
     for path in sys.argv[1:]:

@@ -16,14 +16,14 @@ from ctxsim.readers.source import Source
 from ctxsim.transcript import Transcript
 
 COLUMNS = ("transcript", "call", "question", "expected", "answer", "correct")
-"""The columns of a table of graded answers. Any others are groups that figures are told by: category, epoch."""
+"""The columns of a table of graded answers. Figures are also given by each other column, such as category or epoch."""
 
 _TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 class Graded(msgspec.Struct, frozen=True):
-    """One answer. `call` counts from 1: the request that asked had what that call was sent, one past the last what the
-    transcript ends with. `groups` are other columns by name.
+    """One answer. The request with the question held what call `call`, from 1, was sent; one past the last call, what
+    the next call would be sent. `groups` are the other columns by name.
     """
 
     call: int
@@ -35,8 +35,8 @@ class Graded(msgspec.Struct, frozen=True):
 
 
 class Questioned(msgspec.Struct, frozen=True):
-    """A transcript with its graded answers. `condition` says what the model was asked after; `root` is the session that
-    it belongs to, for intervals.
+    """A transcript with its graded answers. `condition` says how the conversation was compacted before the questions;
+    `root` is the transcript's session, for intervals.
     """
 
     condition: str
@@ -46,11 +46,11 @@ class Questioned(msgspec.Struct, frozen=True):
 
 
 def read_table(source: Source) -> Iterator[Questioned]:
-    """Return the transcripts that a table of graded answers names, with their answers.
+    """Yield the transcripts that a table of graded answers names, with their answers.
 
-    The table is CSV with a header, or JSONL with an object a line. `transcript` is a path, from the table's own folder,
+    The table is CSV with a header, or JSONL with an object a line. `transcript` is the path, from the table's folder,
     of a file with one transcript, or `FILE#NAME` of one among several; `correct` is true or false, 1 or 0, yes or no.
-    Raises InputError naming the line and the column that doesn't fit.
+    Raises InputError that names the line and the invalid column.
     """
     found: dict[str, list[Graded]] = {}
     for line, row in _rows(source):

@@ -1,4 +1,4 @@
-"""Whether a request holds a stated answer: present in it, which may or may not mean that it is recalled."""
+"""Whether a request holds a given answer. An answer that is present may or may not be recalled."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ctxsim.transcript import Item
 
 
 class Holds:
-    """The texts of one request, looked into for many answers; reasoning isn't sent."""
+    """The texts of one request, to be searched for many answers. Reasoning is left out, as it isn't sent."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._texts = [fold(content(item)) for item in items if item.kind != "reasoning"]
         self._tokens = set().union(*map(identifiers.tokens, self._texts))
 
     def __contains__(self, answer: str) -> bool:
-        """Whether some item holds an answer whole: one token as a token, several words where nothing touches them."""
+        """Return whether an item holds a whole answer: one token as a token, other text with no letter next to it."""
         wanted = canonical(answer).strip()
         if identifiers.tokens(wanted) == {wanted}:
             return wanted in self._tokens
@@ -25,7 +25,7 @@ class Holds:
 
 
 def _stands_in(text: str, wanted: str) -> bool:
-    """Whether a text holds the words with no letter or digit touching theirs."""
+    """Return whether a text holds the words with no letter or digit directly next to one of theirs."""
     at = text.find(wanted)
     while at >= 0:
         end = at + len(wanted)

@@ -1,4 +1,4 @@
-"""Kept against recalled as text: confusion, precision, recall, and figures by group."""
+"""The report of kept against recalled: confusion, precision, recall, and figures by group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEGEND = (
 
 
 def recall_lines(found: Sequence[Predicted], crossed: int) -> Iterator[str]:
-    """Yield a block for each condition, with up to `crossed` of the answers that were predicted wrongly."""
+    """Yield the lines of a block for each condition, with up to `crossed` answers that were predicted wrongly."""
     for condition, group in groupby(sorted(found, key=lambda one: one.condition), key=lambda one: one.condition):
         members = list(group)
         counts = confusion(members)
@@ -38,7 +38,7 @@ def recall_lines(found: Sequence[Predicted], crossed: int) -> Iterator[str]:
 def _by_group(members: Sequence[Predicted], counts: Confusion) -> Iterator[str]:
     for name in sorted({name for one in members for name in one.groups}):
         values = sorted({one.groups[name] for one in members if name in one.groups}, key=_natural)
-        # One answer a value is a name, no group.
+        # A column with hardly more than one answer per value holds names, not groups.
         if len(values) > 1 and len(values) * 2 <= counts.answers:
             yield f"  by {name}: predicted, graded"
             for value in values:
@@ -61,7 +61,7 @@ def _interval(members: Sequence[Predicted], field: str) -> str:
         return "unknown: none"
     misses = len(values) - int(sum(values))
     if not misses:
-        # Resampling what has no miss would claim certainty.
+        # Resampling values without a miss would claim certainty.
         return f"100 % (no miss in {len(values):,})"
     interval = bootstrap_mean(values, [one.root for one in members])
     mean = sum(values) / len(values)

@@ -1,4 +1,4 @@
-"""Kept against recalled: whether the request held the answer, beside whether the model gave it."""
+"""Kept against recalled: whether the request held the answer, and whether the model gave it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ RECORDED = "recorded"
 
 
 def read_questions(path: str, left_out: list[str]) -> Iterator[Questioned]:
-    """Return what is asked in a table of graded answers, or in the folders of trials at or below a folder.
+    """Yield the transcripts with questions of a table of graded answers, or of the trials in or below a folder.
 
-    `left_out` gets a line for each part that can't be held against answers. Raises InputError.
+    `left_out` gets a line for each part that can't be read. Raises InputError.
     """
     place = Path(path)
     if not place.is_dir():
@@ -35,8 +35,8 @@ def read_questions(path: str, left_out: list[str]) -> Iterator[Questioned]:
 
 
 def predict(asked: Questioned, policy: str = RECORDED) -> Iterator[Predicted]:
-    """Yield the prediction for each answer, in order: under `recorded`, from the requests that were sent; under another
-    policy, from what that would have sent.
+    """Yield the prediction for each answer, in order: from the requests that were sent if `policy` is `recorded`, else
+    from those that the policy would have sent.
     """
     views = requests(asked.transcript, policy, {one.call for one in asked.answers})
     held = {call: Holds(items) for call, items in views.items()}
@@ -55,7 +55,7 @@ def predict(asked: Questioned, policy: str = RECORDED) -> Iterator[Predicted]:
 
 
 def requests(transcript: Transcript, policy: str, calls: Iterable[int]) -> dict[int, tuple[Item, ...]]:
-    """Return what requests hold under a policy, by number from 1; one past the last call, what the next would hold."""
+    """Return the items of requests under a policy, by call from 1; one past the last, those of the next request."""
     end = len(transcript.items)
     longer = msgspec.structs.replace(transcript, calls=(*transcript.calls, Call(end, end)))
     wanted = set(calls)

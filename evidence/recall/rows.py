@@ -8,9 +8,9 @@ import msgspec
 
 
 class Predicted(msgspec.Struct, frozen=True):
-    """One graded answer with our prediction: `present` if the request that asked still held the expected answer.
+    """One graded answer with our prediction: `present` if the request with the question held the expected answer.
 
-    `condition` is what the model was asked after, `root` the session, `groups` other columns by name.
+    `condition` says how the conversation was compacted, `root` is the session, `groups` are other columns by name.
     """
 
     condition: str
@@ -25,7 +25,7 @@ class Predicted(msgspec.Struct, frozen=True):
 
 
 class Confusion(msgspec.Struct, frozen=True):
-    """How often an answer was present or absent, and given right or wrong."""
+    """How many answers were present or absent, and right or wrong."""
 
     present_right: int
     present_wrong: int
@@ -34,21 +34,21 @@ class Confusion(msgspec.Struct, frozen=True):
 
     @property
     def answers(self) -> int:
-        """All of them."""
+        """The number of all answers."""
         return self.present_right + self.present_wrong + self.absent_right + self.absent_wrong
 
     @property
     def present(self) -> int:
-        """Those that were present."""
+        """The number of answers that were present."""
         return self.present_right + self.present_wrong
 
     @property
     def right(self) -> int:
-        """Those that were given right."""
+        """The number of right answers."""
         return self.present_right + self.absent_right
 
 
 def confusion(found: Iterable[Predicted]) -> Confusion:
-    """Return the counts of some answers."""
+    """Return the confusion counts of some answers."""
     pairs = [(one.present, one.correct) for one in found]
     return Confusion(*(pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))))
