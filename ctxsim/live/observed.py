@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple, cast
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
+from ctxsim.errors import CtxsimError
 from ctxsim.live.exchange import Asked
 from ctxsim.live.log import Entry
 from ctxsim.live.matching import History, Match, as_made
@@ -126,7 +127,10 @@ def as_sent(view: View, request: Sequence[Shown]) -> View:
 
 
 def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation:
-    """Return an agent's conversation from its log entries. A request retried, also after a rate limit, counts once."""
+    """Return an agent's conversation from its log entries. A request retried, also after a rate limit, counts once.
+
+    Raises CtxsimError if the agent got no answer but refusals for its rate.
+    """
     history = History(script)
     tries: dict[int, list[Try]] = {}
     replies: dict[int, Sequence[Part]] = {}
@@ -147,6 +151,8 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
             made = [part for part in answer(api, entry.response, "response").parts if part.kind == "tool_call"]
             history.answered(entry.step, made)
             replies[entry.step] = made
+    if not tries:
+        raise CtxsimError(f"{label}: no request was answered but with 429, a retry's answer or the script's end")
     steps = [tries[step] for step in sorted(tries)]
     preamble = _preamble(next(iter(tries.values()))[0])
     attempts = tuple(tuple(_shown(one, preamble) for one in found) for found in steps)

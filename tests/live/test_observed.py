@@ -15,6 +15,7 @@ from own_agent import AGENT, SUMMARIZES
 from samples import conversation
 
 from ctxsim.api.live import TRIED, drive
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
 from ctxsim.live.differences import compared
 from ctxsim.live.log import Entry
@@ -50,6 +51,13 @@ def lived(path: Path, compacts: bool, refused: bool = False) -> tuple[Observatio
         assert spoken.ask().text == "Done."
     entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
     return observe("observed:mine@1.0", script_of(sample()), entries), entries
+
+
+def test_an_agent_that_was_only_refused_is_told(tmp_path: Path) -> None:
+    _, entries = lived(tmp_path / "log.jsonl", compacts=False)
+    refused = [msgspec.structs.replace(entries[0], status=429)]
+    with pytest.raises(CtxsimError, match="^observed:mine: no request was answered"):
+        observe("observed:mine", script_of(sample()), refused)
 
 
 def test_what_an_agent_sent_is_replayed_to_the_token(tmp_path: Path) -> None:
