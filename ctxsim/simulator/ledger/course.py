@@ -54,10 +54,11 @@ class Course:
         """Tokens of the request asked last."""
         return self._kernel.request.total if self._kernel else self._kept.tokens
 
-    def begin(self, leg: Leg) -> None:
-        """Begin a call."""
+    def begin(self, leg: Leg, items: Sequence[Item]) -> None:
+        """Begin a call, whose request holds these items before a policy edits it."""
         self._leg, self._billed, self._items, self._dropped = leg, False, (), ()
         if self._kernel:
+            self._kernel.request.join(items[len(self._kernel.request.items) :])
             self._kernel.begin(leg)
 
     def edit(self, items: Sequence[Item], edits: Sequence[Edit], by_policy: bool = True) -> None:

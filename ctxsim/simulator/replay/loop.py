@@ -69,7 +69,7 @@ class Replay:
         # Join: recorded items enter the view.
         moments.join(leg.joining, leg.begins_turn)
         # Decide.
-        course.begin(leg)
+        course.begin(leg, moments.view)
         sees.head, sees.now_s = leg.head, course.now_s
         asked = moments.before_call()
         # Judge, and retry.

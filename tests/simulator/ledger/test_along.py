@@ -40,7 +40,7 @@ def follow(one: Course, ledger: Ledger, number: int) -> None:
     """One call that nobody edits, looked at throughout."""
     leg, items = ledger.legs[number - 1], MADE.items[: ledger.legs[number - 1].call.start]
     began, ended = CLOCK[number - 1]
-    one.begin(leg)
+    one.begin(leg, items)
     assert one.now_s == pytest.approx(began) and one.drop_thinking(items) == ()
     assert (one.ask(items, False), one.tokens) == (SENT[number - 1], SENT[number - 1])
     # Growth is no change; of the first request there is none before.
@@ -81,7 +81,7 @@ def test_an_edit_before_a_call_is_in_its_request() -> None:
     one, ledger = course()
     follow(one, ledger, 1)
     follow(one, ledger, 2)
-    one.begin(ledger.legs[2])
+    one.begin(ledger.legs[2], MADE.items[:5])
     one.edit(MADE.items[:5], [EDIT])
     assert one.now_s == pytest.approx(18.8)
     check_third(one, ledger)
@@ -93,7 +93,7 @@ def test_an_edit_behind_a_call_is_in_the_next_request() -> None:
     follow(one, ledger, 2)
     one.edit(MADE.items[:4], [EDIT])
     assert one.now_s == pytest.approx(9.8), "call 2 is over"
-    one.begin(ledger.legs[2])
+    one.begin(ledger.legs[2], EDITED[:5])
     assert one.now_s == pytest.approx(18.8)
     check_third(one, ledger)
 
@@ -101,13 +101,13 @@ def test_an_edit_behind_a_call_is_in_the_next_request() -> None:
 def test_an_edit_of_one_request_is_not_in_the_next() -> None:
     one, ledger = course()
     follow(one, ledger, 1)
-    one.begin(ledger.legs[1])
+    one.begin(ledger.legs[1], MADE.items[:3])
     one.edit(MADE.items[:3], [EDIT])
     assert (one.ask(EDITED[:3], True), one.changed_from) == (398, 1), "the second request is the first to hold it"
     assert one.judge().status == "ok"
     assert one.bill(ledger.legs[1]).split == Split(256, 0, 142)
     one.undo([EDIT])
-    one.begin(ledger.legs[2])
+    one.begin(ledger.legs[2], MADE.items[:5])
     # The item that differs begins otherwise: 302 tokens are as they were.
     assert (one.ask(MADE.items[:5], True), one.changed_from) == (498, 2)
     assert one.judge().status == "ok"
@@ -119,7 +119,7 @@ def test_an_edit_that_was_not_taken_leaves_no_trace() -> None:
     one, ledger = course()
     follow(one, ledger, 1)
     follow(one, ledger, 2)
-    one.begin(ledger.legs[2])
+    one.begin(ledger.legs[2], MADE.items[:5])
     assert one.ask(MADE.items[:5], False) == 498
     one.edit(MADE.items[:5], [EDIT])
     assert one.changed_from == 2
@@ -132,7 +132,7 @@ def test_an_edit_that_was_not_taken_leaves_no_trace() -> None:
 
 def test_what_the_vendor_edits_is_the_ledgers_until_a_policy_edits() -> None:
     one, ledger = course()
-    one.begin(ledger.legs[0])
+    one.begin(ledger.legs[0], MADE.items[:1])
     one.edit(MADE.items[:1], [Edit(MADE.items[0], None, 0, "the vendor's")], by_policy=False)
     assert one.ask(MADE.items[:1], False) == 300
     one.undo([])
@@ -144,7 +144,7 @@ def test_what_the_vendor_edits_is_the_ledgers_until_a_policy_edits() -> None:
 def test_a_summary_is_asked_for_in_the_midst_of_a_call() -> None:
     one, ledger = course()
     follow(one, ledger, 1)
-    one.begin(ledger.legs[1])
+    one.begin(ledger.legs[1], MADE.items[:3])
     items: list[Item] = list(MADE.items[:3])
     one.ask(items, False)
     asked = one.summarize(items, 20, (), "empty")

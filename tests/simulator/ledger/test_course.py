@@ -15,7 +15,7 @@ from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.references import prepare
 from ctxsim.simulator.replay import Replay
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Item, Transcript
 
 POLICIES = (
     "keep-all", "drop-all", "oracle-lossless", "token-budget:budget=60,retain=10", "truncate-after-use:retain=5",
@@ -28,8 +28,8 @@ POLICIES = (
 class Alone(Course):
     """Shares nothing."""
 
-    def begin(self, leg: Leg) -> None:
-        super().begin(leg)
+    def begin(self, leg: Leg, items: Sequence[Item]) -> None:
+        super().begin(leg, items)
         self._own()
 
 
