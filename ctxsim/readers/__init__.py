@@ -1,4 +1,4 @@
-"""Readers: one file per recorded format, found by looking at the content, never at the file's name."""
+"""Readers of recorded formats, one file or package each. A file's content decides its format, never its name."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def read_source(source: Source) -> Iterator[Transcript]:
-    """Return the transcripts of one source, with numbers that can be. Raises InputError if it can't be read."""
+    """Yield one source's transcripts; impossible numbers become missing. Raises InputError if it can't be read."""
     yield from source.read_by(_read)
 
 
@@ -32,13 +32,13 @@ def _read(source: Source) -> Iterator[Transcript]:
             yield plausible(msgspec.structs.replace(transcript, format=reader.NAME) if unnamed else transcript)
     except (CtxsimError, BrokenPipeError):
         raise
-    # A file is anybody's: whatever a reader stumbles over, the other files are read.
+    # Files are untrusted input: an error in a reader must not keep the other files from being read.
     except Exception as error:
         raise stumbled(source, reader, error) from error
 
 
 def read(path: str) -> Iterator[Transcript]:
-    """Return the transcripts of a file, a folder or standard input, in order; what else a folder holds is left out.
+    """Yield the transcripts of a file, a folder or standard input, in order. A folder's other files are skipped.
 
     Raises InputError.
     """

@@ -1,4 +1,4 @@
-"""Where agents keep their sessions on a machine, as their documentation says; listed without being read."""
+"""The folders where agents keep their sessions, as their documentation states. Files are listed, not read."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it. What lies
-    under `.local/share` or `.config` lies where XDG_DATA_HOME or XDG_CONFIG_HOME say.
+    """Where an agent keeps its sessions: `patterns` match files in the folder that `variable` names, else in `folder`.
 
-    `before` are patterns of where earlier versions kept them: what they held was taken over by what `patterns` match.
+    `variable` is an environment variable. `folder` is under the home folder; XDG_DATA_HOME and XDG_CONFIG_HOME, if set,
+    replace `.local/share` and `.config`. `before` are earlier versions' patterns, used if `patterns` match nothing:
+    newer versions took over those sessions.
     """
 
     agent: str
@@ -68,11 +69,11 @@ NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
     "cline": "Cline", "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
     "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
 }  # fmt: skip
-"""By format, the agent that writes it, as people call it."""
+"""Name of the agent that writes a format, by the format's name."""
 
 
 class Kept(NamedTuple):
-    """What lies in a place: its files or folders, their bytes, and when first and last changed, epoch seconds."""
+    """The sessions in a place: files or folders, their bytes, and the first and last change in epoch seconds."""
 
     place: Place
     folder: Path
@@ -83,7 +84,7 @@ class Kept(NamedTuple):
 
 
 def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
-    """Return the places of this machine that hold sessions. Only names, sizes and times are looked at."""
+    """Yield the places on this machine that hold sessions. Reads only names, sizes and modification times."""
     for place in PLACES:
         folder = _folder(place, environment)
         paths = _matching(folder, place.patterns) or _matching(folder, place.before)
@@ -108,5 +109,5 @@ def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """What a session is in: a storage folder is one source; what a database holds last stands in the log beside it."""
+    """Yield a session's files: all in a storage folder, or a file and its database log, which holds the newest rows."""
     yield from path.rglob("*") if path.is_dir() else (path, *path.parent.glob(f"{path.name}-wal"))

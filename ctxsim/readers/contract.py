@@ -1,4 +1,4 @@
-"""The reader contract, checked on anybody's reader: what must hold for transcripts to be replayed, and to be whole."""
+"""Checks any reader against the reader contract: its transcripts can be replayed, and they are complete."""
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
@@ -16,22 +16,22 @@ from ctxsim.transcript import Transcript, problems
 SAID = frozenset(
     {"text", "content", "thinking", "reasoning", "arguments", "input", "output", "result", "stdout", "message"}
 )
-"""Keys under which formats keep what was said, asked and answered."""
+"""JSON keys under which formats keep message texts, tool arguments and tool results."""
 
 USED = ("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount")
-"""Keys under which formats keep what a provider counted."""
+"""JSON keys under which formats keep the prompt tokens that a provider counted."""
 
 SHORTEST = 24
-"""Characters from which on a text is looked for."""
+"""The fewest characters of a text that is looked for in the transcripts."""
 
 
 def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return how a reader breaks the contract on some recordings, and what should be known of it.
+    """Return a reader's violations of the contract on some recordings, and remarks on it.
 
-    Checked: its content is recognised, and no other format claims it; reading twice gives the same and changes no file;
-    calls, items and pairs are in order, ids of calls differ; every text that stands under a key of `SAID` is in an item
-    or the head; usage that the file holds is read; a file that is cut, and one of other JSON, gives InputError or less,
-    and nothing else. Raises InputError where there is nothing to read, LabelError for a file that is no reader.
+    Checked: `matches` is true; reading twice gives the same and changes no file; there are calls; calls, items and
+    pairs are in order; tool calls' ids differ; every text under a key of `SAID` is in an item or the head; usage is
+    read; a cut file, and other JSON, raise nothing but CtxsimError. Remarks name other formats that match. Raises
+    InputError if there is nothing to read, LabelError for a file that is no reader.
     """
     reader = load_reader(file)
     found: list[str] = []
@@ -69,7 +69,7 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
     except CtxsimError as error:
         yield f"can't be read: {error}"
         return
-    # A reader is anybody's code: whatever it raises is told in one line.
+    # A user's reader may raise any error: it is reported in one line.
     except Exception as error:  # noqa: BLE001
         yield f"raised {told(error)}"
         return
@@ -96,17 +96,17 @@ def _ids(transcript: Transcript) -> Iterator[str]:
 
 
 def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
-    """Texts and usage that the file holds and no transcript has."""
+    """Yield a line for texts and for usage that the file holds and no transcript has."""
     values: list[Any] = []
     try:
         values.append(json_document(data, ""))
     except InputError:
-        # What isn't JSON at all holds no texts to look for.
+        # A file that isn't JSON at all holds no texts to look for.
         with suppress(InputError):
             values += (record.value for record in Source("", data=data).records([]))
     parts = [part for one in transcripts for part in (one.head.texts, *(item.texts for item in one.items))]
     held = dict.fromkeys(text for part in parts for text in part)
-    # Most texts are whole ones: the search for the others is long.
+    # Most texts equal a whole text in `held`: the substring search for the others is slow.
     texts = "\n".join(held)
     lost = Frequencies[str]()
     for key, text in (pair for value in values for pair in _strings(value)):
@@ -130,7 +130,7 @@ def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
-    """Files that are cut, or hold something else, are refused in a line or give less; they never raise."""
+    """Yield a line for a cut file, and for other JSON, on which the reader raises anything but CtxsimError."""
     other = b'{"a": [1, {"b": null}]}\n'
     for what, hurt in (("a file cut in its middle", data[: len(data) // 2]), ("other JSON", other)):
         broken = Source(source.name, Path(source.name), data=hurt)
@@ -140,6 +140,6 @@ def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
                 list(reader.read(broken, sample))
         except CtxsimError:
             continue
-        # Anybody's code, as above.
+        # A user's reader, as above.
         except Exception as error:  # noqa: BLE001
             yield f"{what} raises {told(error)}"

@@ -1,4 +1,4 @@
-"""The page that `ctxsim list formats --format md` prints, from what each reader says of itself."""
+"""The page that `ctxsim list formats --format md` prints, from each reader's title, versions and documentation."""
 
 from ctxsim.readers.reader import documentation, registered_formats
 

@@ -1,6 +1,6 @@
-"""What sources show before any is read: which formats they have, and how large requests were that models accepted.
+"""Looks at sources before any of them is read: their formats, and the largest requests that models accepted.
 
-A project's sessions show together which window they had, so all of them are looked at before the first is replayed.
+A project's sessions together show the model's window, so all of them are scanned before the first is replayed.
 """
 
 import re
@@ -19,20 +19,20 @@ _PARTS = tuple(
 )
 
 LOOKED_AT = 200
-"""Of more sources than these every n-th is looked at."""
+"""Most sources whose format is detected; of more, only every n-th."""
 
 Accepted = dict[str, tuple[int, int]]
-"""By project and model, the tokens of the largest request that was accepted, and how many sessions had any."""
+"""By project and model: tokens of the largest accepted request, and the number of sessions that have usage."""
 
 
 def of_project(project: str, model: str) -> str:
-    """Return the key of a project and a model."""
+    """Return the key of a project and a model in `Accepted`."""
     return f"{model} in {project}"
 
 
 def accepted(sources: Iterable[Source]) -> Accepted:
-    """Return what the logs state that hold a JSON value with usage per line, as Claude Code's do; what can't be read is
-    left to the reader, who says why.
+    """Return the largest accepted requests of JSONL logs that have usage in a line, as Claude Code's do. Logs that
+    can't be read are skipped: their reader reports the error.
     """
     found: Accepted = {}
     for source in sources:
@@ -63,7 +63,7 @@ def _of_session(source: Source) -> dict[str, int]:
 
 
 def formats_of(sources: Iterable[Source]) -> list[str]:
-    """Return the names of the formats of sources, each once, in order of appearance; what is none has none."""
+    """Return the names of the sources' formats, each once, in order of appearance; unknown formats are skipped."""
     all_of_them = list(sources)
     step = max(1, -(-len(all_of_them) // LOOKED_AT))
     found: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What paths on the command line mean: files, archives, folders, lists and patterns, as sources of transcripts."""
+"""Resolves paths on the command line to sources: files, archives, folders, lists, patterns and addresses."""
 
 import re
 import stat
@@ -17,31 +17,31 @@ from ctxsim.readers.source.limits import MOST_DEEP, MOST_FILES, MOST_STARS, read
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
 FOUND = "@found"
-"""The sessions that agents keep on this machine."""
+"""Path that stands for the sessions that agents keep on this machine."""
 
 COLUMN = "column:"
-"""`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
+"""`column:NAME:PATH` is a path whose tables hold the conversations in the column NAME."""
 
 READER = "reader:"
-"""`reader:NAME:PATH` is a path that is read as that format; `reader:FILE.py:PATH` by a reader of the user's own."""
+"""`reader:NAME:PATH` is a path that is read as the format NAME; `reader:FILE.py:PATH` by the user's own reader."""
 
 
 _MEANS_MORE = re.compile(r"[@~]|-\Z|(?:column|reader|git):|[\w+.-]+://|.*\0", re.DOTALL)
 
 
 def is_plain(path: str) -> bool:
-    """Return whether a path can be nothing but a file, a folder or a pattern."""
+    """Return whether a path can only be a file, a folder or a pattern: it has no form such as `@x` or `git:x`."""
     return not _MEANS_MORE.match(path)
 
 
 def plain(path: str) -> str:
-    """Return the path of what is there, in a form that means nothing more, whatever its name begins with."""
+    """Return an existing file's path in a form without special meaning: `./@x` for a file that is named `@x`."""
     return path if is_plain(path) else f"./{path}"
 
 
 def matches(pattern: str, folder: Path | None = None) -> list[str]:
-    """Return what a pattern matches, in order, from a folder on or from here. Raises InputError for one that takes too
-    long.
+    """Return the paths that match a pattern, sorted, relative to `folder` or else to the working directory. Raises
+    InputError for a pattern with too many `**` or one that leads too deep.
     """
     if pattern.count("**") > MOST_STARS:
         raise InputError(pattern, f"holds ** more than {MOST_STARS} times")
@@ -52,16 +52,16 @@ def matches(pattern: str, folder: Path | None = None) -> list[str]:
 
 
 def bare(path: str) -> str:
-    """Return a path without the column and the reader that it may name."""
+    """Return a path without its prefixes `column:NAME:` and `reader:NAME:`."""
     while path.startswith((COLUMN, READER)):
         path = path.split(":", 2)[-1]
     return path
 
 
 def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
-    """Return files, and folders that are one source as a whole, in sorted order; what can't be read as a refusal.
+    """Yield files, and folders that are one source as a whole, in sorted order; refused sources for what can't be read.
 
-    Links that lead out of the root, the resolved folder that was given, are left out.
+    Links that lead out of `root`, the resolved folder that the user gave, are refused too.
     """
     try:
         if owner(folder):
@@ -82,7 +82,7 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
             else:
                 yield from _walk(entry, root, deep + 1)
         elif entry.suffix in SUFFIXES and not entry.is_file():
-            # A pipe would wait for ever, a device never end.
+            # Reading a pipe could wait for ever, and a device may have no end.
             yield _left_out(entry, f"is {_what(entry)}, no file")
         elif entry.suffix in SUFFIXES and _leads_out(entry, root):
             yield _left_out(entry, f"is {OUTSIDE}")
@@ -111,20 +111,20 @@ def _what(path: Path) -> str:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether it's a result of ctxsim: a folder that is read and written into twice doesn't read what it wrote."""
+    """Return whether a file is a result of ctxsim: a folder that results are written into isn't read with them."""
     tables = [path.parent, path.parent.parent] if path.suffix == ".parquet" else []
     runs = [path.parent] if path.name == "run.json" else tables
     return any((run / "run.json").exists() and (run / "summary.parquet").exists() for run in runs)
 
 
 def sources(*paths: str) -> Iterator[Source]:
-    """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
+    """Yield the sources of command-line paths: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `git:repository@ref:folder` are files of a commit, `s3://bucket/folder/` objects of a store, `@found` what agents
-    keep here. `column:NAME:path` names the column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it.
-    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
-    of them mean comes once, and so does what a folder holds in two files. Raises InputError if one means nothing,
-    UnknownName or LabelError for no reader.
+    `git:repository@ref:folder` are files of a commit, `s3://bucket/folder/` objects of a store, `@found` local agents'
+    sessions. `column:NAME:path` names a table's column, `reader:NAME:path` and `reader:FILE.py:path` the reader.
+    `@file` lists such paths, one a line. What has * or ? or [ in it and doesn't exist is a pattern. A source comes
+    once; a log in a folder that repeats an earlier one is refused. Raises InputError for a path that stands for
+    nothing, UnknownName or LabelError for no reader.
     """
     seen = set()
     logs: dict[int | bytes, Path] = {}
@@ -138,12 +138,12 @@ def sources(*paths: str) -> Iterator[Source]:
 
 
 def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
-    """The log before it that holds the same as one in a folder; `seen` has logs by size and digest, no databases."""
+    """Return an earlier log with the same content as one in a folder, or None. `seen` has logs by size or digest."""
     path = source.path
     if path is None or source.named or source.member is not None or path.suffix not in SUFFIXES[:4]:
         return None
     same = path
-    # What is gone by now, or can't be opened, is told by whoever reads it.
+    # A file that is gone by now or can't be opened is reported when it is read.
     with suppress(OSError):
         first = seen.setdefault(path.stat().st_size, path)
         if first is not path:
@@ -166,7 +166,7 @@ def _sources(path: str) -> Iterator[Source]:
             if kind == "reader":
                 source.reader, source.named = name, True
             else:
-                # Transcripts of two columns of one table are two.
+                # Two columns of one table give different transcripts.
                 source.column, source.name = source.column or name, f"{source.name}:{name}"
             yield source
         return
@@ -227,7 +227,7 @@ def _sources(path: str) -> Iterator[Source]:
 
 
 def _archived(path: Path) -> Iterator[Source]:
-    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
+    """Yield an archive's members as sources; a damaged archive as one source that raises when it is read."""
     from ctxsim.readers.source.archive import members
 
     try:
@@ -248,14 +248,14 @@ def _found() -> Iterator[Source]:
 
 
 def _listed(path: str) -> Iterator[Source]:
-    """The sources of a list of paths, one a line; relative ones are relative to where the command runs."""
+    """Yield the sources of a file that lists one path a line; relative ones are relative to the working directory."""
     try:
         with Path(path).open("rb") as stream:
             data = read_all(stream, f"@{path}")
         names = list(filter(None, map(str.strip, data.decode("utf-8").splitlines())))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"@{path}", f"is no list of paths: {getattr(error, 'strerror', None) or error}") from None
-    # It may be anybody's: its reader would be code that nobody has named.
+    # A list may be a stranger's: a reader in it would run code that the user hasn't named.
     for name in names:
         if _CODE.search(name):
             raise InputError(f"@{path}", f"names code to read by, {name}: name it as reader:FILE.py:@{path}")

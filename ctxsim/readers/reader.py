@@ -1,4 +1,4 @@
-"""What each format's file has, and which formats there are: found by looking into `formats/`."""
+"""The protocol of a reader, and the registry of formats, built from the files in `formats/`."""
 
 import ast
 import importlib
@@ -18,12 +18,12 @@ from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
 ORDER = ("trajectories", "openai-chat", "anthropic-messages")
-"""General formats are asked last, in this order: their messages stand inside most others."""
+"""General formats, tried in this order after the formats whose marks are found: most logs hold such messages."""
 
 
 @runtime_checkable
 class Reader(Protocol):
-    """What each format's file has: a module with these is a format."""
+    """The protocol of a format: a module with these attributes and functions."""
 
     NAME: str
     TITLE: str
@@ -52,7 +52,7 @@ class FolderReader(Reader, Protocol):
 
 
 class _File(NamedTuple):
-    """A format that isn't imported yet: its module, what its text says that it is told by, whether it reads folders."""
+    """A format that isn't imported yet: its module's name, its `MARKS`, and whether it has a function `owns`."""
 
     module: str
     marks: tuple[str, ...]
@@ -61,7 +61,7 @@ class _File(NamedTuple):
 
 @cache
 def _files() -> dict[str, _File]:
-    """All built-in formats by name, in the order in which they are asked; none of them is imported."""
+    """Return all built-in formats by name, the general ones last. Their source text is searched; none is imported."""
     package = Path(formats.__file__ or "").parent
     found = {}
     for file in sorted(package.rglob("*.py")):
@@ -82,7 +82,7 @@ def _opened(file: _File) -> Reader:
 
 @cache
 def _installed() -> dict[str, Reader]:
-    """Readers that other packages bring: modules under the entry-point group `ctxsim.readers`."""
+    """Return the readers of other packages by name: modules under the entry-point group `ctxsim.readers`."""
     return {point.name: load_reader_module(point.load(), point.value) for point in installed(GROUP)}
 
 
@@ -90,7 +90,7 @@ GROUP = "ctxsim.readers"
 
 
 def load_reader_module(module: Any, where: str) -> Reader:
-    """Return a module as a reader. Raises LabelError for one that hasn't what a reader needs."""
+    """Return a module as a reader. Raises LabelError if `matches` or `read` is missing or takes other arguments."""
     missing = [name for name in ("matches", "read") if not callable(getattr(module, name, None))]
     if missing:
         raise LabelError(f"{where} is no reader: it has no function {' and no '.join(missing)}(...)")
@@ -107,7 +107,7 @@ def load_reader_module(module: Any, where: str) -> Reader:
 
 
 def load_reader(name: str) -> Reader:
-    """Return a reader by a format's name, or that of a user's file. Raises UnknownName or LabelError."""
+    """Return the reader of a format's name or of a user's `.py` file. Raises UnknownName or LabelError."""
     if name.endswith(".py"):
         return load_reader_module(load_file("reader", name), name)
     known = registered_formats()
@@ -118,7 +118,7 @@ def load_reader(name: str) -> Reader:
 
 @cache
 def registered_formats() -> dict[str, Reader]:
-    """Return all formats by name, in the order in which they are asked."""
+    """Return all formats by name: those of other packages, then the built-in ones, the general ones last."""
     return {**_installed(), **{name: _opened(file) for name, file in _files().items()}}
 
 
@@ -138,15 +138,15 @@ def documentation(reader: Reader) -> str:
 
 
 def owner(folder: Path) -> FolderReader | None:
-    """Return the format that reads a folder as one source, if there is one."""
+    """Return the format that reads a folder as one source, or None."""
     return next((reader for reader in _folder_formats() if reader.owns(folder)), None)
 
 
 def detect(sample: Sample) -> Reader:
-    """Return the format of a sample. Raises InputError, saying what was seen, if there is none.
+    """Return the format of a sample. Raises InputError, which says what the sample holds, if no format matches.
 
-    Those are asked first whose marks are there, then the general ones, then all others: of most recordings few formats
-    are imported.
+    Other packages' formats are tried first, then those with a mark in the sample, the general ones, and all others: so
+    few formats are imported for most recordings.
     """
     if sample.source.reader:
         return load_reader(sample.source.reader)
@@ -170,12 +170,12 @@ def detect(sample: Sample) -> Reader:
 
 
 def of_user(reader: Reader) -> bool:
-    """Return whether a reader is none of ctxsim's."""
+    """Return whether a reader is not one of ctxsim's own."""
     return not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
 
 
 def stumbled(source: Source, reader: Reader | None, error: Exception) -> ReaderFailed:
-    """Return an error in a reader, or before there is one, as a line that says whose mistake it is."""
+    """Return an error in a reader, or before one was found (None), as an error that says whose defect it is."""
     whose = f"the reader {reader.NAME}" if reader is not None and of_user(reader) else "ctxsim's reader"
     return ReaderFailed(source.name, f"can't be read, by a mistake of {whose}: {told(error)}")
 

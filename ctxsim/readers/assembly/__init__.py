@@ -1,4 +1,4 @@
-"""What formats share: putting a transcript together from messages, blocks, trees of sessions and logs of requests."""
+"""What formats share: building transcripts from messages, blocks, session trees and request logs."""
 
 from ctxsim.readers.assembly.assembly import (
     Assembly,

@@ -13,7 +13,7 @@ from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import UNSHOWN, Media, Usage
 
 SIGNED_BYTES = 174
-"""A signature is Base64 of the whole thinking and of so many bytes more (Claude 4.5: 166 to 176 in 90 % of 5,900)."""
+"""A signature is base64 of the whole thinking and of so many more bytes (Claude 4.5: 166 to 176 in 90 % of 5,900)."""
 
 
 class Turn(msgspec.Struct):
@@ -36,7 +36,7 @@ class _Block(msgspec.Struct):
 
 
 class Lifetimes(msgspec.Struct):
-    """Tokens written to the cache, by how long they are kept."""
+    """Tokens written to the cache, by cache lifetime."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
@@ -52,7 +52,7 @@ class BilledUsage(msgspec.Struct):
     cache_creation: Lifetimes | None = None
 
     def whole(self) -> Usage:
-        """The same as tokens of the whole prompt and its cached parts."""
+        """Return it as `Usage`, with the tokens of the whole prompt and of its cached parts."""
         read, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
         usage = in_parts(self.input_tokens, self.output_tokens, read, written)
         long = self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None
@@ -80,10 +80,10 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
 
 
 def unshown(thinking: str, signature: Any) -> tuple[Media, ...]:
-    """What is sent again of a thinking beyond its text, by the size of its signature: a token for four bytes."""
+    """Return what is resent of a thinking block beyond its text, sized by its signature: four bytes a token."""
     whole = len(signature) * 3 // 4 - SIGNED_BYTES if isinstance(signature, str) else 0
     tokens = (whole - len(thinking.encode("utf-8", "replace"))) // 4
-    # Fewer are within what signatures scatter by.
+    # Fewer tokens are within the scatter of signatures' sizes.
     return (Media(UNSHOWN, tokens),) if tokens >= 20 else ()
 
 
@@ -110,7 +110,7 @@ def add_turn(
     model: str = "",
     comparable: bool = True,
 ) -> None:
-    """Add a user's message, or a response of the model with what the log says of its request."""
+    """Add a system text, a user message, or a response of the model with what the log says of its request."""
     if turn.role == "system":
         assembly.system.append(text_and_media(turn.content, 0)[0])
     elif turn.role == "user":

@@ -1,4 +1,4 @@
-"""From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
+"""Builds a valid transcript from a source's records: numbers items and calls, and pairs results with calls."""
 
 from collections import Counter as Frequencies
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ NO_RESPONSE = "no response of the model is recorded"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One block of a response or of a user message, or the result of a call, before it has a place."""
+    """One block of a response or of a user message, or a tool result. It has no place in the recording yet."""
 
     kind: Kind
     text: str = ""
@@ -25,23 +25,23 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def content_parts(kind: Kind, content: Any, image_tokens: int) -> list[Part]:
-    """Return polymorphic content as one part, with its non-text parts; none if there is nothing in it."""
+    """Return content (a string, a list of blocks, or None) as one part with its media; [] if it is empty."""
     text, media = text_and_media(content, image_tokens)
     return [Part(kind, text, media=media)] if text or media else []
 
 
 def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
-    """Return a tool call of whatever stands in a log for its tool, its arguments and its id."""
+    """Return a tool call, given a log's values for its tool, arguments and id, each of any JSON type."""
     text = "" if arguments is None else compact_json(arguments)
     return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
 class Assembly:
-    """Collects records in recorded order. A provider would accept every request of the transcript it gives.
+    """Collects records in recorded order. A provider would accept every request of the resulting transcript.
 
-    Results are paired with the calls of the last response: the next unanswered call with that id, else with that tool's
-    name where ids are missing, else the next unanswered one. An unanswered call gets a synthetic result, a result
-    without a call is left out; both are noted.
+    A result is paired with a call of the last response: by id if the result and the calls have ids; else, if the result
+    has no id, with the next unanswered call of its tool; else with the next unanswered call. An unanswered call gets a
+    synthetic result, a result without a call is left out; both are noted.
     """
 
     def __init__(self, name: str, format: str = "", parent: str | None = None) -> None:
@@ -53,15 +53,15 @@ class Assembly:
         # None: recorded if there is a system prompt.
         self.head_recorded: bool | None = None
         self.notes: list[str] = []
-        # What of the recording is not in the transcript, and how often.
+        # Kinds of records that are not in the transcript, with their counts.
         self.left_out: Frequencies[str] = Frequencies()
-        # The total of a session: counts where no call states its own.
+        # Dollars of the whole session: used only if no call states its own.
         self.cost_usd: float | None = None
-        # What the log said last of the model's window: responses from here on have it.
+        # The model's window in tokens as the log stated it last, for the responses from here on.
         self.window: int | None = None
         self.project = ""
         self.version = ""
-        # Responses of branches that were left: paid, and no part of the conversation.
+        # Responses of abandoned branches: paid for, but not part of the conversation.
         self._beside: list[Call] = []
         self._items: list[Item] = []
         self._calls: list[Call] = []
@@ -81,7 +81,7 @@ class Assembly:
 
     @property
     def items(self) -> Sequence[Item]:
-        """The items that have a place so far. What waits for a result has none yet."""
+        """The items that have a place so far. User messages that wait for results have none yet."""
         return self._items
 
     @property
@@ -95,7 +95,7 @@ class Assembly:
         return next((one for one in self._compactions[-1:] if one.call > self.calls), None)
 
     def user(self, *parts: Part | str) -> None:
-        """A user message. While calls are unanswered it waits: results always come first."""
+        """Add a user message. While calls are unanswered it is held back: results always come first."""
         made = [Part("user", part) if isinstance(part, str) else part for part in parts]
         if self._unanswered:
             self._waiting += made
@@ -110,7 +110,7 @@ class Assembly:
         model: str = "",
         comparable: bool = True,
     ) -> None:
-        """One response of the model, whole, with what the source says of its request."""
+        """Add one whole response of the model, with what the source says of its request."""
         self._close_exchange()
         start = len(self._items)
         self._append(list(parts))
@@ -118,7 +118,7 @@ class Assembly:
         self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable, window=self.window))
 
     def inherited(self) -> None:
-        """All responses so far are another session's: what was said is how this one begins."""
+        """Turn all responses so far, copied from another session, into this session's first items, without calls."""
         from ctxsim.readers.assembly.segments import history
 
         self._close_exchange()
@@ -128,12 +128,12 @@ class Assembly:
         self._calls, self._compactions, self._cleared, self._late = [], [], [], {}
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str) -> None:
-        """A response that was paid and is no part of the conversation, as one of a branch that was left."""
+        """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch."""
         if usage:
             self._beside.append(Call(0, 0, usage, time_s, model, comparable=False))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
-        """The result of a tool call of the last response."""
+        """Add the result of a tool call of the last response, or a late result that replaces a synthetic one."""
         if call := self._take(call_id, tool):
             self._answer(call, text, media)
             if not self._unanswered:
@@ -147,7 +147,7 @@ class Assembly:
             self._orphans += 1
 
     def give(self, part: Part) -> None:
-        """What the model is given: the result of a tool call, or a user message of one part."""
+        """Add an input of the model: the result of a tool call, or a user message of one part."""
         if part.kind == "tool_result":
             self.result(part.text, part.call_id, part.tool, part.media)
         else:
@@ -162,10 +162,10 @@ class Assembly:
         tokens_after: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        """The recorded agent shortened its history here.
+        """Add a compaction: the recorded agent shortened its history here.
 
-        Sources tell of one compaction in several records: what is said again before the next response completes it.
-        Before the first response there is no history to shorten: the summary is then how the recording begins.
+        Sources record one compaction in several records, so another one before the next response adds to the first.
+        Before the first response there is no history to shorten: the summary then begins the recording, as user text.
         """
         if not self._calls:
             self.user(*filter(None, summary))
@@ -185,12 +185,12 @@ class Assembly:
         )
 
     def cleared(self, place: int) -> None:
-        """Requests from the next call on go without the text of the tool result at that place."""
+        """Note that requests from the next call on lack the text of the tool result at that place."""
         self._cleared.append((len(self._calls) + 1, place))
 
     def cleared_of(self, calls: Collection[str]) -> bool:
-        """Requests from the next call on go without the results of these calls. False before the first, or if none is
-        there.
+        """Note that requests from the next call on lack the results of these call ids. Return False, without a note,
+        before the first response or if none of the results is there.
         """
         ids = frozenset(calls)
         found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in ids]
@@ -204,7 +204,7 @@ class Assembly:
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
-        """Return the transcript, noting what was left out, `more`, and where there is no response."""
+        """Return the transcript, with notes on what was left out, `more`, and a missing response."""
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()
 
@@ -277,21 +277,21 @@ class Assembly:
 
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
-    """Return one note that names what was left out and how often, most frequent first; none if nothing was."""
+    """Return one note that names what was left out and how often, most frequent first; [] if nothing was."""
     told = ", ".join(f"{count} x {kind}" for kind, count in Frequencies(counts).most_common())
     return [f"left out: {told}"] if told else []
 
 
 def started_by(recorded: str | None) -> StartedBy:
-    """Return what started a compaction, from a log that says manual, auto, or something of its own."""
+    """Return what started a compaction: 'manual' or 'auto' if the log says so, else ''."""
     return "manual" if recorded == "manual" else "auto" if recorded == "auto" else ""
 
 
 def kept_and_new(items: Sequence[Item], history: Iterable[tuple[Kind, str]]) -> tuple[list[int], list[str]]:
-    """Return the places of recorded items that stand in a new history, and the texts in it that are new.
+    """Return the places of recorded items that are in a new history, and the texts in it that are new.
 
-    The history is given as kinds and texts. Of equal items the latest is taken: a compaction keeps what is newest. A
-    tool call or a result that isn't recorded is no text, and left out.
+    The history is given as kinds and texts. Of equal items the latest is taken: a compaction keeps the newest. Tool
+    calls and results that aren't recorded are left out.
     """
     places: dict[tuple[Kind, str], list[int]] = {}
     for item in items:

@@ -1,6 +1,6 @@
-"""Content that is a string, a list of blocks, or nothing: its text, and its non-text parts by the vendor's rule.
+"""Text and media of message content: a string, a list of blocks, or None.
 
-Tokens of an image follow by its vendor's formula from the size that its first bytes tell.
+An image's tokens are computed by its vendor's formula, from the size in pixels that its first bytes state.
 """
 
 import math
@@ -13,7 +13,7 @@ from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media
 
 IMAGE_TOKENS: Mapping[str, int] = {
-    # Tokens of one image whose size the recording doesn't tell.
+    # Tokens of one image of unknown size.
     # Anthropic, "Vision": width * height / 750, resized to at most about 1,600 tokens.
     "anthropic": 1_600,
     # OpenAI, "Images and vision": high detail, 85 + 170 for each of the 4 tiles of a 1024 x 1024 image.
@@ -24,10 +24,9 @@ IMAGE_TOKENS: Mapping[str, int] = {
 
 
 def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:
-    """Return the text of polymorphic content and its non-text parts.
+    """Return the text of content in any form, and its media.
 
-    Text blocks are joined by line feeds. Blocks of unknown type are kept as their JSON text: what a model saw must not
-    vanish.
+    Text blocks are joined by line feeds. Blocks of unknown type are kept as JSON text, because the model saw them.
     """
     if not isinstance(content, list):
         return "" if content is None else compact_json(content), ()
@@ -48,9 +47,9 @@ def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, .
 
 
 def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
-    """Tokens by the rule of the vendor whose form the block has, if the image is in it; else `unknown`.
+    """Return tokens by the rule of the vendor whose form the block has; `unknown` if the image isn't in the block.
 
-    Forms that are no vendor's own (Inspect's `image`, pi's `data`) go by the vendor whose constant `unknown` is.
+    Forms of no vendor (Inspect's `image`, pi's `data`) count by the vendor whose value in IMAGE_TOKENS is `unknown`.
     """
     own = next((vendor for vendor, tokens in IMAGE_TOKENS.items() if tokens == unknown), "")
     link = block.get("image_url")
@@ -64,7 +63,7 @@ def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
 
 
 def image_tokens(vendor: str, width: int, height: int) -> int:
-    """Return the tokens of an image of so many pixels; `vendor` is one of anthropic, openai, gemini."""
+    """Return the tokens of an image of this size in pixels; `vendor` is one of anthropic, openai, gemini."""
     long, short = max(width, height), min(width, height)
     if vendor == "anthropic":
         # Vision: width * height / 750 after fitting into 1,568 pixels, at most 1,600.
@@ -81,8 +80,8 @@ def image_tokens(vendor: str, width: int, height: int) -> int:
 
 
 def image_size(data: str) -> tuple[int, int] | None:
-    """Return width and height in pixels of a base64 image, from its first bytes; None if they don't tell."""
-    # Imaging takes long to import, and few transcripts have images.
+    """Return width and height in pixels of a base64 image, from its first bytes; None if they can't be read."""
+    # PIL is slow to import, and few transcripts have images.
     from PIL import Image
 
     try:

@@ -1,5 +1,4 @@
-"""Messages of the chat-completions API, the form in which most frameworks and evidence pass messages on, and responses
-with the provider's usage, as clients log them.
+"""Messages of the chat-completions API, which most frameworks use, and logged responses with the provider's usage.
 
 Documentation: https://platform.openai.com/docs/api-reference/chat; LiteLLM adds the cache fields of Anthropic, DeepSeek
 its own (https://docs.litellm.ai/docs/completion/prompt_caching).
@@ -18,14 +17,14 @@ ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
 
 class Function(msgspec.Struct):
-    """A called function; `arguments` is a JSON string, kept to the letter even where it isn't valid."""
+    """A called function; `arguments` is a JSON string, kept exactly as it is even if it isn't valid."""
 
     name: str
     arguments: Any = ""
 
 
 class ToolCall(msgspec.Struct):
-    """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty ones beside a call in the text."""
+    """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty entries beside a call in the text."""
 
     function: Function | None = None
     id: str | None = None
@@ -34,14 +33,14 @@ class ToolCall(msgspec.Struct):
 
     @property
     def called(self) -> Function | None:
-        """The function that is called, if one is."""
+        """The called function; None for an empty entry."""
         return self.function or (Function(self.name, self.arguments) if self.name else None)
 
 
 def written_arguments(calls: Any) -> dict[str, str]:
-    """Return by id the arguments as the model wrote them, of calls that were kept in the provider's own form too.
+    """Return the arguments as the model wrote them, by call id, of calls that are also kept in the provider's own form.
 
-    Spaces are tokens. {} for calls in another form: whoever keeps them has the same, decoded.
+    Decoding loses the spaces, which are tokens. {} for calls in another form.
     """
     try:
         known = msgspec.convert(calls or [], list[ToolCall])
@@ -59,7 +58,7 @@ class ThinkingBlock(msgspec.Struct):
 
 
 class Reply(msgspec.Struct, kw_only=True):
-    """What a model answered; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
+    """A model's answer; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
 
     content: str | list[Any] | None = None
     tool_calls: list[ToolCall] | None = None
@@ -68,9 +67,9 @@ class Reply(msgspec.Struct, kw_only=True):
     thinking_blocks: list[ThinkingBlock] | None = None
 
     def parts(self, said: list[Part] | None = None) -> list[Part]:
-        """Return reasoning, text and tool calls; `said` takes the place of the text and the calls.
+        """Return reasoning, text and tool calls; `said` replaces the text and the calls.
 
-        LiteLLM repeats thinking blocks as `reasoning_content`: never both.
+        LiteLLM repeats thinking blocks as `reasoning_content`, so only one of the two is taken.
         """
         blocks = [block.thinking or block.data for block in self.thinking_blocks or []]
         reasoning = [self.reasoning_content] if self.reasoning_content else blocks
@@ -100,7 +99,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
 
 
 def add_message(assembly: Assembly, message: Message, first: bool) -> None:
-    """Add one chat message; each assistant message is a call."""
+    """Add one chat message; each assistant message is a call. `first`: no call yet; system texts are the head."""
     text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
     match message.role:
         case "system" | "developer" if first:
@@ -119,7 +118,7 @@ def add_message(assembly: Assembly, message: Message, first: bool) -> None:
 
 
 class Details(msgspec.Struct):
-    """Parts of the prompt or of what was answered."""
+    """Token counts of parts of the prompt or of the output."""
 
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
@@ -127,7 +126,7 @@ class Details(msgspec.Struct):
 
 
 class ChatUsage(msgspec.Struct):
-    """Usage of a chat completion; `prompt_tokens` is the whole prompt, also where LiteLLM asked Anthropic."""
+    """Usage of a chat completion; `prompt_tokens` is the whole prompt, also for Anthropic's models behind LiteLLM."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -140,9 +139,9 @@ class ChatUsage(msgspec.Struct):
     """Dollars of the call, as OpenRouter states them."""
 
     def whole(self, cost: Any = None) -> Usage | None:
-        """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing.
+        """Return it as `Usage` of the whole prompt; None if the prompt's size is missing.
 
-        `cost` is what the log states beside it, which goes before what stands in it.
+        `cost` is the cost that the log states beside the usage. It takes precedence over the usage's own.
         """
         if self.prompt_tokens is None:
             return None
@@ -170,7 +169,7 @@ class ChatResponse(msgspec.Struct):
     created: float | None = None
 
     def parts(self) -> list[Part]:
-        """Return the parts of the first answer."""
+        """Return the parts of the first choice; [] if there is none."""
         first = self.choices[0].message if self.choices else None
         return first.parts() if first else []
 

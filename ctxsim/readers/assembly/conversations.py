@@ -20,13 +20,13 @@ class Conversation(NamedTuple):
     notes: list[str]
 
     def begun(self, format: str) -> Assembly:
-        """Return its transcript in the making, with the notes."""
+        """Return a new assembly of its name, with the notes."""
         assembly = Assembly(self.name, format)
         assembly.notes += self.notes
         return assembly
 
     def messages(self, assembly: Assembly) -> list[Any]:
-        """Return its messages, and add the tools beside them. Raises InputError if there are no messages."""
+        """Return its messages, and add the tools beside them to the assembly. Raises InputError if there are none."""
         if not (messages := message_list(self.value)):
             raise InputError(self.where, "has no messages")
         tools = under(self.value, "tools")
@@ -41,9 +41,9 @@ def message_list(value: Any) -> list[Any]:
 
 
 def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterator[Conversation]:
-    """Return the conversations of a source; JSONL holds one a line, or is one, a message a line.
+    """Yield the conversations of a source. JSONL has one conversation a line, or is one, with a message a line.
 
-    What was skipped at the end of the file must be in somebody's notes: they are the last one's.
+    Lines skipped at the end of the file are known last, so the last conversation gets the notes.
     """
     if sample.document is not None:
         yield Conversation(source.name, source.name, sample.document, [])
@@ -59,7 +59,7 @@ def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterato
 
 
 def and_last(values: Iterable[T]) -> Iterator[tuple[T, bool]]:
-    """Return values, each with whether it is the last: each is held back until that is known."""
+    """Yield each value with whether it is the last. Reads one value ahead."""
     held: list[T] = []
     for value in values:
         yield from ((one, False) for one in held)
@@ -68,7 +68,7 @@ def and_last(values: Iterable[T]) -> Iterator[tuple[T, bool]]:
 
 
 def entries(sample: Sample, notes: list[str]) -> Iterator[Record]:
-    """Return the values of a table, of JSON lines or of a document, and of a document that is a list its entries."""
+    """Return the values of a table, of JSON lines or of a document; if the document is a list, its entries."""
     if not isinstance(sample.document, list):
         return sample.all(notes)
     name = sample.source.name
@@ -76,7 +76,7 @@ def entries(sample: Sample, notes: list[str]) -> Iterator[Record]:
 
 
 def trial_name(source: str, task: int | str, trial: int | None, seen: Frequencies[str]) -> str:
-    """Return the name of a benchmark's trial of a task; files that were joined by hand hold some twice."""
+    """Return a unique name for a trial of a benchmark's task: files joined by hand may hold a trial twice."""
     label = f"{task}" if trial is None else f"{task}-{trial}"
     seen[label] += 1
     return f"{source}#{label}" if seen[label] == 1 else f"{source}#{label}-{seen[label]}"

@@ -19,7 +19,7 @@ CAMEL = {
     "file_data": "fileData", "system_instruction": "systemInstruction",
     "function_declarations": "functionDeclarations",
 }  # fmt: skip
-"""Names as the Python library has them, and as the API."""
+"""Field names of the Python library, each with the API's name."""
 
 
 class FunctionCall(msgspec.Struct):
@@ -48,13 +48,13 @@ class GeminiUsage(msgspec.Struct, rename="camel"):
     thoughts_token_count: int | None = None
 
     def whole(self) -> Usage | None:
-        """The same in our words; None if the prompt's size is missing."""
+        """Return it as `Usage`; None if the prompt's size is missing."""
         counts = (self.candidates_token_count, self.cached_content_token_count, self.thoughts_token_count)
         return None if self.prompt_token_count is None else with_thoughts(self.prompt_token_count, *counts)
 
 
 class ApiPart(msgspec.Struct, rename="camel"):
-    """One part; it has one of these."""
+    """One part of a turn: a text, which may be a thought, or one of the other fields."""
 
     text: str | None = None
     thought: bool | None = None
@@ -76,7 +76,7 @@ def _api_part(value: Any, where: str) -> ApiPart:
     if not isinstance(value, dict):
         raise InputError(where, f"a part is {compact_json(value)[:40]}, expected a text or an object")
     part = convert(_camel(value), ApiPart, where)
-    # What is none of the known, such as executed code, must not vanish.
+    # Parts of unknown kind, such as executed code, are kept as JSON text.
     return part if part != ApiPart(thought=part.thought) else ApiPart(text=compact_json(value), thought=part.thought)
 
 
@@ -85,7 +85,7 @@ def _camel(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def response_parts(parts: list[ApiPart]) -> list[Part]:
-    """Return what a model made: thoughts, text, tool calls, pictures."""
+    """Return the parts of a model's response: thoughts, texts, tool calls, images."""
     made: list[Part] = []
     for part in parts:
         if part.function_call:
@@ -99,12 +99,12 @@ def response_parts(parts: list[ApiPart]) -> list[Part]:
 
 
 def user_parts(parts: list[ApiPart]) -> list[Part]:
-    """Return what is no result."""
+    """Return the parts with text or media as user parts."""
     return [Part("user", part.text or "", media=_media(part)) for part in parts if part.text or _media(part)]
 
 
 def add_user_parts(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
-    """Add a user's turn: its results, then what else it says as one message."""
+    """Add a user's turn: its tool results, then its other parts as one message."""
     for part in parts:
         if answer := part.function_response:
             text, media = result(answer, where)
@@ -121,7 +121,7 @@ def _media(part: ApiPart) -> tuple[Media, ...]:
 
 
 def result(answer: FunctionResponse, where: str) -> tuple[str, tuple[Media, ...]]:
-    """Return the text and the media of a result. A response that is one named text is that text."""
+    """Return the text and the media of a result. A response that is one named text becomes that text."""
     media = [image for part in api_parts(answer.parts, where) for image in _media(part)]
     response = answer.response
     if isinstance(response, dict) and len(response) == 1:
@@ -132,7 +132,7 @@ def result(answer: FunctionResponse, where: str) -> tuple[str, tuple[Media, ...]
 
 
 def with_compaction_notes(transcript: Transcript) -> Transcript:
-    """Return a transcript with what its texts tell of compaction by Gemini CLI before: the earlier texts are gone."""
+    """Return a transcript with notes on compactions by Gemini CLI before it, whose traces are in its texts."""
     items = transcript.items
     masked = sum(item.kind == "tool_result" and "<tool_output_masked>" in item.text for item in items)
     summaries = sum(item.kind == "user" and item.text.lstrip().startswith("<state_snapshot>") for item in items)
@@ -143,7 +143,7 @@ def with_compaction_notes(transcript: Transcript) -> Transcript:
 
 
 class Content(msgspec.Struct):
-    """One turn. Results stand in a `user` turn, in older clients in a `function` turn."""
+    """One turn. Tool results are in a `user` turn, in older clients in a `function` turn."""
 
     role: Literal["user", "model", "function"] | None = None
     parts: Any = None
@@ -171,7 +171,7 @@ def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
 
 
 def add_contents(assembly: Assembly, contents: list[Any], where: str) -> None:
-    """Add the turns; those of the model that follow each other are one response. Raises InputError for a bad one."""
+    """Add the turns; successive turns of the model are one response. Raises InputError for a turn that doesn't fit."""
     turns: list[tuple[bool, list[ApiPart], str]] = []
     for number, entry in enumerate(contents):
         place = f"{where} content {number}"

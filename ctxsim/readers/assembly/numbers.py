@@ -1,4 +1,4 @@
-"""Numbers that a recording states: usage and cost in our words. What can't be is noted, and counts as not recorded."""
+"""Recorded numbers: usage and cost as `Usage`. Impossible ones are noted, and count as not recorded."""
 
 import math
 from collections import Counter
@@ -11,11 +11,11 @@ from ctxsim.errors import one_line
 from ctxsim.transcript import Call, Compaction, Item, Transcript, Usage
 
 MOST_TOKENS = 10**12
-"""Of one request, response or window; beyond it sums of a few leave 64 bits behind."""
+"""Most tokens of one request, response or window. Sums of larger numbers could exceed 64 bits."""
 
 MOST_USD = 1e9
 LATEST_S = 253_402_300_799.0
-"""The end of the year 9999, after which there is no date. Microseconds taken for milliseconds are beyond it."""
+"""The end of the year 9999, the last possible date. Microseconds read as milliseconds exceed it."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -33,13 +33,13 @@ _RANGES: Mapping[type, Mapping[str, tuple[str, int, float]]] = {
     },
     Transcript: {"cost_usd": ("cost", 0, MOST_USD)},
 }  # fmt: skip
-"""By what holds them, the numbers that may be missing: what notes call them, the least and the most that one can be."""
+"""Numbers that may be missing, by struct and field: their name in notes, their least and their greatest value."""
 
 
 def plausible(transcript: Transcript) -> Transcript:
-    """Return a transcript without the tokens, dollars and times that can't be, each kind noted with how often.
+    """Return a transcript without its impossible tokens, dollars and times; notes count them by kind.
 
-    A usage whose prompt can't be is missing as a whole. Notes are one line each.
+    A usage with an impossible prompt is removed as a whole. Notes become one line each.
     """
     found: Counter[str] = Counter()
     calls, beside = (tuple(_call(call, found) for call in some) for some in (transcript.calls, transcript.beside))
@@ -59,7 +59,7 @@ def plausible(transcript: Transcript) -> Transcript:
 
 
 def _in_range(held: S, found: Counter[str]) -> S:
-    """The same without the numbers that can't be, which are counted."""
+    """Return a struct without its impossible numbers, which are counted in `found`."""
     wrong: dict[str, None] = {}
     for name, (what, least, most) in _RANGES[type(held)].items():
         value = getattr(held, name)
@@ -107,24 +107,24 @@ def in_parts(
 def of_prompt(
     prompt: int, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
-    """Return usage of a prompt that is whole, or without the cached tokens: where these are more than it."""
+    """Return usage of a `prompt` that may lack the cached tokens: it does if they are more than it."""
     cached = (read or 0) + (written or 0)
     return Usage(prompt if cached <= prompt else prompt + cached, output, read, written, reasoning, dollars(cost))
 
 
 def dollars(value: Any) -> float | None:
-    """Return a recorded cost in dollars; None for what is no number, and for zero: agents write it for unknown prices.
+    """Return a recorded cost in dollars; None for no number, and for 0 or less: agents write 0 for unknown prices.
 
-    A cost stands beside the conversation: whatever it is, it must not keep a file from being read.
+    Never raises: a bad cost must not keep a file from being read.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         return float(value) if value > 0 else None
-    except OverflowError:  # thousands of digits: noted where it is held against what can be
+    except OverflowError:  # thousands of digits: infinity is impossible, and `plausible` notes it
         return math.inf
 
 
 def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count) -> Usage:
-    """Return usage as Gemini counts it: its output is without thoughts."""
+    """Return usage as Gemini counts it: `candidates` is the output without thoughts."""
     return Usage(prompt, None if candidates is None else candidates + (thoughts or 0), cached, None, thoughts)

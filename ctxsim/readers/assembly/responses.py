@@ -1,4 +1,4 @@
-"""The Responses API: its items one by one, which of them are one response of the model, and the bodies around them.
+"""The Responses API: its items, how they group into responses of the model, and the bodies around them.
 
 Documentation: https://platform.openai.com/docs/api-reference/responses/object; the types that Codex adds are in
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
@@ -18,7 +18,7 @@ IMAGE = IMAGE_TOKENS["openai"]
 
 
 class ApiItem(msgspec.Struct):
-    """What items have in common; a message of an input list may have no type."""
+    """Common fields of items; a message of an input list may have no type."""
 
     type: str = "message"
     role: str = ""
@@ -32,14 +32,14 @@ class ApiItem(msgspec.Struct):
 
 _GIVEN = ("arguments", "input", "action", "operation", "code", "queries", "revised_prompt")
 _HOSTED = ("output", "outputs", "results")
-"""Where items have what a tool was given, and what one that the provider runs answered."""
+"""Fields with what a tool was given, and fields with the output of a tool that the provider runs."""
 
 
 class Exchanges:
-    """Groups a flat list of items: whatever the model made between two requests is one response.
+    """Groups a flat list of items: all that the model made between two requests is one response.
 
-    A request lies where outputs or user texts stand between, or where `usage` or `announce` says that a response is
-    whole. Outputs wait until then, because usage may be recorded after them.
+    A response ends before the model's next item if outputs or user texts came between, or if `usage` or `announce` said
+    that it is whole. Outputs are held back until then, because usage may be recorded after them.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -54,32 +54,32 @@ class Exchanges:
 
     def _start_anew(self) -> None:
         self.parts: list[Part] = []
-        """Those of the open response, which `close` would end; none if there is no such."""
+        """Parts of the open response, which `close` ends; [] if none is open."""
         self._hosted: list[Part] = []
         self._inputs: list[Part] = []
         self._usage: Usage | None = None
         self._whole = False
 
     def usage(self, usage: Usage) -> bool:
-        """Give the open response its usage, which ends it. False if there is none that lacks one."""
+        """Give the open response its usage, which ends it. Return False if none is open, or if it already has usage."""
         if not self.parts or self._usage:
             return False
         self._usage, self._whole = usage, True
         return True
 
     def announce(self, usage: Usage) -> bool:
-        """Keep the usage of the next response, and end the open one. False if it replaces one that nothing used."""
+        """Keep usage for the next response, and end the open one. Return False if this replaces unused usage."""
         replaced = self._next_usage is not None
         self._next_usage, self._whole = usage, True
         return not replaced
 
     def withdraw(self) -> bool:
-        """Forget an announced usage: its request is not one of the conversation. True if there was one."""
+        """Forget announced usage: its request is not in the conversation. Return whether there was any."""
         usage, self._next_usage = self._next_usage, None
         return usage is not None
 
     def add(self, value: Any, where: str, time_s: float | None = None) -> None:
-        """Add an item as the API has it; `time_s` is when it was recorded. Raises InputError if it doesn't fit."""
+        """Add an item in the API's form; `time_s` is when it was recorded. Raises InputError if it doesn't fit."""
         kind = value.get("type", "message") if isinstance(value, dict) else None
         if isinstance(kind, str) and kind.startswith(("compaction", "context_compaction")):
             self.compacted()
@@ -102,7 +102,7 @@ class Exchanges:
             self._call(item, value, time_s)
 
     def close(self) -> None:
-        """End the open response, if any, and let what stands after it follow."""
+        """End the open response, if any, and add the inputs held back since."""
         if self.parts:
             self._size_reasoning()
             self.assembly.response(self.parts, self._usage, self._time_s, self._model, self._comparable)
@@ -112,30 +112,30 @@ class Exchanges:
             self.give(part)
 
     def compacted(self, detail: str = "") -> None:
-        """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
+        """Add a compaction, noted with `detail`. A second one without a call between is the same compaction."""
         self.close()
         self.assembly.compacted()
-        # What is sent from here on is the history of the next segment.
+        # Requests from here on hold the history of the next segment.
         self.comparable = True
         if self._compacted_at != self.assembly.calls:
             self._compacted_at = self.assembly.calls
             self.assembly.compaction_note(detail)
 
     def truncated(self, detail: str = "") -> None:
-        """The agent left out part of its history here, and it isn't recorded which."""
+        """Add a truncation: the agent left out a part of its history here, and which part isn't recorded."""
         self.close()
         self.comparable = False
         self.assembly.compaction_note(detail, what="truncation")
 
     def finish(self) -> None:
-        """End everything; `Assembly.finished` tells what was left out."""
+        """End the open response, and note reasoning of unknown size."""
         self.close()
         if self._unsized:
             note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
             self.assembly.notes.append(note)
 
     def made(self, part: Part, time_s: float | None) -> None:
-        """The model made a part at that time."""
+        """Add a part that the model made, with its time in epoch seconds."""
         if self._inputs or self._whole:
             self.close()
         if not self.parts:
@@ -144,7 +144,7 @@ class Exchanges:
         self.parts.append(part)
 
     def give(self, part: Part) -> None:
-        """The model is given a result or a user text with the next request."""
+        """Add a result or a user text that the model gets with the next request."""
         if self.parts:
             self._inputs.append(part)
         else:
@@ -167,7 +167,7 @@ class Exchanges:
             self.assembly.system.append(text)
 
     def _from_agent(self, item: ApiItem) -> None:
-        """A message from another agent is an input. Its encrypted blocks can't be read, nor counted."""
+        """Add a message from another agent as an input. Its encrypted blocks can be neither read nor counted."""
         content = item.content if isinstance(item.content, list) else [item.content or ""]
         readable = [block for block in content if not (isinstance(block, dict) and "encrypted_content" in block)]
         if len(readable) < len(content):
@@ -184,11 +184,11 @@ class Exchanges:
         if hosted is not None:
             self._hosted.append(_result(hosted, call_id))
         elif item.type == "image_generation_call" and value.get("result"):
-            # The picture as base64: its tokens go by the image rule.
+            # `result` is the image as base64: its tokens count by the image rule.
             self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
 
     def _size_reasoning(self) -> None:
-        """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
+        """Give the first unreadable reasoning part the recorded number of reasoning tokens."""
         hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
         tokens = self._usage.reasoning_tokens if self._usage else None
         if hidden and tokens is None:
@@ -199,19 +199,19 @@ class Exchanges:
 
 
 def is_known(kind: str) -> bool:
-    """Whether items of this type are read; calls and outputs of new tools look like those of old ones."""
+    """Return whether items of this type are read: new tools' types end like those of old ones."""
     return kind in ("message", "agent_message", "reasoning", "additional_tools") or kind.endswith(("_call", "_output"))
 
 
 def _output(item: ApiItem, output: Any) -> Part:
     # The output of a local shell call names its call by `id`, all others by `call_id`.
     call_id = item.call_id or (item.id if item.type == "local_shell_call_output" else None)
-    # A tool search gives definitions.
+    # The output of a tool search is tool definitions.
     return _result(output if item.tools is None else compact_json(item.tools), call_id or "")
 
 
 def _result(output: Any, call_id: str) -> Part:
-    # One block by itself is a list of one.
+    # A single block counts as a list of one.
     text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
     return Part("tool_result", text, call_id=call_id, media=media)
 
@@ -231,13 +231,13 @@ class ApiUsage(msgspec.Struct):
     output_tokens_details: Details | None = None
 
     def whole(self) -> Usage:
-        """The same in our words."""
+        """Return it as `Usage`."""
         given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
         return Usage(self.input_tokens, self.output_tokens, given.cached_tokens, None, made.reasoning_tokens)
 
 
 class Document(msgspec.Struct):
-    """A request (`input`), a response (`output`), both, or items kept by some client."""
+    """A request (`input`), a response (`output`), both, or `items` kept by a client."""
 
     input: str | list[Any] | None = None
     items: list[Any] | None = None

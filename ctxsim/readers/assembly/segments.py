@@ -1,7 +1,7 @@
-"""A transcript with recorded compactions, cut where the agent compacted: what it really sent, call by call.
+"""Cuts a transcript where the agent compacted, so that each segment holds what was really sent.
 
-A reader delivers the whole history. Nobody sent that after a compaction: `segments` are the requests as they were,
-`across` is the history as if it had never been compacted.
+Readers deliver the whole history, which was not sent after a compaction. `segments` gives the requests as they were,
+`across` the history as if it had never been compacted.
 """
 
 from collections.abc import Collection, Hashable, Iterator
@@ -12,16 +12,16 @@ import msgspec
 from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Item, Needle, Transcript
 
 UNLOGGED_CLEARING = "unlogged clearing"
-"""How notes call a fall of recorded usage that no line of the log explains."""
+"""Name in notes for a drop of recorded usage that no line of the log explains."""
 
 
 def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Transcript]:
-    """Return the calls between two recorded compactions as transcripts; without compactions, the transcript itself.
-    The compactions before the calls in `unlogged` are none that the log tells of.
+    """Return the segments between recorded compactions or clearings; without any, the transcript itself. Compactions
+    before the calls in `unlogged` are inferred, not in the log.
 
-    The first keeps its name, the n-th is called `NAME~n` and is its child. A later one begins with the recorded
-    summary as a user message, then what was kept. A segment without a call is left out, and so is a session's total
-    cost, which is no segment's.
+    The first segment keeps its name, the n-th is called `NAME~n` and is its child. A later one begins with the recorded
+    summary as a user message, then the kept items. Segments without a call are left out, and so is the session's total
+    cost, because it belongs to no single segment.
     """
     cuts = sorted((*transcript.compactions, *_clearings(transcript)), key=lambda cut: cut.call)
     if not cuts:
@@ -32,14 +32,14 @@ def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Tra
 
 
 def history(transcript: Transcript) -> tuple[Item, ...]:
-    """Return the items that a request behind all calls of a transcript would hold."""
+    """Return the items that a request after the last call would hold."""
     behind = len(transcript.calls) + 1
     *_, last = Compaction(behind, 0), *transcript.compactions
     return _Segment(transcript, msgspec.structs.replace(last, call=behind), None, ()).transcript(1, 1).items
 
 
 def _clearings(transcript: Transcript) -> Iterator[Compaction]:
-    """Where old results were cleared all else stayed: the segment before goes on, without their texts."""
+    """Yield a cut where old results were cleared: the segment before goes on, without the results' texts."""
     known = {compaction.call for compaction in transcript.compactions}
     for call in sorted({call for call, _ in transcript.cleared} - known):
         if 1 < call <= len(transcript.calls):
@@ -47,7 +47,7 @@ def _clearings(transcript: Transcript) -> Iterator[Compaction]:
 
 
 def going_on(transcript: Transcript, call: int) -> Compaction:
-    """Return a cut before a call, from 2 on, that keeps all that the segment before it holds."""
+    """Return a cut before a call (2 or later) that keeps all items of the segment before it."""
     at = transcript.calls[call - 2].end
     last = max((one for one in transcript.compactions if one.call < call), key=lambda one: one.call, default=None)
     kept = (*last.kept, *range(last.at, at)) if last else tuple(range(at))
@@ -57,7 +57,7 @@ def going_on(transcript: Transcript, call: int) -> Compaction:
 def across(transcript: Transcript) -> Transcript:
     """Return the whole history as if it had never been compacted, nor any result cleared.
 
-    Recorded usage is comparable only before that.
+    Recorded usage is comparable only before the first compaction or clearing.
     """
     first = min([one.call for one in transcript.compactions] + [call for call, _ in transcript.cleared], default=0)
     if not first:
@@ -70,7 +70,7 @@ def across(transcript: Transcript) -> Transcript:
 
 
 class _Segment:
-    """What lies between two compactions; `begin` and `end` are None at the ends of the recording."""
+    """The calls between two cuts; `begin` and `end` are None at the ends of the recording."""
 
     def __init__(
         self, whole: Transcript, begin: Compaction | None, end: Compaction | None, unlogged: Collection[int]
@@ -122,14 +122,14 @@ class _Segment:
         )
 
     def _compacted_at(self) -> int | None:
-        """The recorded input at which the agent compacted by itself; None where somebody or something else made it."""
+        """Return the recorded input, in tokens, at which an automatic compaction ended the segment, or None."""
         if self.end is None or self.end.started_by != "auto":
             return None
         usage = self.calls[-1].usage if self.calls else None
         return self.end.tokens_before or (usage.input_tokens if usage else None)
 
     def _kept(self) -> Iterator[Item]:
-        """The kept items that a provider accepts: a call's missing result is made up, a result needs its call."""
+        """Yield the kept items. Providers require a result for each call, so a missing one is made up."""
         kept = [self.whole.items[place] for place in self.begin.kept] if self.begin else []
         later = self.whole.items[self._start : self._stop]
         answered = {item.answers for item in (*kept, *later) if item.kind == "tool_result"}
@@ -145,7 +145,7 @@ class _Segment:
                 open_calls = []
 
     def _recorded(self, item: Item) -> None:
-        """Add a recorded item; what answers a call that left the request is left out."""
+        """Add a recorded item; a result whose call is no longer in the request is left out."""
         if item.place in self._gone:
             item = msgspec.structs.replace(item, text=CLEARED, media=())
         if item.kind != "tool_result":
@@ -167,7 +167,7 @@ class _Segment:
         self._items.append(msgspec.structs.replace(item, place=place, message=number, answers=answers))
 
     def _moved(self, edge: int) -> int:
-        """Where the edge of a call lies here."""
+        """Return the place in this segment of a call's edge."""
         later = (self._places[place] for place in range(edge, self._stop) if place in self._places)
         return next(later, len(self._items))
 

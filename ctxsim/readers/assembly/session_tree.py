@@ -1,4 +1,4 @@
-"""Session files made of appended lines that name their parents: the branch a session ended on, and its sub-agents."""
+"""Session files of appended lines that name their parents: the branch a session ended on, and its sub-agents."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
@@ -13,9 +13,9 @@ CHAT = frozenset({"user", "assistant", "tool_result"})
 
 
 class Envelope(msgspec.Struct, rename="camel", kw_only=True):
-    """What every line of Claude Code, of Qwen Code and, under other names, of pi has around its message.
+    """Fields beside the message in every line of Claude Code, Qwen Code and, under other names, pi.
 
-    A field of ours has a name that no log has, or it would be read from one.
+    `line` is set by ctxsim. Its encoded name is one that no log has, so that it is never read from a log.
     """
 
     type: str
@@ -36,13 +36,13 @@ E = TypeVar("E", bound=Envelope)
 
 
 def where(lines: Sequence[Envelope]) -> tuple[str, str]:
-    """Return the folder and the agent's version that the first lines that have one state; '' for what none has."""
+    """Return the project folder and the agent's version, each from the first line that states it; '' if none does."""
     project = next((line.cwd for line in lines if isinstance(line.cwd, str) and line.cwd), "")
     return project, next((line.version for line in lines if isinstance(line.version, str) and line.version), "")
 
 
 def link(value: Any, kind: str, line: int) -> Envelope | None:
-    """Return a line that only the chain of parents needs, whatever else is in it; None if it has no uuid."""
+    """Return a line with only the fields that the chain of parents needs; None if it has no uuid."""
     if not has(value, uuid=str):
         return None
     parent, agent = value.get("parentUuid", UNSET), value.get("agentId")
@@ -57,16 +57,16 @@ def link(value: Any, kind: str, line: int) -> Envelope | None:
 
 
 def kind_of(value: Any) -> str:
-    """Return the type of a line, or that it is none."""
+    """Return the type of a line; for JSON that is no object, a text that says so."""
     return str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
 
 
 def conversations(
     name: str, lines: Iterable[E], parent_of: Callable[[str], str | None]
 ) -> Iterator[tuple[str, str | None, list[E]]]:
-    """Return name, parent and lines of the session and of the sub-agents in its file.
+    """Yield name, parent and lines of the session, then of the sub-agents in its file.
 
-    The file of a sub-agent is one conversation; `parent_of` names the file of a session.
+    A sub-agent's own file is one conversation, whose parent is `parent_of(session id)`, a session's file.
     """
     main, agents = _by_agent(lines)
     if len(agents) == 1 and not any(line.type in CHAT for line in main):
@@ -79,7 +79,7 @@ def conversations(
 
 
 def _by_agent(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
-    """The lines of the main conversation, and those of each sub-agent by its id or by its first line's uuid."""
+    """Return the lines of the main conversation, and those of each sub-agent by its id or by its first line's uuid."""
     main: list[E] = []
     agents: dict[str, list[E]] = {}
     agent_of: dict[str, str] = {}
@@ -96,14 +96,14 @@ def _by_agent(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
 
 
 def branch(lines: Sequence[E], ends: Callable[[E], bool] = lambda line: line.type in CHAT) -> set[int]:
-    """Return the positions of the lines from the first one to the last that can be an end, along the parents."""
+    """Return the positions of the last line for which `ends` is true, and of its ancestors."""
     positions = {line.uuid: position for position, line in enumerate(lines) if line.uuid}
 
     def parent(position: int) -> int | None:
         line = lines[position]
         named = [uuid for uuid in (line.parent_uuid, line.logical_parent_uuid) if isinstance(uuid, str)]
-        # A null parent starts a conversation. A parent that isn't in the file, and none at all in files without links,
-        # mean the line before.
+        # A null parent starts a conversation. A parent that isn't in the file, or no parent field as in files without
+        # links, stands for the line before.
         broken = bool(named) or line.parent_uuid is UNSET or line.subtype == "compact_boundary"
         before = position - 1 if broken and position else None
         return next((positions[uuid] for uuid in named if uuid in positions), before)
@@ -129,12 +129,12 @@ def compaction_notes(compactions: Iterable[tuple[int, str, str]], calls: int) ->
 
 
 def above_subagents(name: str) -> PurePath | None:
-    """Return the folder that holds the folder `subagents` in which a file lies, if it lies in one."""
+    """Return the folder above the folder `subagents` that a file is in; None if it is in no such folder."""
     return next((folder.parent for folder in PurePath(name).parents if folder.name == "subagents"), None)
 
 
 def beside(name: str, session: str) -> str:
-    """Return the name that session's own file would have in the folder of the file `name`."""
+    """Return the name that the session's own file would have in the folder of the file `name`."""
     path = PurePath(name)
     suffixes = "".join(suffix for suffix in path.suffixes[-2:] if suffix in (".jsonl", ".gz", ".zst"))
     return str(path.with_name(f"{session}{suffixes or '.jsonl'}"))

@@ -1,4 +1,4 @@
-"""Stores of many sessions: each is read by itself, and one that can't be doesn't keep the others from being read."""
+"""Stores of many sessions. Each session is read separately, so that a damaged one doesn't stop the others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Connection: TypeAlias = "sqlite3.Connection"
-"""To a database. What reads none must not need sqlite3, which isn't in every Python."""
+"""A connection to a database. Only databases need sqlite3, which isn't in every Python."""
 
 MOST_TOLD = 5
 
 
 def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
-    """Return the JSON in a cell of a table as `kind`, with fields that stand in other columns. Raises InputError."""
+    """Return the JSON in a table's cell as `kind`, with `fields` from other columns. Raises InputError."""
     data = value.encode("utf-8") if isinstance(value, str) else value
     if not isinstance(data, bytes):
         raise InputError(where, "is no JSON text")
@@ -34,9 +34,9 @@ def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
 
 
 def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
-    """Return the row of a table whose column `of` holds a key, by the names of its columns; {} if it is gone meanwhile.
+    """Return the row of a table whose column `of` holds `key`, by column names; {} if it was deleted meanwhile.
 
-    Generated columns are left out: they compute what a stranger wrote.
+    Generated columns are left out: they compute a stranger's expressions.
     """
     names = [name for (name,) in found.execute("SELECT name FROM pragma_table_info(?)", (table,))]
     asked = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
@@ -47,9 +47,9 @@ def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
 def of_database(
     source: Source, listed: str, read: Callable[[Connection, str, str, str | None], Transcript | None]
 ) -> Iterator[Transcript]:
-    """Return the sessions of a database, which a query lists with their parents, each read at one moment.
+    """Yield a database's sessions, each read at one moment. The query `listed` gives their ids and their parents' ids.
 
-    `read` is given the session, its name, and its parent's name if that is in the database too.
+    `read` gets the connection, the session's id and name, and its parent's name if that is in the database too.
     """
     with Database(source) as database:
         parents = dict(database.read(lambda found: found.execute(listed).fetchall()))
@@ -63,10 +63,10 @@ def of_database(
 
 
 def each(name: str, sessions: Iterable[str], read: Callable[[str], Transcript | None]) -> Iterator[Transcript]:
-    """Return the transcripts of a store's sessions, one at a time; `read` gives None for one that holds nothing.
+    """Yield the transcripts of a store's sessions, one at a time; `read` returns None for an empty session.
 
-    What was left out is known only at the end, and told in the notes of the last one. Raises InputError if there is
-    none.
+    What was left out is known only at the end, so the last transcript's notes say it. Raises InputError if there is no
+    transcript.
     """
     held: Transcript | None = None
     bad: list[InputError] = []

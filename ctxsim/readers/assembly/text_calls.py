@@ -18,9 +18,9 @@ _FENCED = re.compile(r"^```[\w+-]*[ \t]*\n[ \t]*(\S++).*?\n```", re.DOTALL | re.
 
 
 def call_in_text(text: str, name: tuple[int, int] | None) -> list[Part]:
-    """Return a response as its text and a tool call whose name stands at these places; joined, they are the text.
+    """Return a response as its text and a tool call, whose name is at the span `name`; joined, the parts are the text.
 
-    None if there is no call in it: then all is text, and nothing is no part.
+    If `name` is None, all of it is text; an empty text gives no part.
     """
     if name is None:
         return [Part("assistant", text)] if text else []
@@ -30,25 +30,25 @@ def call_in_text(text: str, name: tuple[int, int] | None) -> list[Part]:
 
 
 def command_parts(text: str, at: int | None) -> list[Part]:
-    """Return a response as text and tool call, whose name is the word at that place; None if it has no command."""
+    """Return a response as text and tool call; the call's name is the word at position `at`; None: no command."""
     word = None if at is None else re.compile(r"\S*").match(text, at)
     return call_in_text(text, word.span() if word else None)
 
 
 def tagged_call(text: str) -> tuple[int, int] | None:
-    """Return the places of the name of the first call in tags: `<function=NAME>`, or `<tool_call>` with JSON."""
+    """Return the span of the name of the first call in tags: `<function=NAME>`, or `<tool_call>` with JSON; or None."""
     call = _TAGGED.search(text)
     return call.span(1 if call[1] else 2) if call else None
 
 
 def fenced_command(text: str) -> tuple[int, int] | None:
-    """Return the places of the first word in the last fenced block: what SWE-agent and its kin run."""
+    """Return the span of the first word in the last fenced block, which SWE-agent and its kin run; or None."""
     *_, last = None, *_FENCED.finditer(text)
     return last.span(1) if last else None
 
 
 class Described(msgspec.Struct):
-    """The part of a file that describes its run: totals."""
+    """A run's totals, from the part of a file that describes the run."""
 
     api_calls: int | None = field(default=None, name="info.model_stats.api_calls")
     tokens_sent: int | None = field(default=None, name="info.model_stats.tokens_sent")
@@ -70,18 +70,18 @@ class Run:
         model: str = "",
         answered_by_user: bool = True,
     ) -> None:
-        """A response; `answered_by_user` where a user message can be the observation of its call."""
+        """Add a response. `answered_by_user`: the next user message is the observation of its call, if it has one."""
         called = next((part.tool for part in parts if part.kind == "tool_call"), "")
         self._awaiting = called if answered_by_user else ""
         self.assembly.response(parts, usage, time_s, model)
 
     def result(self, text: str, call_id: str, media: tuple[Media, ...]) -> None:
-        """A message of role `tool`."""
+        """Add a message of role `tool`."""
         self.assembly.result(text, call_id, self._awaiting, media)
         self._awaiting = ""
 
     def user(self, text: str, media: tuple[Media, ...]) -> None:
-        """A message of role `user`: the observation of a command, if one waits for it."""
+        """Add a message of role `user`: the observation of a command, if one waits for it."""
         if self._awaiting:
             self.result(text, "", media)
         else:

@@ -47,7 +47,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _merge(into: dict[str, Any], row: Mapping[str, Any]) -> None:
-    """Add what a later record of a row says: objects are merged, everything else replaced."""
+    """Add the fields of a later record of the same row: objects are merged, everything else is replaced."""
     for name, value in row.items():
         if isinstance(value, dict) and isinstance(into.get(name), dict):
             into[name] = into[name] | value

@@ -45,7 +45,7 @@ class _Message(Turn):
     cache_read_tokens: int | None = field(default=None, name="metrics.cacheReadTokens")
     cache_write_tokens: int | None = field(default=None, name="metrics.cacheWriteTokens")
     cost: Any = field(default=None, name="metrics.cost")
-    # Marks of a compaction: of the message that replaces others, or of one that was kept.
+    # Set by a compaction: on the message that replaces others, or on one that was kept.
     kind: str = field(default="", name="metadata.kind")
     reason: str = field(default="", name="metadata.reason")
     messages_removed: int | None = field(default=None, name="metadata.messagesRemoved")
@@ -65,18 +65,18 @@ class _Session(msgspec.Struct):
 
 class _TaskMessage(Turn, rename="camel"):
     ts: Any = None
-    # Roo marks what a compaction wrote.
+    # Set by Roo on what a compaction wrote.
     is_summary: bool | None = None
     is_truncation_marker: bool | None = None
 
 
 class _UiMessage(msgspec.Struct):
     say: str | None = None
-    # Of a request it is JSON again.
+    # For a request, JSON as text.
     text: str | None = None
-    # When it was sent.
+    # Time at which a request was sent.
     ts: Any = None
-    # The first and the last message that it left out.
+    # Numbers of the first and the last message that the request left out.
     deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
     model: str = field(default="", name="modelInfo.modelId")
 
@@ -89,7 +89,7 @@ class _RequestLine(msgspec.Struct, rename="camel"):
     api_protocol: str = "anthropic"
 
     def whole(self) -> Usage | None:
-        """Tokens of the whole prompt. Only the OpenAI protocol counts cached tokens in `tokensIn`."""
+        """Return the tokens of the whole prompt. Only the OpenAI protocol counts cached tokens in `tokensIn`."""
         if self.tokens_in is None or not (self.tokens_in or self.cache_reads or self.cache_writes):
             return None
         cached = 0 if self.api_protocol == "openai" else (self.cache_reads or 0) + (self.cache_writes or 0)
@@ -124,7 +124,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
         if message.role == "user" and isinstance(message.content, list):
             message.content = [*map(_file_as_text, message.content)]
-        # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
+        # The file holds the current history: responses up to the last kept message had longer requests than it shows.
         later = not marked or number > marked[-1]
         # The time is that of the finished response.
         where = f"{source.name} message {number}"
@@ -133,14 +133,14 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _file_as_text(block: Any) -> Any:
-    """An attached text file is text; elsewhere a `file` block is something that isn't text."""
+    """Return an attached text file as a text block; in other formats `file` blocks aren't text."""
     if not has(block, content=str) or block.get("type") != "file":
         return block
     return {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
 
 
 def _task(source: Source, folder: Path) -> Transcript:
-    """Return the transcript of a task folder: what was sent and received in one file, what it cost in another."""
+    """Return the transcript of a task folder: messages are in one file, usage in another."""
     assembly = Assembly(source.name, NAME)
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _TaskMessage, where)
@@ -164,7 +164,7 @@ def _task(source: Source, folder: Path) -> Transcript:
             request, usage = next(requests, (_UiMessage(ts=message.ts), None))
             if request.deleted != deleted:
                 deleted = request.deleted
-                # From here on requests hold all messages but these; nothing stands in their place.
+                # Requests from here on hold all messages but these; no summary replaces them.
                 start, end = deleted or (1, 0)
                 kept = [place for place, own in enumerate(message_of) if not start <= own <= end]
                 assembly.compacted("auto", (), kept)
@@ -184,7 +184,7 @@ def _ends_with_xml(text: str) -> bool:
 
 
 def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[tuple[_UiMessage, Usage | None]]:
-    """Return what the user interface recorded of each response; nothing if it can't be told which is which."""
+    """Return the user interface's record of each response; nothing if records and responses can't be matched."""
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
         return iter(())

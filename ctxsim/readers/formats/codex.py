@@ -25,7 +25,7 @@ from ctxsim.readers.source import Record, Sample, Source, compact_json, convert,
 from ctxsim.transcript import Item, Kind, Transcript, Usage
 
 AT_ONCE_S = 1.0
-"""Lines that a fork copies follow one another within this time."""
+"""Most seconds between two successive lines that a fork copies."""
 
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
@@ -47,7 +47,7 @@ class _Meta(msgspec.Struct):
     cli_version: str = ""
     cwd: str = ""
     base_instructions: str = field(default="", name="base_instructions.text")
-    # Of old versions: the user's own, from AGENTS.md.
+    # Old versions only: the user's instructions, from AGENTS.md.
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
@@ -66,16 +66,16 @@ class _Tokens(msgspec.Struct):
 
 
 class _TokenCount(msgspec.Struct):
-    # The event also comes with mere changes of the rate limits: then all is missing or repeated.
+    # Also written when only the rate limits change: then all counts are missing or repeated.
     total: _Tokens | None = field(default=None, name="info.total_token_usage")
     last: _Tokens | None = field(default=None, name="info.last_token_usage")
     window: int | None = field(default=None, name="info.model_context_window")
-    # Of the event that a task or a turn has started.
+    # Only in the event at the start of a task or a turn.
     started_window: int | None = field(default=None, name="model_context_window")
 
 
 class _Compacted(msgspec.Struct):
-    # The new history, whole; before 0.50 or so only the summary.
+    # `replacement_history` is the whole new history; before 0.50 or so there is only the summary.
     message: str | None = None
     replacement_history: list[Any] | None = None
 
@@ -131,7 +131,7 @@ class _Rollout(Exchanges):
         self._count_first: bool | None = None
         self._calls_before = 0
         self._spare = 0
-        # When the session, and when the line before this one was written.
+        # Times at which the session's first line and the line before this one were written.
         self._began_s = self._line_s = 0.0
         self._copying = False
 
@@ -203,7 +203,7 @@ class _Rollout(Exchanges):
             self._count_first, self._calls_before = None, self.assembly.calls
 
     def _copied(self) -> None:
-        """What a fork has copied ends here: the other session's history, with its times and counts written anew.
+        """End what a fork has copied: the other session's history, with its times and counts written anew.
 
         Source: https://github.com/ccusage/ccusage/issues/1370 and https://github.com/egoist/waku/pull/145.
         """
@@ -250,11 +250,11 @@ class _Rollout(Exchanges):
         if history is None:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
         else:
-            # Of other items, such as an encrypted compaction, there is no text.
+            # Other items, such as an encrypted compaction, have no text.
             values = [value for value in history if isinstance(value, dict)]
             said = [value.get("content") for value in values if value.get("type", "message") == "message"]
             texts = [text_and_media(content, 0)[0] for content in said]
-            # What the head holds goes with every request anyway.
+            # Texts of the head are sent with every request anyway.
             sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
             kept, texts = kept_and_new(self.assembly.items, sent)
         detail = f"{self._tokens} tokens" if self._tokens else ""
@@ -263,7 +263,7 @@ class _Rollout(Exchanges):
 
 
 def _newest_user_texts(items: Sequence[Item]) -> list[int]:
-    """The places of the user texts that Codex sends beside a summary: of about 20,000 tokens, the newest.
+    """Return the places of the user texts that Codex sends beside a summary: the newest, of about 20,000 tokens.
 
     Source: codex-rs/core/src/compact.rs, COMPACT_USER_MESSAGE_MAX_TOKENS, at four bytes a token.
     """

@@ -38,7 +38,7 @@ class _Event(msgspec.Struct, rename="camel"):
     type: str
     data: Any = None
     timestamp: Any = None
-    # Names a sub-agent.
+    # Set for events of a sub-agent.
     agent_id: str | None = None
 
 
@@ -62,7 +62,7 @@ class _AssistantMessage(msgspec.Struct, rename="camel"):
 
 class _UserMessage(msgspec.Struct, rename="camel"):
     content: str | None = None
-    # With what the agent adds, as it was sent.
+    # The content as it was sent, with the agent's additions.
     transformed_content: str | None = None
     attachments: list[Any] | None = None
 
@@ -125,7 +125,7 @@ class _Agent(Exchanges):
         super().__init__(Assembly(name, NAME, parent))
         self.asked = False
         self._api_call = ""
-        # When a request is about to be sent.
+        # Time at which the next request is sent.
         self.turn_s: float | None = None
 
     def system(self, text: str) -> None:
@@ -233,7 +233,7 @@ class _Session:
                 f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "
                 f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
             )
-            # A total is one request's usage where there was only one, and it can't be told what it says of caches.
+            # A total of one request is its usage. It must have no cached tokens: how a total counts them isn't known.
             alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self.agents
             if alone and not usage.cache_read_tokens and not usage.cache_write_tokens:
                 whole = Usage(usage.input_tokens, usage.output_tokens, 0, 0, usage.reasoning_tokens)
@@ -261,7 +261,7 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
 
 
 def _parts(message: _AssistantMessage) -> Iterator[Part]:
-    """The parts of a response; an empty one is an empty text. Encrypted reasoning has no text."""
+    """Yield the parts of a response; an empty one is an empty text. Encrypted reasoning has no text."""
     if message.reasoning_text or message.reasoning_opaque or message.encrypted_content:
         yield Part("reasoning", message.reasoning_text or "")
     if message.content or not message.tool_requests:
@@ -271,7 +271,7 @@ def _parts(message: _AssistantMessage) -> Iterator[Part]:
 
 
 def _result(done: _ToolComplete) -> Part:
-    """What the model was sent for a call: the short form of the output, or the error."""
+    """Return what the model was sent for a call: the short form of the output, or the error."""
     text = done.error if done.content is None else done.content
     _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
     return Part("tool_result", text, call_id=done.tool_call_id, media=media)

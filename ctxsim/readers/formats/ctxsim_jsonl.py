@@ -1,4 +1,4 @@
-"""ctxsim's own JSONL: what every other format converts to, and what reads back equal.
+"""ctxsim's own JSONL, to which transcripts of every format can be converted. It reads back equal.
 
 Documentation: #ctxsim-jsonl. A transcript is one line that starts it, then its items and calls in recorded order.
 A file may hold several transcripts. Fields with their default value are left out.
@@ -40,7 +40,7 @@ _OF_TRANSCRIPT = [
 _Start = msgspec.defstruct(
     "_Start", [("ctxsim", int), ("name", str), *_OF_TRANSCRIPT], omit_defaults=True, forbid_unknown_fields=True
 )
-"""The line that starts a transcript: all that it holds but items and calls."""
+"""The line that starts a transcript: its fields but items, calls and those that only a segment has."""
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,14 +49,14 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def matches(sample: Sample) -> bool:
-    """The first record says so."""
+    """The first record has the fields `ctxsim` and `name`."""
     return has(sample.first, ctxsim=object, name=object)
 
 
 def lines(transcript: Transcript) -> Iterator[bytes]:
     """Return a transcript as lines of this format."""
     start = _Start(VERSION, *(getattr(transcript, name) for name in _Start.__struct_fields__[1:]))
-    # The first field is what detection looks for; it is never at a default.
+    # The first field has no default, so it is always written: detection looks for it.
     yield msgspec.json.encode(start)
     end = 0
     for call in transcript.calls:
@@ -67,7 +67,7 @@ def lines(transcript: Transcript) -> Iterator[bytes]:
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return the transcripts of a file. Raises InputError for a line or a transcript that can't be."""
+    """Yield the transcripts of a file. Raises InputError for an invalid line or transcript."""
     notes: list[str] = []
     start: Any = None
     items: list[Item] = []

@@ -1,8 +1,8 @@
 """Cursor: agent transcripts, JSONL of messages in Anthropic's blocks without ids of tool calls; the editor's database.
 
 Bubbles of the database are what the editor shows, in the order of `fullConversationHeadersOnly`. A user's bubble has
-type 1; one of the model holds a text, its thinking, or one tool call with its result. Which tool calls were one
-response is told by `modelCallId` where that is there; else each is a response of its own.
+type 1; one of the model holds a text, its thinking, or one tool call with its result. Successive tool calls with the
+same `modelCallId` are one response; after one without it, a new response begins.
 
 Documentation: https://cursor.com/docs (agent transcripts; the formats themselves are not documented); the database's
 rows as https://github.com/specstoryai/getspecstory (`pkg/providers/cursoride`) and
@@ -80,7 +80,7 @@ class _Bubble(msgspec.Struct):
     created_at: Any = field(default=None, name="createdAt")
     thinking: str = field(default="", name="thinking.text")
     tool: _Tool | None = field(default=None, name="toolFormerData")
-    # Zeros where they aren't known.
+    # 0 if unknown.
     input_tokens: int | None = field(default=None, name="tokenCount.inputTokens")
     output_tokens: int | None = field(default=None, name="tokenCount.outputTokens")
     model: str | None = field(default=None, name="modelInfo.modelName")
@@ -145,7 +145,7 @@ def _parent(source: Source) -> str | None:
 
 
 def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
-    """The conversations of a database in order of their ids, each read at one moment."""
+    """Yield the conversations of a database in order of their ids, each read at one moment."""
     started = database.read(_started)
     names = {one: f"{source.name}#{one}" for one in started}
     parents = {child: names[one] for one, children in started.items() for child in children}
@@ -158,13 +158,13 @@ def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
 
 
 def _started(found: Connection) -> dict[str, list[str]]:
-    """By the ids of all conversations in order, the ids of those that each started."""
-    # The semicolon is the next sign after the colon.
+    """Return, by the ids of all conversations in order, the ids of those that each started."""
+    # `;` is the next character after `:`, so the range holds all keys with this prefix.
     between = "key >= 'composerData:' AND key < 'composerData;'"
     told: dict[str, list[str]] = {}
     for key, value in found.execute(f"SELECT key, value FROM {_KEYS} WHERE {between} ORDER BY key"):
         children = told.setdefault(key.partition(":")[2], [])
-        # One that can't be read says so when it is read by itself.
+        # A conversation that can't be read is reported when it is read itself.
         with suppress(InputError):
             one = cell(value, _Composer, key)
             children += [*(one.sub_composers or []), *(one.subagents or [])]
@@ -176,7 +176,7 @@ def _value(found: Connection, key: str) -> Any:
 
 
 def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:
-    """A conversation, its bubbles in order, and how many have no row; None if it has no bubbles."""
+    """Return a conversation, its bubbles in order, and the number of bubbles without a row; None if it has none."""
     if (value := _value(found, f"composerData:{one}")) is None:
         return None
     composer = cell(value, _Composer, name)
@@ -197,7 +197,7 @@ def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubb
 
 
 def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
-    """Whether a bubble belongs to a response: calls end it, unless they say that they are of it."""
+    """Return whether a bubble belongs to a response: after a tool call, only calls of its `modelCallId` do."""
     last, call = response[-1].tool, bubble.tool
     if bubble.type != _MODEL or last is None:
         return bubble.type == _MODEL

@@ -40,7 +40,7 @@ class _ToolCall(msgspec.Struct):
     name: str
     id: str | None = None
     args: Any = None
-    # What became of it: a list of parts, one part, or a text.
+    # A list of parts, one part, or a text.
     result: Any = None
 
 
@@ -49,7 +49,7 @@ class _Message(msgspec.Struct):
     content: Any = None
     timestamp: Any = None
     model: str | None = None
-    # The whole prompt; the output is without thoughts. Zeros where the client knew nothing.
+    # `input` is the whole prompt, `output` excludes thoughts. Zeros where the client knew nothing.
     input: int | None = field(default=None, name="tokens.input")
     output: int | None = field(default=None, name="tokens.output")
     cached: int | None = field(default=None, name="tokens.cached")
@@ -63,7 +63,7 @@ class _Message(msgspec.Struct):
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """A message that is still JSON, and where it stands; of a mark, the messages that it is about."""
+    """A message as JSON, and its place in the file; for a mark, `value` is the messages that it concerns."""
 
     where: str
     value: Any = None
@@ -139,7 +139,7 @@ class _Recording:
             self.messages[str(key) if unique else place] = _Place(place, message)
 
     def _rewind(self, target: str) -> None:
-        """The user went back to before a message: it and all after it are no longer sent."""
+        """Remove a message and all after it: the user went back to before it, and they are no longer sent."""
         ids = list(self.messages)
         kept = ids.index(target) if target in self.messages else 0
         for gone in ids[kept:]:
@@ -152,7 +152,7 @@ class _Recording:
         if not self.messages:
             self._load(messages, where)
             return
-        # The agent rewrote its history. The whole one is kept, and the calls from here on don't compare.
+        # The agent rewrote its history. The whole history is kept, with a mark at the place.
         left = {str(message.get("id")): message for message in messages if isinstance(message, dict)}
         known = [key for key, place in self.messages.items() if _is_sent(place.value)]
         gone = {key for key in known if key not in left} - self._gone
@@ -236,7 +236,7 @@ class _Conversation:
 
     def _gemini(self, message: _Message, where: str) -> None:
         before = self._response
-        # Where a notice came between, the calls of a response are written as an empty message of their own.
+        # If a notice came between, a response's calls are written as an empty message of their own.
         if before and self._notice and not (message.content or message.thoughts or message.usage):
             before.tool_calls = [*(before.tool_calls or []), *(message.tool_calls or [])]
             return

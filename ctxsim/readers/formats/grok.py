@@ -45,7 +45,7 @@ def owns(folder: Path) -> bool:
 
 
 def matches(sample: Sample) -> bool:
-    """Lines of the known types, with the model on responses or `encrypted_content` on reasoning."""
+    """Lines of the known types, without fields of other formats, of which one has `model_id` or `prompt_index`."""
     records = sample.records
     return (
         sample.document is None
@@ -85,7 +85,7 @@ def _one(source: Source, parent: str | None) -> Transcript:
             case "reasoning":
                 said = ""
                 if line.encrypted_content:
-                    # What is sent again is the encrypted original, not the summary of it that people see.
+                    # The encrypted original is sent again, not its summary, which the user sees.
                     assembly.left_out["summary of encrypted reasoning, whose size is not recorded"] += 1
                 else:
                     summary = [{**block, "type": "text"} for block in line.summary or [] if isinstance(block, dict)]

@@ -37,7 +37,7 @@ NOT_READ = "Requests without a response, permissions, and what the user interfac
 WIRE_FILE = "wire.jsonl"
 STATE_FILE = "state.json"
 
-# Repeats of what `context.append_message` and `step.end` say, and what is not part of a conversation.
+# Repetitions of `context.append_message` and `step.end`, and records that are not part of a conversation.
 _BESIDE = (
     *("metadata", "turn.prompt", "turn.steer", "turn.ended", "usage.record", "tools.set_active_tools"),
     *("permission.set_mode", "permission.record_approval_result", "full_compaction.complete"),
@@ -67,7 +67,7 @@ class _TokenUsage(msgspec.Struct, rename="camel"):
 
 class _Result(msgspec.Struct, rename="camel"):
     output: str | list[Any] = ""
-    # For the model only.
+    # Sent to the model only.
     note: str = ""
     is_error: bool = False
 
@@ -83,7 +83,7 @@ class _Event(msgspec.Struct, rename="camel"):
 
 
 class _Request(msgspec.Struct):
-    # When it was sent. Of several attempts the last one was answered.
+    # Milliseconds since 1970 at which it was sent. Of several attempts the last one was answered.
     time: float | None = None
     model: str = ""
 
@@ -128,7 +128,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         return
     state = json_file(sample.folder / STATE_FILE, _State)
     names = {agent: source.name if agent == "main" else f"{source.name}#{agent}" for agent in state.agents}
-    # Looked up among the folders that are there: an agent's name is anybody's text, and no path.
+    # An agent's name is untrusted, and no path: it is looked up among the existing folders.
     kept = {path.name: path for path in (sample.folder / "agents").iterdir()}
     for agent in sorted(names, key=lambda agent: (agent != "main", agent)):
         if agent in kept and (path := kept[agent] / WIRE_FILE).is_file():
@@ -181,7 +181,7 @@ class _Reading:
     def _compacted(self, compaction: _Compaction) -> None:
         tokens = compaction.tokens_before
         self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
-        # The count is of the messages of the history as it was: after an earlier compaction, its summary is the first.
+        # The count is of the previous history's messages: after an earlier compaction, its summary is the first.
         history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
         rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
         kept = [place for message in rest for place in message]
@@ -190,7 +190,7 @@ class _Reading:
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
 
     def _settings(self, settings: _Settings) -> None:
-        # Which head the first request had is what counts: later ones differ in dates and lists of files.
+        # The first request's head is kept: later ones differ in dates and lists of files.
         if not self.assembly.calls and self.step is None:
             self.head.system_prompt = settings.system_prompt or self.head.system_prompt
         if not self.assembly.calls:
@@ -241,13 +241,13 @@ class _Reading:
 
 
 def _messages(items: Sequence[Item]) -> list[list[int]]:
-    """The places of each message as Kimi counts them: every result is one, a response is one."""
+    """Return the places of each message as Kimi counts them: each result is one, each response is one."""
     messages = groupby(items, lambda item: item.place if item.kind == "tool_result" else -item.message)
     return [[item.place for item in message] for _, message in messages]
 
 
 def _said(part: dict[str, Any]) -> Part:
-    """A piece of a response."""
+    """Return a piece of a response as a part."""
     if part.get("type") == "think":
         return Part("reasoning", str(part.get("think") or ""))
     return Part("assistant", str(part.get("text") or "") if part.get("type") == "text" else compact_json(part))
@@ -258,7 +258,7 @@ _EMPTY = "Tool output is empty."
 
 
 def _shown(call_id: str, result: _Result) -> Part:
-    """What the model is sent of a result: a line for failure or emptiness, the output, the note."""
+    """Return a result as the model is sent it: a line for failure or emptiness, the output, the note."""
     text, media = text_and_media(result.output, IMAGE_TOKENS["openai"])
     if not text.strip() and not media:
         text = f"{_FAILED} {_EMPTY}" if result.is_error else _EMPTY

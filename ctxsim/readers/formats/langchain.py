@@ -43,7 +43,7 @@ _GIVEN = f"{_USAGE}.input_token_details"
 
 class _ToolCall(msgspec.Struct):
     name: str | None = None
-    # Those that LangChain couldn't parse are a string.
+    # A string if LangChain couldn't parse it.
     args: Any = None
     id: str | None = None
 
@@ -72,8 +72,8 @@ class _Message(msgspec.Struct):
 
     @property
     def usage(self) -> Usage | None:
-        """What was counted, if anything was; `input_tokens` is the whole prompt."""
-        # LangChain leaves written tokens out of `cache_creation` where it tells their lifetimes.
+        """The recorded usage, or None; `input_tokens` is the whole prompt."""
+        # LangChain leaves written tokens out of `cache_creation` if it states them by lifetime.
         written = self.written or (self.written_5m or 0) + (self.written_1h or 0) or self.written
         counted = (self.output_tokens, self.read, written, self.reasoning, None, self.written_1h)
         return Usage(self.input_tokens, *counted) if self.input_tokens else None
@@ -140,7 +140,7 @@ def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterato
 
 
 def _kind_and_fields(value: Any) -> tuple[str, Any]:
-    """What kind of message a JSON value is and where its fields are; '' if it is none."""
+    """Return the kind of a message and the object with its fields; '' for JSON that is no message."""
     if not isinstance(value, dict):
         return "", None
     identity = value.get("id")
@@ -148,7 +148,7 @@ def _kind_and_fields(value: Any) -> tuple[str, Any]:
         name = str(identity[-1]).removesuffix("Chunk")
         return _CLASSES.get(name, ""), value["kwargs"]
     kind = str(value.get("type"))
-    # Pieces of a stream, when they were put together, carry the name of their class.
+    # Messages put together from a stream have their class's name as type.
     kind = _CLASSES.get(kind.removesuffix("Chunk"), kind)
     if kind not in _CLASSES.values():
         return "", None
@@ -163,7 +163,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Frequencies[str]) -> None:
-    """Add messages to a transcript; every message of the model is a call. What is no message is counted."""
+    """Add messages to a transcript; every message of the model is a call. Other values are counted in `skipped`."""
     for number, value in enumerate(values):
         kind, fields = _kind_and_fields(value)
         if kind in ("", "remove"):
@@ -188,7 +188,7 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Fr
 
 
 def _response_parts(message: _Message) -> Iterator[Part]:
-    """Reasoning, text and tool calls of a message of the model."""
+    """Yield reasoning, text and tool calls of a message of the model."""
     extra = message.additional_kwargs or {}
     reasoning = extra.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning:
@@ -198,7 +198,7 @@ def _response_parts(message: _Message) -> Iterator[Part]:
         fields: dict[str, Any] = block if isinstance(block, dict) else {}
         kind = fields.get("type", "text")
         if kind in ("thinking", "reasoning", "redacted_thinking"):
-            # Without the text, what is there is encrypted.
+            # A block without text holds encrypted reasoning.
             text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
             yield Part("reasoning", text)
         elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
@@ -214,7 +214,7 @@ def _is_run(value: Any) -> bool:
 
 
 def _logged_runs(values: list[Any], where: str, skipped: Frequencies[str]) -> dict[str, list[Logged]]:
-    """The requests of each trace in order of time; other runs are counted."""
+    """Return the requests of each trace in order of time; other runs are counted."""
     traces: dict[str, list[Logged]] = {}
     for place, trace, run in _flat(values, where, None):
         if run.run_type != "llm":

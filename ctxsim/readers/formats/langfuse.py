@@ -34,7 +34,7 @@ _PARENT = ("parentObservationId", "parent_observation_id")
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    """A row of the top may come without its empty parent."""
+    """Return whether a row is an observation. A top-level one may lack the field of its parent."""
     if not has(row, type=str) or not first(row, "traceId", "trace_id"):
         return False
     known = row["type"] in _TYPES and bool(first(row, "startTime", "start_time"))
@@ -57,7 +57,7 @@ def _span(row: Mapping[str, Any]) -> Span:
 
 
 def _counts(details: Mapping[str, Any]) -> dict[str, int]:
-    """Tokens by what Langfuse calls them: parts of the input and of the output that add up, under open names."""
+    """Return tokens by kind: Langfuse counts parts of the input and of the output, which add up, under open names."""
     counted = {name: held for name, held in details.items() if isinstance(held, int) and not isinstance(held, bool)}
     if "prompt_tokens" in counted:
         whole, made = {"prompt_tokens"}, {"completion_tokens"}

@@ -1,7 +1,7 @@
 """mini-swe-agent trajectories (`.traj.json`): chat messages with the provider's response under `extra`.
 
-Where the model calls no tool, its command stands in one fenced block and the observation is a user message: the block
-becomes the tool call, so that the parts joined are the text to the letter, and the observation becomes its result.
+If the model calls no tool, its command is in one fenced block, and the observation is a user message. The block becomes
+the tool call, so that the parts joined are exactly the text, and the observation becomes its result.
 
 Documentation: https://mini-swe-agent.com/latest/usage/output_files/
 
@@ -115,7 +115,7 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
 
 
 def _ends(parts: list[Part]) -> bool:
-    """Whether a response ends the run with a command whose output is no observation but the submission, as in 1.x."""
+    """Return whether a response ends the run with a command whose output is the submission, as in 1.x."""
     return any(part.kind == "tool_call" and any(word in part.text for word in LAST_COMMANDS) for part in parts)
 
 
@@ -128,9 +128,9 @@ def _parts(message: _Message, text: str, called: bool) -> list[Part]:
 
 
 def commands_in(text: str) -> Iterator[int]:
-    r"""Yield where the blocks of a text begin that the agent runs, behind their quotes.
+    r"""Yield the positions of the blocks in a text that the agent runs, behind their backquotes.
 
-    That is what "```(bash|mswea_bash_command)\s*\n.*?\n```" finds, in a time that grows with the text alone.
+    These are the matches of "```(bash|mswea_bash_command)\s*\n.*?\n```", found in linear time.
     """
     at = 0
     while opened := _FENCE.search(text, at):
@@ -139,7 +139,7 @@ def commands_in(text: str) -> Iterator[int]:
             continue
         closed = text.find("\n```", last + 1)
         if closed < 0:
-            # The line feeds before it can be its own end.
+            # The last line feed of the opening can also be the first character of the closing fence.
             closed = last if text.startswith("\n```", last) and "\n" in text[at:last] else closed
         if closed < 0:
             return

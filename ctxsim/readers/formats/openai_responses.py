@@ -31,7 +31,7 @@ def matches(sample: Sample) -> bool:
 
 
 def _are_items(values: list[Any]) -> bool:
-    """Whether all are of the API's types or have a role, and one is of no other format."""
+    """Return whether all values are items of the API or messages with a role, and one of them is of no other format."""
     return all(map(_is_item, values)) and any(map(_distinct, values))
 
 

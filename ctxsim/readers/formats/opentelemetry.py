@@ -50,7 +50,7 @@ NOT_READ = (
 
 
 _ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
-"""Columns of Phoenix's frame of spans; attributes are others."""
+"""Columns that identify Phoenix's frame of spans; attributes have other columns."""
 
 
 def matches(sample: Sample) -> bool:
@@ -85,24 +85,24 @@ def _spans(sample: Sample, notes: list[str]) -> list[Span]:
 
 
 def _is_sdk_span(value: Any) -> bool:
-    """Whether it is a span as the SDK prints it, and Phoenix hands it out."""
+    """Return whether a value is a span in the form that the SDK prints and Phoenix exports."""
     return has(value, context=dict, attributes=dict) and "span_id" in value["context"]
 
 
 def _is_row(value: Any) -> bool:
-    """Whether it is a row of Phoenix's frames of spans: what is nested elsewhere stands in columns."""
+    """Return whether a value is a row of Phoenix's frames of spans, where nested fields are columns."""
     return isinstance(value, dict) and value.keys() >= _ROW
 
 
 def _is_page(value: Any) -> bool:
-    """Whether it is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
+    """Return whether a value is a page of OTLP spans from Phoenix's server, in snake case."""
     spans = under(value, "data")
     names = dict.fromkeys(("span_id", "trace_id", "attributes", "start_time_unix_nano"), object)
     return isinstance(spans, list) and any(has(span, **names) for span in spans)
 
 
 def _spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
-    """The spans of one JSON value, and its log records as events with the key of their span."""
+    """Yield the spans of one JSON value, and its log records as events with the key of their span."""
     if _is_sdk_span(value):
         yield _sdk_span(value)
         return
@@ -142,7 +142,7 @@ def _sdk_span(span: dict[str, Any]) -> Span:
     told = [(str(event.get("name", "")), table(event.get("attributes"))) for event in objects(span, "events")]
     attributes = dict(flat(span["attributes"]))
     if has(span, span_kind=str):
-        # Phoenix takes it out of the attributes.
+        # Phoenix moves the kind out of the attributes.
         attributes.setdefault("openinference.span.kind", span["span_kind"])
     return Span(
         str(context.get("trace_id", "")),
@@ -166,7 +166,7 @@ def _nested_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_camel_case(value: Any) -> Any:
-    """What Phoenix hands out in snake case and with nulls, as OTLP spells it."""
+    """Return a value of Phoenix's server, in snake case and with nulls, as OTLP spells it."""
     if isinstance(value, list):
         return [_in_camel_case(entry) for entry in value]
     if not isinstance(value, dict):
@@ -183,7 +183,7 @@ def _nanoseconds(value: Any) -> float | None:
     try:
         return int(value) / 1e9 if value else None
     except OverflowError:
-        # Noted, as all times beyond all dates are.
+        # Infinity is noted later, like all times beyond all dates.
         return math.inf
     except (TypeError, ValueError):
         return None
@@ -194,7 +194,7 @@ def _attributes(values: Any) -> Attributes:
 
 
 def _value(value: Any) -> Any:
-    """A value of OTLP, `{"stringValue": …}` and the like, as JSON has it; 64-bit integers stand there as text."""
+    """Return an OTLP value, such as `{"stringValue": …}`, as plain JSON; OTLP writes 64-bit integers as text."""
     if not isinstance(value, dict) or not value:
         return None
     kind, held = next(iter(value.items()))

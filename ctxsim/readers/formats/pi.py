@@ -37,7 +37,7 @@ READS = (
 NOT_READ = "abandoned branches, empty responses that were aborted, extension state, labels"
 
 GATEWAY_MODELS = {"delivery-mirror", "gateway-injected"}
-"""OpenClaw writes what it sent by itself as assistant messages of these models."""
+"""Models of assistant messages that OpenClaw wrote and sent itself."""
 
 
 class _TokenUsage(msgspec.Struct, rename="camel"):
@@ -62,7 +62,7 @@ class _Message(msgspec.Struct, rename="camel"):
     usage: _TokenUsage | None = None
     tool_call_id: str | None = None
     tool_name: str | None = None
-    # Of a command of the user, instead of content.
+    # For a command of the user, instead of content.
     command: str = ""
     output: str = ""
     exit_code: int | None = None
@@ -122,7 +122,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out["entry of an abandoned branch"] += 1
             message = entry.message
             if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
-                # It was paid all the same.
+                # It was paid for too.
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
     as_user = conversation.kept_as_user
@@ -130,7 +130,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _time_s(entry: _Entry, message: _Message) -> float | None:
-    """A response gets its own time when the request starts, its entry one when the response ends."""
+    """Return a response's own time, at which its request started, or else its entry's, at which it ended."""
     return time_s(message.timestamp) or time_s(entry.timestamp)
 
 
@@ -214,14 +214,14 @@ class _Conversation:
             self.assembly.response(sent, usage, _time_s(entry, message), message.model or self.model)
 
     def _resent(self, parts: list[Part]) -> list[Part]:
-        """Return what pi sends again of a response that was cut off: not its tool calls, which never ran."""
+        """Return the parts of a cut-off response that pi sends again: all but the tool calls that never ran."""
         sent = [part for part in parts if part.kind != "tool_call" or part.call_id in self.answered]
         if len(sent) < len(parts):
             self.counts["tool call of a response that was aborted or failed"] += len(parts) - len(sent)
         return sent
 
     def _compaction(self, entry: _Entry) -> None:
-        """From here on requests hold the summary and the entries from the first kept one on."""
+        """Add a compaction: requests from here on hold the summary and the entries from the first kept one on."""
         if not self.assembly.calls:
             self.assembly.notes.append(NO_HISTORY)
         else:
@@ -234,14 +234,14 @@ class _Conversation:
 
 
 def _renamed(block: Any) -> Any:
-    """A tool call as a block of Anthropic's API, as all others are."""
+    """Return a tool call as a block of Anthropic's API, the form that all other blocks have."""
     if under(block, "type") != "toolCall":
         return block
     return block | {"type": "tool_use", "input": {} if block.get("arguments") is None else block["arguments"]}
 
 
 def _command_text(message: _Message) -> str:
-    """The user text that stands for a command that the user ran: command, output in a fence, and how it ended."""
+    """Return the text of a command that the user ran: command, output in a fence, and how it ended."""
     output = f"```\n{message.output}\n```" if message.output else "(no output)"
     failed = f"Command exited with code {message.exit_code}" if message.exit_code else ""
     ended = "(command cancelled)" if message.cancelled else failed

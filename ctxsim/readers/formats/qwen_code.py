@@ -93,7 +93,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(spawner, str) and spawner and not parent:
             parent = session_tree.beside(source.name, spawner)
         yield _transcript(Assembly(name, NAME, parent), lines, notes, counts)
-        # What is known of the file is told of its first conversation.
+        # Notes and counts of the file go to its first conversation.
         notes, counts = [], Frequencies()
 
 
@@ -119,7 +119,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
 
 
 def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
-    """Add what a later line of the same uuid has: it is the same message, written in two parts or written again."""
+    """Add the parts of a later line of the same uuid: it is the same message, written in two parts or written again."""
     new = [part for part in line.decoded if part not in earlier.decoded]
     if not new:
         counts["repeated line"] += 1
@@ -129,7 +129,7 @@ def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
 
 
 def _parent_name(name: str, session: str) -> str | None:
-    """The session that a sub-agent's file belongs to: `subagents/<session>/agent-x.jsonl` is of `chats/<session>`."""
+    """Return the file of a sub-agent's session: `subagents/<session>/agent-x.jsonl` belongs to `chats/<session>`."""
     project = session_tree.above_subagents(name)
     if project is None:
         return session_tree.beside(name, session) if session else None
@@ -177,7 +177,7 @@ class _Conversation:
             gemini.add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
 
     def _history_replaced(self, line: _Line) -> None:
-        """From here on requests hold the history that stands in the line itself."""
+        """Add a compaction, or note a fork: requests from here on hold another history."""
         payload = line.system_payload or {}
         if line.subtype == "agent_bootstrap":
             self.assembly.notes.append("starts with the history of the session it was forked from, which is left out")

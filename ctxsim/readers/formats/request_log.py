@@ -38,13 +38,13 @@ NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of
 class _Pair(msgspec.Struct):
     request: dict[str, Any]
     response: Any = None
-    # The first of these that there is; that of the request where the log tells it.
+    # The first of these times that is there is used: that of the request, if the log states it.
     start_time: str | float | None = None
     sent: str | float | None = msgspec.field(default=None, name="request.timestamp")
     timestamp: str | float | None = None
     created_at: str | float | None = None
-    # What `ctxsim serve` writes: whose request it is, whether it is one of the conversation, and whether the history
-    # before it was shortened.
+    # Written by `ctxsim serve`: the session, the request's kind (`main`: one of the conversation), and whether the
+    # history before it was shortened.
     session: str = ""
     kind: str = "main"
     compacted: bool = False
@@ -86,7 +86,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
-    """Return the pairs; at the end is noted how many have no response, or are of another kind."""
+    """Yield the pairs; at the end, notes say how many have no response or are of another kind."""
     left_out: Frequencies[str] = Frequencies()
     waiting: tuple[str, _Line] | None = None
     for record in records:
@@ -120,11 +120,11 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
 
 
 def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None) -> Logged | None:
-    """Return a pair in the style of its response; None if there is no answer in it."""
+    """Return a pair, read by the API of its response; None if the response holds no answer."""
     api = api_of(response)
     if api is None:
         return None
-    # The model of the response: behind a proxy it can be another one than was asked for.
+    # The model that the response names: behind a proxy it may differ from the requested one.
     said = answer(api, response, f"{where} response")
     sent = caught(api, request, where)
     return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model)

@@ -1,8 +1,8 @@
 """SWE-agent trajectories (`.traj`): the conversation is `history`; `trajectory` repeats it step by step.
 
-Without function calling (0.x, and 1.x on demand) a command stands in the response's text and its observation is a user
-message: the command from its first word on becomes the tool call, so that the parts joined are the text to the letter,
-and the observation becomes its result.
+Without function calling (0.x, and 1.x on demand) a command is in the response's text, and its observation is a user
+message. The text from the command's first word on becomes the tool call, so that the parts joined are exactly the text;
+the observation becomes its result.
 
 Documentation: https://swe-agent.com/latest/usage/trajectories/
 
@@ -66,7 +66,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield from _attempt(source.name, source.name, document)
         return
     for number, attempt in enumerate(attempts, 1):
-        # The document itself repeats the chosen one.
+        # The document's own `history` repeats the chosen attempt.
         yield from _attempt(f"{source.name}#attempt-{number}", f"{source.name} attempt {number}", attempt)
 
 
@@ -121,7 +121,7 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
 
 
 def _is_exit(entry: _Entry, text: str) -> bool:
-    """Whether the agent wrote this itself on giving up, as 0.x does: `exit_context`, `exit_cost`, `exit_error`, …"""
+    """Return whether 0.x wrote this message itself when it gave up: `exit_context`, `exit_cost`, `exit_error`, …"""
     action = (entry.action or "").strip()
     return action.startswith("exit_") and action not in text
 
@@ -133,7 +133,7 @@ def _parts(entry: _Entry, text: str) -> list[Part]:
 
 
 def _command_place(text: str, command: str) -> int | None:
-    """Return where a command begins in its response: in the last fence that opens with it, else its last place."""
+    """Return a command's position in its response: in the last fence or tag that opens with it, else its last one."""
     if not command:
         return None
     for before in ("```\n", "<command>\n", ""):

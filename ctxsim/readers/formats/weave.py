@@ -60,7 +60,7 @@ def _span(row: Mapping[str, Any]) -> Span:
 
 
 def _kind(row: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
-    """What a call is; before calls said so, one with a request of an API that gave a response of one is a model's."""
+    """Return a call's kind. Older calls state none: one with an API's request and an API's response is a model's."""
     told = table(table(row.get("attributes")).get("weave")).get("kind")
     if isinstance(told, str):
         return {"llm": MODEL, "agent": AGENT}.get(told, OTHER)

@@ -1,4 +1,4 @@
-"""Where transcripts come from: files, compressed or not, archives, databases, standard input; read within limits."""
+"""Sources of transcripts: files, compressed or not, archives, databases, standard input; read within limits."""
 
 from ctxsim.readers.source.sample import Sample
 from ctxsim.readers.source.source import Record, Source

@@ -1,4 +1,4 @@
-"""Zip archives: their members, those included that the standard library can't decompress.
+"""Members of zip archives, including those in Zstandard, which the standard library can't decompress.
 
 Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
@@ -23,7 +23,7 @@ _LOCAL_HEADER_BYTES = 30
 def members(path: Path) -> list[str]:
     """Return the names of a zip archive's members, in sorted order.
 
-    Raises InputError for one that must not be opened, and what `zipfile` raises for one that is damaged.
+    Raises InputError for an archive that expands too much, and what `zipfile` raises for a damaged one.
     """
     archive = _archive(path, _state(path))
     check_archive(archive, str(path))
@@ -43,12 +43,12 @@ def _state(path: Path) -> tuple[int, int, int]:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""An open archive is one place in a file, whatever threads a cluster's worker has."""
+"""An open archive has one file position, which the threads of a cluster's worker would share."""
 
 
 @lru_cache(maxsize=1)
 def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
-    """The archive read last, open: its list of members is read once, not again for each of them."""
+    """Return an open archive. The last one is kept, so that its list of members is read once, not for each of them."""
     return zipfile.ZipFile(path)
 
 
@@ -60,11 +60,11 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
             raise too_large(where)
         if info.compress_type == ZSTANDARD:
             return _zstandard(archive, info)
-        # What an archive says of a member's size may be a lie.
+        # The size that an archive states for a member may be false.
         with archive.open(info) as stream:
             return read_all(cast(BinaryIO, stream), where)
     except RuntimeError as error:
-        # The standard library says so of encrypted members, and of nothing else.
+        # A plain RuntimeError of `zipfile` means an encrypted member, and nothing else.
         if not isinstance(error, NotImplementedError):
             raise InputError(where, "is encrypted") from None
         raise InputError(where, f"is compressed by zip method {info.compress_type}, which can't be read") from None
@@ -73,7 +73,7 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def check_archive(archive: zipfile.ZipFile, name: str) -> None:
-    """Raise InputError where an archive's members are more than recordings expand to, by what it says of them."""
+    """Raise InputError if the members, by the sizes that the archive states, expand to more than recordings do."""
     assert archive.fp is not None
     size = archive.fp.seek(0, io.SEEK_END)
     check_expansion(sum(info.file_size for info in archive.infolist()), size, name)

@@ -1,12 +1,12 @@
-"""SQLite databases of programs that may be running: read without a lock that stops a writer, and without a trace.
+"""Reads SQLite databases of programs that may be running, without blocking a writer and without changing files.
 
-SQLite's own read-only mode still marks its place in the `-shm` file, and makes that file where there is none. So each
-read chooses its way by what lies beside the database:
+SQLite's own read-only mode still marks its place in the `-shm` file, and creates that file if there is none. So
+the way of each read depends on the files beside the database:
 
-- nothing that isn't in the database itself: `immutable=1`, no locks at all; read again if it changed meanwhile;
-- changes in a write-ahead log, and its index: `readonly_shm=1`. Readers of such a log stop no writer;
-- a log without its index, as in a copy or on a disk that can't be written: a temporary copy of both, which is deleted;
-- a rollback journal with changes in it: a writer is in the middle of a transaction. Asked again, then refused.
+- no write-ahead log, or an empty one: `immutable=1`, no locks at all; read again if the database changed meanwhile;
+- a write-ahead log with its index (`-shm`): `readonly_shm=1`. Readers of such a log block no writer;
+- a log without its index, as in a copy or on a read-only disk: a temporary copy of both, which is deleted;
+- a rollback journal with changes in it: a writer is in the middle of a transaction. Tried again, then refused.
 
 Documentation: https://www.sqlite.org/wal.html#read_only_databases, https://www.sqlite.org/uri.html,
 https://www.sqlite.org/fileformat2.html; `readonly_shm` is in `os_unix.c` and `os_win.c` of SQLite's source.
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITTEN_BESIDE = ("-wal", "-journal")
-"""Endings of files that hold a part of what a database holds."""
+"""Endings of the files beside a database that hold a part of its content."""
 
 _JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _TRIES = 40
 _PAUSE_S = 0.05
 _LATER = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY")
-"""What is said of a log whose index can't be read, or not now."""
+"""Starts of SQLite's error names for a log whose index can't be read, or not at the moment."""
 
 
 STEPS_AT_ONCE = 10_000
 MOST_STEPS, STEPS_PER_BYTE = 20_000_000, 2
-"""Steps of SQLite that reading all of a database may take, and as many more for each of its bytes. A row takes about
-ten; a page that stands in a tree many times has rows without end.
+"""Most steps of SQLite for reading all of a database, and how many more for each of its bytes. A row takes about ten. A
+page that is in a tree many times has endless rows.
 """
 
 
 class Database:
-    """The database that a source is. Each `read` is of one moment, whoever writes meanwhile.
+    """A source that is a database. Each `read` sees one moment of it, even while a program writes.
 
-    It is a context: its end deletes what had to be copied. Raises InputError for what is no file by itself.
+    A context manager: its end deletes temporary copies. Raises InputError for a database in an archive or a pipe.
     """
 
     def __init__(self, source: Source) -> None:
@@ -79,7 +79,7 @@ class Database:
         self._copy = None
 
     def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what `ask` finds. Raises InputError if the database can't be read, or doesn't stand still for it."""
+        """Return the result of `ask`. Raises InputError if the database can't be read, or changes during every try."""
         try:
             for _ in range(_TRIES):
                 if found := self._once(ask):
@@ -89,7 +89,7 @@ class Database:
         raise InputError(self.name, "is being written, or was left in the middle of that: close its program, try again")
 
     def _once(self, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
-        """What is found in one go; None if that has to be tried again."""
+        """Return the result of one try as a 1-tuple; None if it has to be tried again."""
         path = self.path
         before = _state(path)
         if _starts(_beside(path, "-journal"), len(_JOURNAL)) == _JOURNAL:
@@ -106,7 +106,7 @@ class Database:
     def _asked(
         self, path: Path, how: str, ask: Callable[[sqlite3.Connection], T], before: object | None
     ) -> tuple[T] | None:
-        """What `ask` finds; None if the state isn't as before any more, or the log has lost its index meanwhile."""
+        """Return the result as a 1-tuple; None if the state isn't `before` any more or the log can't be read yet."""
         import sqlite3
 
         try:
@@ -130,7 +130,7 @@ class Database:
         return None if before is not None and _state(path) != before else (found,)
 
     def _of_both(self, before: object) -> Path | None:
-        """A copy of a database and its log; None if they changed meanwhile."""
+        """Return a copy of the database, with its log beside it; None if they changed meanwhile."""
         if self._copy is None or self._copied != before:
             self._forget()
             self._copy = tempfile.TemporaryDirectory(prefix="ctxsim-")
@@ -142,7 +142,7 @@ class Database:
 
 
 def written_beside(path: Path | None) -> list[Path]:
-    """Return the files beside a database that hold a part of it; none of what is no database."""
+    """Return the files beside a database that hold a part of its content; [] if `path` is no database."""
     if path is None or not path.is_file() or _starts(path, len(SQLITE)) != SQLITE:
         return []
     return [file for ending in WRITTEN_BESIDE if (file := _beside(path, ending)).is_file()]
@@ -153,7 +153,7 @@ def _beside(path: Path, ending: str) -> Path:
 
 
 def _starts(path: Path, size: int) -> bytes:
-    """The first bytes of a file; none of one that isn't there."""
+    """Return the first bytes of a file; b'' if it doesn't exist."""
     try:
         with path.open("rb") as stream:
             return stream.read(size)
@@ -162,7 +162,7 @@ def _starts(path: Path, size: int) -> bytes:
 
 
 def _state(path: Path) -> object:
-    """What changes with every transaction: sizes and times, and the database's header with its change counter."""
+    """Return what every transaction changes: sizes and times, and the database's header with its change counter."""
     found = []
     for file in (_beside(path, ending) for ending in ("", *WRITTEN_BESIDE)):
         with suppress(FileNotFoundError):
@@ -177,14 +177,14 @@ def _opened(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(), 2**31 - 1))
-    # What a stranger's schema may make a query run, or a sort write to disk.
+    # A stranger's schema must not make a query run functions, nor a sort write to disk.
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """Return a database's tables with the names of their columns; no views, which run what a stranger wrote."""
+    """Return a database's tables with their column names. No views: they run a stranger's SQL."""
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
     return {
         name: frozenset(column for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,)))

@@ -1,4 +1,4 @@
-"""Sessions kept in a git repository on this machine: read from its objects, without a checkout.
+"""Sessions in a git repository on this machine, read from its objects without a checkout.
 
 Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-scm.com/docs/git-ls-tree
 """
@@ -23,10 +23,10 @@ GIT = "git:"
 SUFFIXES = (".json", ".jsonl", ".traj", ".eval")
 
 ANSWER_S = 120.0
-"""How long git may look into a repository."""
+"""Most seconds that one git command may take."""
 
 ANSWER_BYTES = 20_000_000
-"""What it may say of one: a name of a file has about a hundred."""
+"""Most bytes that it may print. The entry of one file has about a hundred."""
 
 _START_BYTES = 1 << 16
 _IDS = (
@@ -39,7 +39,7 @@ _AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
 
 
 class GitSource(Source):
-    """A file of a commit. Its repository is a folder on this machine; workers open it again by themselves."""
+    """A file of a commit, in a repository on this machine. Worker processes open the repository again."""
 
     def __init__(self, name: str, repository: Path, blob: str) -> None:
         super().__init__(name)
@@ -52,9 +52,9 @@ class GitSource(Source):
 
 
 def git_sources(path: str) -> Iterator[Source]:
-    """Return the files that `git:REPOSITORY[@REF][:FOLDER]` means, in the order of their paths.
+    """Yield the files that `git:REPOSITORY[@REF][:FOLDER]` stands for, in the order of their paths.
 
-    Of several versions of a session the longest one. Raises InputError if there is no such repository, ref or folder.
+    Of several versions of a session, only the longest. Raises InputError if there is no such repository, ref or folder.
     """
     repository, ref, folder = _parts(path)
     tree = _run(repository, path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}").strip()
@@ -72,13 +72,13 @@ def git_sources(path: str) -> Iterator[Source]:
     if not entries:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
     longest: dict[str, tuple[int, str, str]] = {}
-    # The first file of each content: a name costs nothing.
+    # Each content is read once, under its first name: a tree can name it any number of times.
     first: dict[str, tuple[str, str, int]] = {}
     for entry in entries:
         first.setdefault(entry[1], entry)
     for file, blob, size in first.values():
         key = blob
-        # What can't be read is refused by itself, when it is read.
+        # A file that can't be read is refused when it is read.
         with suppress(InputError):
             if size <= most_bytes():
                 key = _session(_content(repository.resolve(), blob, file)[:_START_BYTES]) or blob
@@ -89,9 +89,9 @@ def git_sources(path: str) -> Iterator[Source]:
 
 
 def _session(start: bytes) -> str:
-    """What tells one session from another: its id, and that of a sub-agent; '' where a file names none."""
+    """Return the key of a file's session: its id, its sub-agent's id, lines or document; '' if the file has no id."""
     found = next((match[1] for pattern in _IDS if (match := pattern.search(start))), b"")
-    # Descriptions beside a session name it too, and are no version of it.
+    # Documents that describe a session have its id too, but are no versions of it.
     line = start.lstrip().partition(b"\n")[0]
     agent = _AGENT.search(line)
     kind = b"lines" if line.rstrip().endswith(b"}") and b"\n" in start.strip() else b"document"
@@ -111,13 +111,13 @@ def _parts(path: str) -> tuple[Path, str, str]:
 
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.bareRepository=explicit")
-"""Over what a repository's own configuration says: it may be anybody's, and git runs what is named there."""
+"""Override the repository's own configuration, which may be a stranger's: git runs programs that it names."""
 
 
 def _git(repository: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Git in a repository: one without a work tree is meant only where the path itself names it.
+    """Start git in a repository; in a bare one only if the path itself is that repository.
 
-    No protocol at all: a missing object is never fetched, by whatever helper the repository names.
+    All protocols are off: a missing object is never fetched, by whatever helper the repository names.
     """
     bare = not (repository / ".git").exists() and (repository / "HEAD").is_file() and (repository / "objects").is_dir()
     command = ["git", *_SAFE, *([f"--git-dir={repository}"] if bare else ["-C", str(repository)]), *arguments]
@@ -131,7 +131,7 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
         process = _git(repository, *arguments)
     except OSError as error:
         raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
-    # A pipe in the repository would be waited for; a few trees within one another name files without end.
+    # Git would wait for a pipe in the repository, and a few nested trees can name files without end.
     late = threading.Timer(ANSWER_S, os.killpg, (process.pid, signal.SIGKILL))
     with process:
         assert process.stdout and process.stderr
@@ -155,7 +155,7 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
 
 
 _ASKED: dict[tuple[Path, int], subprocess.Popen[bytes]] = {}
-"""A `git cat-file --batch` by repository and process: a forked worker must not share its parent's pipe."""
+"""Running `git cat-file --batch`, by repository and process id: a forked worker must not share its parent's pipe."""
 
 
 @atexit.register
@@ -167,7 +167,7 @@ def _end_asked() -> None:
 
 
 def _content(repository: Path, blob: str, name: str) -> bytes:
-    """An object's bytes. Raises InputError if it is missing, as in a shallow or partial clone, or damaged."""
+    """Return an object's bytes. Raises InputError if it is too large, damaged, or missing as in a partial clone."""
     key = repository, os.getpid()
     if key not in _ASKED:
         _ASKED[key] = _git(repository, "cat-file", "--batch")
@@ -182,7 +182,7 @@ def _content(repository: Path, blob: str, name: str) -> bytes:
     large = size > most_bytes()
     data = b"" if large else objects.stdout.read(size)
     if large or not objects.stdout.read(1):
-        # Git itself ends in the middle of a damaged object.
+        # Git exits in the middle of a damaged object.
         objects.kill()
         with _ASKED.pop(key):
             raise too_large(name) if large else InputError(name, "is a damaged object of the repository")

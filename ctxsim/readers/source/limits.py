@@ -1,4 +1,4 @@
-"""How much one source may be once it is decompressed: what is more is refused before it fills the memory or the day."""
+"""Limits on a decompressed source: what exceeds them is refused before it fills the memory or takes hours to read."""
 
 import os
 import time
@@ -8,31 +8,32 @@ from ctxsim.errors import InputError
 
 VARIABLE = "CTXSIM_MAX_MB"
 DEFAULT_MB = 100
-"""Decoded, a document of nothing but empty lists takes thirty times its size: this much suits a machine of 4 GB."""
+"""Decoded, a document of nothing but empty lists takes thirty times its size: 100 MB suit a machine of 4 GB."""
 
 VALUES_PER_MB = 50_000
-"""JSON values of a document or a line, for each MB that it may have. Recordings have one in twelve bytes at most; a
-list of empty lists has one in three."""
+"""Most JSON values of a document or a line, for each MB of its limit in bytes. Recordings have one in twelve bytes at
+most; a list of empty lists has one in three.
+"""
 
 RATIO = 100
-"""How often its own size a compressed source may expand to: recordings reach 28."""
+"""How many times its own size a compressed source may expand to. Recordings reach 28 times."""
 
 EXPANDED = 1_000_000
-"""Bytes that it may have however small it is."""
+"""Bytes to which any compressed source may expand, however small it is."""
 
 SOURCE_BYTES = 20_000_000_000
 SOURCE_SECONDS = 600.0
 SECONDS_PER_MB = 1.0
-"""How long one source may be read, and as much more for each MB: twenty times what is usual."""
+"""Most seconds for reading one source, and how many more for each MB: twenty times the usual."""
 
 MOST_FILES = 1_000_000
-"""Sources that one path may mean."""
+"""Most files of a folder that are read."""
 
 MOST_DEEP = 100
-"""Folders within one another below a path."""
+"""Most levels of folders below a path."""
 
 MOST_STARS = 3
-"""How often a pattern may hold `**`: each goes through all folders once more for each folder before it."""
+"""Most `**` in a pattern: each one goes through all folders again for each folder that those before it match."""
 
 
 def most_bytes() -> int:
@@ -60,14 +61,14 @@ def read_all(stream: BinaryIO, name: str) -> bytes:
 
 
 def too_large(name: str, what: str = "is") -> InputError:
-    """The refusal, with the way out."""
+    """Return the error for a source over the limit; it names the variable that sets the limit."""
     return InputError(name, f"{what} larger than {most_bytes() / 1e6:,.0f} MB decompressed; {VARIABLE} sets the limit")
 
 
 def check_values(data: bytes, where: str) -> None:
-    """Raise InputError where JSON holds more values than a document may have: each takes memory, however short it is.
+    """Raise InputError if JSON holds more values than a document may have: each takes memory, however short it is.
 
-    Commas and brackets of its texts count too, so that nothing need be parsed first.
+    Counts commas and opening brackets, those inside texts too, so that nothing has to be parsed.
     """
     most = VALUES_PER_MB * most_bytes() // 1_000_000
     if len(data) > most and data.count(b",") + data.count(b"[") + data.count(b"{") > most:
@@ -75,13 +76,13 @@ def check_values(data: bytes, where: str) -> None:
 
 
 def check_expansion(expanded: int, compressed: int, name: str) -> None:
-    """Raise InputError where a source has expanded to more than recordings do."""
+    """Raise InputError if a source expands to more than recordings do."""
     if expanded > max(EXPANDED, RATIO * compressed):
         raise InputError(name, f"expands to more than {RATIO} times its size; if it is yours, decompress it first")
 
 
 class Pace:
-    """How long a source has been read, and how much of it. `took` raises InputError once that is too much."""
+    """The bytes read of a source, and the time since its start."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -89,7 +90,7 @@ class Pace:
         self._bytes = 0
 
     def took(self, size: int) -> None:
-        """Count so many more bytes."""
+        """Count `size` more bytes. Raises InputError if bytes or time exceed the limits."""
         self._bytes += size
         if self._bytes > SOURCE_BYTES:
             raise InputError(self._name, f"is larger than {SOURCE_BYTES / 1e9:.0f} GB: give it in parts")

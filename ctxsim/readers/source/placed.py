@@ -1,7 +1,7 @@
-"""Files that lie here in place of others: copies of remote objects, and of files that another process has sent.
+"""Local copies of other files: of remote objects, and of files that another process has sent.
 
-Readers see a copy under its own path, beside the copies of its neighbours, so that they find what they look for there.
-Labels, notes and errors say where the original is.
+A reader sees a copy under its own path, beside copies of its neighbours, so that it finds them. Labels, notes and
+errors show the original's path.
 """
 
 import shutil
@@ -20,9 +20,9 @@ from ctxsim.transcript import Transcript
 
 
 class Copies:
-    """A temporary folder for copies, deleted with the last source in it.
+    """A temporary folder for copies, deleted together with the last source in it.
 
-    In a worker of dask it is in that worker's own folder, which the next worker deletes if this one is killed.
+    In a dask worker it is inside the worker's own folder, which the next worker deletes if this one is killed.
     """
 
     def __init__(self) -> None:
@@ -38,9 +38,9 @@ def _of_worker() -> str | None:
 
 
 class Placed(Source):
-    """A copy under `root`. What begins with `root` on this disk begins with `shown` in every label, note and error.
+    """A copy under the folder `root`. Labels, notes and errors show `shown` in place of `root`.
 
-    `keeps` are the copies, as long as somebody needs them.
+    `keeps` is the folder of copies: it exists as long as a source refers to it.
     """
 
     def __init__(self, name: str, root: str, shown: str, keeps: Copies | None = None, **told: Any) -> None:
@@ -48,11 +48,11 @@ class Placed(Source):
         self.root = root
         self.shown = shown
         self.beside: str | None = None
-        """What is known of the names beside the original, where not all of them are here."""
+        """Hash of the names beside the original, if not all of those files are here."""
         self._keeps = keeps
 
     def __getstate__(self) -> dict[str, Any]:
-        # The process that made the copies deletes them.
+        # Only the process that made the copies deletes them.
         return {**self.__dict__, "_keeps": None}
 
     @property
@@ -62,11 +62,11 @@ class Placed(Source):
         return Source(name, self.path, self._data, self.named, self.member, self.refused, self.column, self.reader)
 
     def told(self, text: str) -> str:
-        """Return a text in which the original stands where the copy stood."""
+        """Return a text with the original's path in place of the copy's."""
         return text.replace(self.root, self.shown)
 
     def read_by(self, read: Callable[[Source], Iterator[Transcript]]) -> Iterator[Transcript]:
-        """Return what a reader finds in the copy as found in the original; its errors too."""
+        """Yield a reader's transcripts of the copy, with the original's path in names and notes; errors show it too."""
         try:
             for transcript in read(self.here):
                 yield msgspec.structs.replace(

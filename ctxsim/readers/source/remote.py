@@ -1,6 +1,6 @@
 """Transcripts in object stores and behind HTTP, through fsspec: `s3://bucket/folder/`, `gs://`, `az://`, `https://`.
 
-What lies under an address is copied into a temporary folder with the same names and then read as any folder is.
+The objects under an address are copied into a temporary folder, under the same names, and read like any folder.
 Credentials are what the store's own library finds in the environment; nothing here takes or keeps them.
 Documentation: https://filesystem-spec.readthedocs.io/en/latest/usage.html
 """
@@ -17,33 +17,33 @@ from ctxsim.readers.source.placed import Copies, Placed, retold
 from ctxsim.readers.source.source import Source
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec", "https": "aiohttp", "http": "aiohttp"}
-"""What an address may begin with, and the package that fsspec needs for it."""
+"""Schemes of addresses, and the package that fsspec needs for each."""
 
 AT_ONCE = 256
-"""Objects that are asked for together."""
+"""Number of objects that are fetched together."""
 
 _URL = re.compile(rf"({'|'.join(STORES)})://")
 _KEY = re.compile(r"(?<=\S)\?[^\s'\")]+")
-"""What follows an address in an error."""
+"""The query string of an address in an error, which may be a key."""
 
 
 def is_remote(path: str) -> bool:
-    """Return whether a path is the address of something that lies elsewhere."""
+    """Return whether a path is an address with a scheme of `STORES`."""
     return _URL.match(path) is not None
 
 
 def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], Iterator[Source]]) -> Iterator[Source]:
-    """Return the sources under an address, sorted by name; `walk` finds them in the folder of copies.
+    """Yield the sources under an address, sorted by name; `walk` finds them in the folder of copies.
 
-    Objects with one of these endings are copied. Others stand there as empty files: readers know folders by the names
-    in them. The copies are deleted when no source needs them any more. Raises InputError for an address that can't be
-    read, and where fsspec or the store's package is missing.
+    Objects with one of these endings are copied. Others become empty files: readers know folders by the names in them.
+    The copies are deleted when no source needs them any more. Raises InputError for an address that can't be read, and
+    if fsspec or the store's package is missing.
     """
     parts = urlsplit(address)
     scheme = f"{parts.scheme}://"
     if parts.username or parts.password:
         raise InputError(f"{scheme}...", "names credentials: they are taken from the environment alone")
-    # A signed address has its key behind the question mark.
+    # The query string of a signed address is a key.
     shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
     store = _store(parts.scheme, shown)
     top, objects = _listed(store, address, shown)
@@ -75,7 +75,7 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
 
 
 def _stand_in(root: Path, below: str) -> Path:
-    """An empty file where an object's copy is to be. Raises ValueError for a name that leads elsewhere."""
+    """Return an empty file at the place of an object's copy. Raises ValueError for a name that leads elsewhere."""
     if {"", ".", ".."}.intersection(below.split("/")):
         raise ValueError("its name is no path")
     path = root / below
@@ -93,15 +93,15 @@ def _store(scheme: str, shown: str) -> Any:
         missing = STORES[scheme]
         more = "" if missing in ("fsspec", "s3fs", "aiohttp") else f" {missing}"
         raise InputError(shown, f"needs {missing}, which is not installed: {how_to_install('remote')}{more}") from None
-    # Whatever a store's library raises, of whichever version, is no mistake of ours.
+    # A store's library may raise any error, which is no defect of ctxsim.
     except Exception as error:
         raise _refusal(shown, error) from error
 
 
 def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
-    """What is to be read, and the objects by their names below the copies' folder, as the store calls them.
+    """Return the name of what is to be read, and the store's path of each object by its name in the copies' folder.
 
-    Raises InputError where nothing lies there, or nobody may look.
+    Raises InputError if nothing is there, or access is denied.
     """
     scheme, _, rest = shown.partition("://")
     top = rest.strip("/")
@@ -110,12 +110,12 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
     folder = rest.endswith("/")
     try:
         here = address if scheme.startswith("http") else store._strip_protocol(address)
-        # Behind HTTP a folder is a page of links: asked for only where an address ends as a folder's does.
+        # Behind HTTP a folder is a page of links: read only if the address ends with a slash.
         if not folder and (scheme.startswith("http") or store.isfile(here)):
             found = {top: here} if store.exists(here) else {}
         else:
             found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}
-    # Whatever a store's library raises is no mistake of ours here either.
+    # A store's library may raise any error, as above.
     except Exception as error:
         raise _refusal(shown, error) from error
     if not found:
@@ -124,13 +124,13 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
 
 
 def _fetch(store: Any, wanted: Mapping[Path, str]) -> Iterator[tuple[Path, Exception]]:
-    """Copy objects, many at once; return those that could not be copied, and why."""
+    """Copy objects, many at once; yield path and error of those that could not be copied."""
     every = list(wanted.items())
     for start in range(0, len(every), AT_ONCE):
         some = every[start : start + AT_ONCE]
         try:
             store.get([at for _, at in some], [str(path) for path, _ in some])
-        # One of them, whichever: each is tried by itself.
+        # It isn't known which one failed: each is tried separately.
         except Exception:  # noqa: BLE001
             for path, at in some:
                 try:

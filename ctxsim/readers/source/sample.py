@@ -1,4 +1,4 @@
-"""What a format is recognised by: the beginning of a source, decoded once for all formats that look at it."""
+"""The beginning of a source, decoded once for all formats that try to recognise it."""
 
 import csv
 import re
@@ -21,7 +21,7 @@ LEAST_COLUMNS = 3
 _TAG = re.compile(r"<\w+>")
 
 MARKED_DEPTH = 3
-"""How deep keys are collected, of the first objects in each list."""
+"""Levels below the top from which keys are collected as marks; of each list, only the first entries."""
 
 
 def _marks(value: Any, depth: int) -> Iterator[str]:
@@ -48,10 +48,10 @@ def _header(start: bytes) -> tuple[str, ...]:
 
 
 class Sample:
-    """What detection looks at: the first records of a JSONL file, or a whole JSON document.
+    """The data that detection looks at: the first records of a JSONL file, or a whole JSON document.
 
-    `document` is None for JSONL; `records` of a document is the document alone, so a JSONL file of one line is found
-    by its record too. `members` are the names in a zip archive, `tables` those of a database with their columns.
+    `document` is None for JSONL; `records` of a document is the document alone, so a JSONL file of one line is found by
+    its record too. `members` are the names in a zip archive, `tables` those of a database with their columns.
     """
 
     def __init__(self, source: Source) -> None:
@@ -78,7 +78,7 @@ class Sample:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns of a table, Parquet or CSV; () for what is none."""
+        """Names of the columns of a table, Parquet or CSV; () if the source is no table."""
         if not self.parquet:
             return _header(self.start)
         from ctxsim.readers.source.tables import parquet_columns
@@ -86,7 +86,7 @@ class Sample:
         return tuple(parquet_columns(self.source))
 
     def rows(self, columns: Collection[str] = ()) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Return the rows of a table with their numbers, from 1; of a Parquet file all columns, or these."""
+        """Return a table's rows with their numbers, from 1. Of Parquet only `columns` are read, or all for ()."""
         from ctxsim.readers.source.tables import csv_rows, parquet_rows
 
         return parquet_rows(self.source, columns or self.columns) if self.parquet else csv_rows(self.source)
@@ -98,7 +98,7 @@ class Sample:
 
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
-        """Names of a database's tables, and of the columns of each; empty for what is none."""
+        """Names of a database's tables, and of the columns of each; empty if the source is no database."""
         if not self.database:
             return {}
         from ctxsim.readers.source.database import Database, tables
@@ -122,9 +122,9 @@ class Sample:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """Names that stand near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive.
+        """Names near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive.
 
-        Of a bare list of messages also the tags, as `<returncode>`, with which their texts begin.
+        For a bare list of messages also the tags, such as `<returncode>`, with which their texts begin.
         """
         found = {*self.columns, *self.tables, *self.members}
         for record in self.records:
@@ -160,7 +160,7 @@ class Sample:
         return self.records[0] if self.records else None
 
     def all(self, notes: list[str]) -> Iterator[Record]:
-        """Return all values of a table, of JSON lines, or the document alone; what is skipped is added to the notes."""
+        """Return the values of a table or of JSON lines, or the document alone; skipped lines are noted."""
         if self.columns:
             yield from (Record(number, row, f"{self.source.name} row {number}") for number, row in self.rows())
         elif self.document is None:

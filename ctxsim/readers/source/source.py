@@ -18,13 +18,13 @@ from ctxsim.readers.source.values import json_values
 from ctxsim.transcript import Transcript
 
 PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
-"""How such files begin. What reads them is imported where a file is one."""
+"""First bytes of such files. Code that reads them is imported only for such a file."""
 
 DECOMPRESSED_AT_ONCE = 1 << 18
-"""Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
+"""Bytes. Lines are then found in memory, without a call of Python's gzip for each."""
 
 SKIPPED = "skipped, not JSON"
-"""Of lines: what is noted of a file that was cut, or damaged."""
+"""Part of the note on the skipped lines of a cut or damaged file."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Source:
-    """Bytes with a name that people recognise. Opening it again starts from the beginning."""
+    """Bytes with a name for messages. Each `open` starts from the beginning."""
 
     def __init__(
         self,
@@ -54,18 +54,18 @@ class Source:
         self.path = path
         self.member = member
         self.named = named
-        """Whether the user named it; else it was found in a folder or an archive."""
+        """Whether the user named the source; else it was found in a folder or an archive."""
         self.column = column
         """The column of a table that holds the conversations, where the user named one."""
         self.reader = reader
-        """The reader that the user named: a format, or a file of his own."""
+        """The reader that the user named: a format, or the user's own file."""
         self._data = data
         self._checked = False
         self.refused = refused
-        """Why it must not be opened, or can't be."""
+        """The error that `open` raises, if the source can't or must not be opened."""
 
     def open(self) -> BinaryIO:
-        """Return the decompressed bytes as a stream. Raises InputError for what can't be opened, or must not be."""
+        """Return the decompressed bytes as a stream. Raises InputError if the source can't or must not be opened."""
         if self.refused is not None:
             raise self.refused
         if self._data is not None:
@@ -91,7 +91,7 @@ class Source:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
 
     def _check(self, path: Path, stream: Any) -> None:
-        """Go through a compressed file once, before any of it is kept. What is damaged is told when it is read."""
+        """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""
         if self._checked:
             return
         expanded, compressed = 0, path.stat().st_size
@@ -102,7 +102,7 @@ class Source:
         self._checked = True
 
     def read_by(self, read: Callable[["Source"], Iterator[Transcript]]) -> Iterator[Transcript]:
-        """Return what a reader finds in it."""
+        """Return the transcripts that a reader gives for this source."""
         return read(self)
 
     def content(self) -> bytes:
@@ -154,7 +154,7 @@ class Source:
 
     @contextmanager
     def readable(self) -> Iterator[None]:
-        """Return a context in which what decompression and the file system can raise is an InputError."""
+        """Return a context that turns the errors of decompression and of the file system into InputError."""
         try:
             yield
         except BrokenPipeError:
@@ -164,7 +164,7 @@ class Source:
 
 
 class _Decompressed(gzip.GzipFile):
-    """A gzip file piece by piece: of a torn one all that can be had is read before the error."""
+    """A gzip file that is read piece by piece, so that of a torn file all readable bytes come before the error."""
 
     def readinto(self, buffer: Any) -> int:
         return self.readinto1(buffer)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 16
 BUFFER_BYTES = 1 << 20
 ROW_BYTES = 1_000
-"""What a row counts for beyond its values: it may be a transcript, and no recording has so many of so little."""
+"""Bytes that a row counts for beyond its values: each may be a transcript, so endless tiny rows must reach a limit."""
 
 
 def parquet_columns(source: Source) -> list[str]:
@@ -29,7 +29,7 @@ def parquet_columns(source: Source) -> list[str]:
 
 
 def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the rows of a Parquet file with their numbers, from 1, and those of these columns that it has."""
+    """Yield a Parquet file's rows with their numbers, from 1, and those of these columns that it has."""
     import pyarrow
 
     with _parquet(source) as file:
@@ -67,7 +67,7 @@ def _parquet(source: Source) -> Any:
 
 
 def csv_rows(source: Source) -> Iterator[tuple[int, Mapping[str, str | None]]]:
-    """Return the rows with their numbers, from 1; empty cells are None. Raises InputError if one can't be read."""
+    """Yield the rows with their numbers, from 1; empty cells are None. Raises InputError if a row can't be read."""
     csv.field_size_limit(min(most_bytes(), 2**31 - 1))
     with source.open() as stream, source.readable():
         lines = io.TextIOWrapper(cast(io.BufferedReader, stream), encoding="utf-8-sig", errors="replace", newline="")

@@ -1,4 +1,4 @@
-"""JSON values: decoded even where a recording holds what JSON doesn't allow, and turned into what readers expect."""
+"""Decodes JSON, also where a recording isn't quite valid JSON, and converts it to the types that readers expect."""
 
 import json
 import math
@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WRITTEN_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 MOST_DIGITS = 4_000
-"""Python reads no longer integers. The first so many are kept of one: still more than anything counts."""
+"""Python reads no longer integers. Only so many leading digits of one are kept: still more than any limit."""
 
 _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 
@@ -55,7 +55,7 @@ def json_values(line: bytes) -> list[Any]:
 def json_document(data: bytes, where: str) -> Any:
     """Return a whole file's JSON value. Raises InputError if it is cut, nested too deeply or no UTF-8.
 
-    JSON that holds half an emoji is read too: such text is recorded, and no tokenizer can read it.
+    Lone surrogates (half an emoji) become U+FFFD: recordings hold them, and no tokenizer can read them.
     """
     check_values(data, where)
     try:
@@ -73,7 +73,7 @@ def json_document(data: bytes, where: str) -> Any:
 
 
 def json_file(path: Path, kind: type[T]) -> T:
-    """Return a file of a folder that is one source as `kind`. Raises InputError if it can't be read or doesn't fit."""
+    """Return the JSON of a file as `kind`. Raises InputError if it can't be read or doesn't fit."""
     try:
         with path.open("rb") as stream:
             data = read_all(stream, str(path))
@@ -83,7 +83,7 @@ def json_file(path: Path, kind: type[T]) -> T:
 
 
 def decoded(text: Any) -> Any:
-    """Return the value of a JSON text inside a recording; what is no text stays as it is, None for no JSON."""
+    """Return the value of a JSON text inside a recording, None if it is no JSON. Other values are returned as is."""
     if not isinstance(text, str):
         return text
     try:
@@ -95,7 +95,7 @@ def decoded(text: Any) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """The value with each lone surrogate in its texts as U+FFFD."""
+    """Return the value with each lone surrogate in its texts replaced by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -106,8 +106,8 @@ def _clean(value: Any) -> Any:
 def convert(value: Any, kind: type[T], where: str) -> T:
     """Return a decoded JSON value as `kind`. Raises InputError naming the field that doesn't fit.
 
-    A name with dots is a path: a field of the name `usage.input` is what `input` is in the object `usage`. It is
-    missing where such an object is missing.
+    A field name with dots is a path: `usage.input` is read from `input` in the object `usage`, and is missing if that
+    object is missing.
     """
     try:
         if isinstance(value, dict) and (paths := _paths(cast(Hashable, kind))):
@@ -119,12 +119,12 @@ def convert(value: Any, kind: type[T], where: str) -> T:
 
 @cache
 def _paths(kind: Hashable) -> tuple[str, ...]:
-    """The names of a struct's fields that are paths."""
+    """Return the names of a struct's fields that are paths."""
     return tuple(name for name in getattr(kind, "__struct_encode_fields__", ()) if "." in name)
 
 
 def _along(value: dict[str, Any], paths: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """What an object holds under these paths. Raises ValidationError where what holds it is no object."""
+    """Yield those paths that an object has, with values. Raises ValidationError if a value above one is no object."""
     for path in paths:
         *above, name = path.split(".")
         held: Any = value
@@ -148,16 +148,14 @@ def has(value: Any, /, **fields: Any) -> bool:
 
 
 def under(value: Any, *keys: str) -> Any:
-    """Return what stands under these keys, each in what the one before holds; None where one of them holds no object or
-    hasn't the next.
-    """
+    """Return the value under nested keys; None if a key is missing or its parent is no object."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
-    """Return the objects in the list that stands under these keys; none where there is no such list."""
+    """Return the objects in the list under nested keys; [] if there is no such list."""
     found = under(value, *keys)
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
@@ -165,8 +163,8 @@ def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 
-    A time without a zone is taken as UTC: it must not mean another time on another machine. What is beyond all dates is
-    infinite, so that it is noted.
+    A time without a zone is UTC, so that it is the same on every machine. A time too large for a date or a float is
+    infinity, which is noted later.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):

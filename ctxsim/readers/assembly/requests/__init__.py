@@ -1,4 +1,4 @@
-"""Recordings that hold every request whole, a copy of the history each: which goes on from which, and transcripts."""
+"""Recordings of whole requests, each a copy of the history: which request continues which, and their transcripts."""
 
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads

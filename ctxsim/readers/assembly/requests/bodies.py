@@ -1,4 +1,4 @@
-"""Bodies of four APIs: what a request sends, message by message, and what a response answers.
+"""Bodies of four APIs: the head and messages of a request, and the answer in a response.
 
 Documentation: https://platform.openai.com/docs/api-reference/chat,
 https://platform.openai.com/docs/api-reference/responses, https://docs.anthropic.com/en/api/messages,
@@ -24,11 +24,11 @@ from ctxsim.transcript import Usage
 Api = Literal["chat", "responses", "messages", "gemini"]
 
 HOLDS: Mapping[Api, str] = {"chat": "choices", "messages": "content", "responses": "output", "gemini": "candidates"}
-"""By API, the field of a response that is a list of what was answered."""
+"""By API, the field of a response that is the list of answers."""
 
 
 class Answer(NamedTuple):
-    """What a response says, with the provider's usage, the model that answered and when, in epoch seconds."""
+    """A response's parts, the provider's usage, the model that answered, and the time in epoch seconds."""
 
     parts: tuple[Part, ...]
     usage: Usage | None
@@ -55,19 +55,19 @@ class _GeminiResponse(msgspec.Struct, rename="camel"):
 
 
 def api_of(response: Mapping[str, Any]) -> Api | None:
-    """Return the API that a response is of, told from its fields; None if there is no answer in it."""
+    """Return the API of a response, recognised by its fields; None if the response holds no answer."""
     return next((api for api, field in HOLDS.items() if isinstance(response.get(field), list)), None)
 
 
 def looks_like_request(body: Mapping[str, Any]) -> bool:
-    """Whether a body is a request of one of the APIs."""
+    """Return whether a body is a request of one of the APIs."""
     return any(isinstance(body.get(field), list) for field in ("messages", "contents")) or (
         isinstance(body.get("input"), str | list) and "model" in body
     )
 
 
 def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
-    """Return what a request sends: its head, and what each message says. Raises InputError if it doesn't fit."""
+    """Return the head and the messages of a request. Raises InputError if it doesn't fit."""
     made = Caught()
     if api == "gemini":
         add_head(made, body, where)
@@ -90,7 +90,7 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
 
 
 def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
-    """Return what a response of that API says. Raises InputError if it doesn't fit."""
+    """Return the answer in a response of that API. Raises InputError if it doesn't fit."""
     match api:
         case "chat":
             chat = convert(response, ChatResponse, where)

@@ -1,8 +1,8 @@
-"""Logged requests with their responses: from full copies of the history to transcripts without repetition.
+"""Turns logged requests, each a full copy of the history, and their responses into transcripts without repetition.
 
-What is new in a request stands behind the last response. A request that was made from a changed history was condensed
-by the agent: the transcript keeps the whole history. Where it holds a summary, that is a compaction; where earlier
-messages were only left out or shortened, the calls from there on are not comparable.
+The new messages of a request are those behind the last response. A request with a changed history was condensed by the
+agent; the transcript keeps the whole history. If the request holds a summary, that is a compaction. If earlier messages
+were only left out or shortened, the calls from there on are not comparable.
 """
 
 from collections import Counter as Frequencies
@@ -15,10 +15,10 @@ from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 SURE_CHARS = 20
-"""A response without call ids is recognised inside a changed history by a first line of this length at least."""
+"""Fewest characters of a first line by which a response without call ids is recognised in a changed history."""
 
 MOST_RETRIES = 3
-"""So often SWE-agent asks again for a response in the right form (`max_requeries` of its agent)."""
+"""How often SWE-agent asks again for a response in the right form (`max_requeries` of its agent)."""
 
 ONLY_REPEATED = "response(s) known only from a later request: without usage and time"
 REWRITTEN = "response(s) kept in the form in which the next request repeats them"
@@ -29,7 +29,7 @@ COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What one message of a request says: a response of the model, or user texts, or a tool result."""
+    """One message of a request: a response of the model, or user texts, or a tool result."""
 
     parts: tuple[Part, ...] = ()
     response: bool = False
@@ -37,7 +37,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Caught(Assembly):
-    """Catches what the messages of a request would add to a transcript, so that requests can be compared."""
+    """Collects the messages of a request, instead of building a transcript, so that requests can be compared."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -49,22 +49,22 @@ class Caught(Assembly):
         return sum(said.response for said in self.said)
 
     def user(self, *parts: Part | str) -> None:
-        """A user message."""
+        """Add a user message."""
         self.said.append(Said(tuple(Part("user", part) if isinstance(part, str) else part for part in parts)))
 
     def response(self, parts: Iterable[Part], *_: object, **__: object) -> None:
-        """An earlier response, as the request repeats it: nothing is told of its own request."""
+        """Add an earlier response that the request repeats. The data of its own request is ignored."""
         self.said.append(Said(tuple(parts), response=True))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
-        """A tool result."""
+        """Add a tool result."""
         self.said.append(Said(answer=Part("tool_result", text, tool, call_id, media)))
 
 
 class Logged(msgspec.Struct):
-    """One request with its response. `where` is for people: a file, or a line.
+    """One request with its response. `where` is its file or line, for notes.
 
-    `context` tells sessions apart, where the log does; `compacted`: the log says that the history was shortened here.
+    `context` separates sessions, if the log does; `compacted`: the log says that the history was shortened here.
     """
 
     where: str
@@ -85,15 +85,15 @@ class Logged(msgspec.Struct):
 def transcripts(
     records: Iterable[Logged], name: str, format: str, notes: Sequence[str] = (), one_run: bool = False
 ) -> Iterator[Transcript]:
-    """Return one transcript per conversation, from its requests in order of time.
+    """Yield one transcript per conversation; `records` are in order of time.
 
-    In `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
-    records are read; they go to the first transcript. A log without a response is one without calls.
+    With `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
+    records are read; they go to the first transcript. Without records, there is one transcript without calls.
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
     for logged in records:
-        # Each request is a copy of those before it: what they share is held once.
+        # Each request repeats those before it: equal messages are held once.
         logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
         logs.append(logged)
     found = threads(
@@ -120,7 +120,7 @@ def _request(logged: Logged) -> Request:
 
 
 class LoggedCall(msgspec.Struct):
-    """One call of a conversation: what its request adds to the history, and its response as it is repeated later."""
+    """One call: the messages that its request adds to the history, and its response as later requests repeat it."""
 
     logged: Logged
     new: list[Said]
@@ -129,11 +129,11 @@ class LoggedCall(msgspec.Struct):
     shorter: bool = False
     asked_again: bool = False
     replaced: int = 0
-    """Leading messages of the request that a compaction put in the place of the history, if none of it is a reply."""
+    """Number of leading messages with which a compaction replaced the history, if no response is among them."""
 
 
 def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: Sequence[Logged]) -> Transcript:
-    """Return one conversation. A response stays in the form in which the next request repeats it: so it is billed."""
+    """Return one conversation. Responses have the form in which the next request repeats them: that is billed."""
     counts: Frequencies[str] = Frequencies()
     calls = _calls(thread, logs, counts)
     first, last = calls[0].logged, calls[-1].logged
@@ -152,7 +152,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
             else:
                 assembly.user(*said.parts)
         if not call.whole:
-            # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
+            # If no message is missing, old ones were shortened in place: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
             if whole or compacted:
                 unclear = "" if compacted else ", this call and later ones are not comparable"
@@ -170,7 +170,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
 
 
 def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> list[LoggedCall]:
-    """Return the calls of a thread without those that were asked for again, as SWE-agent does after a bad format.
+    """Return the calls of a thread without failed ones that SWE-agent made again after a response in a wrong form.
 
     The second try is sent the failed response and what was wrong with it; no later request holds either.
     """
@@ -184,7 +184,7 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
             length = step.known - 1
             failed = [each for each in calls[:-1] if len(each.logged.request.said) >= length]
             sent = last.logged.request.said
-            # What failed was no tool call: a dropped exchange with a result was shortened away, not asked for again.
+            # Failed responses have no tool result: a dropped exchange with one was shortened away, not asked for again.
             dropped = said[:length] == sent[:length] and not any(one.answer for one in sent[length:])
             if dropped and 0 < len(failed) <= MOST_RETRIES and len(failed[0].logged.request.said) == length:
                 counts[ASKED_AGAIN] += len(failed)
@@ -193,7 +193,7 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
                 calls = [*calls[: -1 - len(failed)], last]
             call.shorter = length < len(sent)
             if logged.compacted and not said[length].response:
-                # No reply is left of the history: what follows the messages that are known is the summary.
+                # No response of the history is left: the message after the known ones is the summary.
                 call.replaced, call.new = step.known + 1, call.new[1:]
                 calls.append(call)
                 continue
@@ -203,7 +203,7 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
 
 
 def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
-    """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
+    """Add a compaction if a request's messages hold new texts: its summary. Return whether they do."""
     said: list[tuple[Kind, str]] = []
     for one in history:
         said += [(part.kind, part.text) for part in (*filter(None, [one.answer]), *one.parts)]
@@ -214,7 +214,7 @@ def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
 
 
 def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:
-    """Return a response as a request repeats it, with its reasoning also where that is not resent."""
+    """Return a response as a request repeats it, plus its reasoning if the request leaves that out."""
     if any(part.kind == "reasoning" for part in said.parts):
         return said.parts
     return (*(part for part in reply if part.kind == "reasoning"), *said.parts)
@@ -237,7 +237,7 @@ def _call_ids(parts: Sequence[Part]) -> set[str]:
 
 
 def _repeats(said: Said, reply: tuple[Part, ...]) -> bool:
-    """Whether a message of a request is that response, perhaps with its calls written into the text."""
+    """Return whether a message of a request is that response, perhaps with its calls written into the text."""
     if not said.response:
         return False
     ids, earlier = _call_ids(said.parts), _call_ids(reply)
@@ -252,7 +252,7 @@ def _repeats(said: Said, reply: tuple[Part, ...]) -> bool:
 
 
 def _marks(parts: Sequence[Part]) -> list[str]:
-    """Return what a response is recognised by inside a changed history: its call ids, else its first line."""
+    """Return the keys of a response inside a changed history: its call ids, else its first line if that is long."""
     ids = sorted(_call_ids(parts))
     first_line = "".join(part.text for part in parts if part.kind == "assistant").strip().partition("\n")[0]
     return ids or [first_line] * (len(first_line) >= SURE_CHARS)

@@ -1,12 +1,12 @@
-"""Which request goes on from which, where every request is recorded whole; and so what each conversation was.
+"""Groups requests, each recorded whole, into conversations: finds the earlier request that each one continues.
 
-Of all earlier requests whose messages a request begins with, the longest one counts. If its reply comes next, the
-request goes on from it; if not, and it is the last of its thread, it was made again. Agents that shorten or rewrite
-their history break this rule: such a request goes on from the latest one in its context whose reply it still holds.
-What fits nowhere starts a thread.
+That is the longest earlier request whose messages a request begins with, if its reply comes next. If not, and the
+earlier one is the last of its thread, the request is a retry of it. Agents that shorten or rewrite their history break
+this rule: their request continues the latest one in its context whose reply it still holds. A request that fits nowhere
+starts a thread.
 
-A thread is what its last request goes back to. Requests that it left behind were retried or rewound; only what went on
-while the thread did is a thread of its own, and so is what another context took over.
+A thread is the chain of requests that leads to its last one. Requests beside the chain were retried or rewound, but a
+branch that alternates with the chain is a thread of its own, and so is one that another context took over.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ import msgspec
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request by the keys of its messages, and the key of its reply.
+    """One request: the keys of its messages, and the key of its reply.
 
-    By its `marks` a reply is recognised inside a changed history; `places` tells for each mark in this request where it
-    stands last. `context` tells agents apart that must not be mixed up; what is made again has the same `head`.
-    `after_compaction` is true if the source says that the history was compacted since the last request in this context.
+    A reply is recognised in a changed history by its `marks`; `places` has the last place of each mark in this request.
+    Requests of different agents have different `context`. A retry has the same `head`. `after_compaction` is true if
+    the source says that the history was compacted since the last request in this context.
     """
 
     keys: Sequence[Hashable]
@@ -33,13 +33,13 @@ class Request(msgspec.Struct, frozen=True):
 
 
 Repeats = Callable[[int, int, int], bool]
-"""Whether the reply of a request, by its number, is what another has as message at a place, in another form."""
+"""Callback `(earlier, number, place)`: whether the message at `place` is the reply of `earlier`, in another form."""
 
 
 class Step(msgspec.Struct, frozen=True):
     """One request of a thread: its number, and how many of its messages are not new.
 
-    `whole` is false where the messages before the new ones are not the history as it was.
+    `whole` is false if the messages before the new ones are not the unchanged history.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """One conversation: its requests, and the numbers of those that it didn't go on from."""
+    """One conversation: its requests, and the numbers of abandoned ones, which it doesn't continue."""
 
     steps: Sequence[Step]
     abandoned: Sequence[int]
@@ -65,7 +65,7 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 def threads(requests: Sequence[Request], loosely: Repeats = lambda *_: False) -> list[Thread]:
-    """Return the threads in order of their first requests; `loosely` where replies don't come back to the letter."""
+    """Return the threads in order of their first requests; `loosely` finds replies that return in another form."""
     links = _Links(loosely)
     for request in requests:
         links.add(request)
@@ -85,7 +85,7 @@ def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequen
         contexts = {requests[step.number].context for step in steps}
         on = {step.number for step in steps}
         off = [number for number in remaining if number not in on and requests[number].context in contexts]
-        # Where a branch and the chain went on in turns, neither was left for the other.
+        # A branch that alternates with the chain was not abandoned for it.
         branches = [one for one in _branches(off, links) if not any(one[0] < number < one[-1] for number in on)]
         left = sorted(number for branch in branches for number in branch)
         for number in (*on, *left):
@@ -94,7 +94,7 @@ def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequen
 
 
 def _chain(last: int, links: Sequence[Step | None], remaining: Mapping[int, None]) -> list[Step]:
-    """Return the way to a request from the first that no other thread has taken; that one is new from its start."""
+    """Return the chain up to request `last`, from the first one that no other thread has: all its messages are new."""
     chain: list[Step] = []
     number: int | None = last
     while number is not None and number in remaining:
@@ -106,7 +106,7 @@ def _chain(last: int, links: Sequence[Step | None], remaining: Mapping[int, None
 
 
 def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list[int]]:
-    """Return the requests of each branch that leaves a thread, in order."""
+    """Yield the requests of each branch off a thread, in order."""
     branches: dict[int, list[int]] = {}
     tops: dict[int, int] = {}
     for number in off:
@@ -117,7 +117,7 @@ def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list
 
 
 class _Links:
-    """For each request the one that it goes on from, and the first one of its family."""
+    """By request: in `steps` the request that it continues, or None; in `roots` the first request of its family."""
 
     def __init__(self, loosely: Repeats) -> None:
         self.steps: list[Step | None] = []
@@ -150,11 +150,11 @@ class _Links:
         self._messages.update(((request.context, key), number) for key in request.keys)
 
     def _longest(self, request: Request, prefixes: Sequence[int]) -> tuple[Step | None, int | None]:
-        """Return what a request goes on from by the rule, or else the request that it makes again, or neither."""
+        """Return the step that a request continues by the rule, or the number of the one it retries, or neither."""
         for length in range(len(request.keys), -1, -1):
             every = self._wholes.get((None, prefixes[length]), [])
             own = self._wholes.get((request.context, prefixes[length]), [])
-            # Of requests that are the same to the letter that of its own context is meant, the latest.
+            # Of equal requests, the latest in the request's own context is tried first.
             others = (one for one in reversed(every) if self._requests[one].context != request.context)
             for candidate in chain(reversed(own), others) if length < len(request.keys) else ():
                 if self._is_answer(candidate, request, length):
@@ -165,7 +165,7 @@ class _Links:
         return None, None
 
     def _is_answer(self, candidate: int, request: Request, place: int) -> bool:
-        """Whether a message is the reply of a candidate; what a later reply is to the letter is that one."""
+        """Return whether a message is a candidate's reply; loosely, only if no later reply is exactly that message."""
         key = request.keys[place]
         if key == self._requests[candidate].reply:
             return True
@@ -173,14 +173,14 @@ class _Links:
         return not later and self._loosely(candidate, len(self.steps), place)
 
     def _is_made_again(self, candidate: int, request: Request) -> bool:
-        """Whether nothing came between two requests; a compaction may bring the same one about without a retry."""
+        """Return whether no request came between two. After a compaction, an equal request needn't be a retry."""
         alike = self._requests[candidate].head == request.head and not request.after_compaction
         return alike and self._latest[self.roots[candidate], request.context] == candidate
 
     def _shortened(self, request: Request, link: Step | None) -> Step | None:
-        """Return the request whose history was shortened to make this one, and where the new messages begin.
+        """Return the request whose history was shortened to make this one, and where the new messages begin; or None.
 
-        A later reply behind the part that is as it was: the history was changed in its middle, so not the end of it.
+        If a later reply than `link`'s stands behind the unchanged messages, the history was changed in its middle.
         """
         context = request.context
         known, past = (link.known, link.number) if link else (0, -1)

@@ -1,4 +1,4 @@
-"""Traces of agents as their observers record them: spans, the requests in them, and conversations."""
+"""Agents' traces from observability tools: spans, the requests in them, and conversations."""
 
 from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span

@@ -1,4 +1,4 @@
-"""Conversations from the spans of requests to models: each is a whole request; agents inside agents are children."""
+"""Builds conversations from spans of model requests, each a whole request; agents inside agents are children."""
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 
 def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -> Iterator[Transcript]:
-    """Return one transcript per conversation, those of agents inside agents after the others."""
+    """Yield one transcript per conversation, those of agents inside agents after the others."""
     by_id = {(span.trace, span.id): span for span in spans}
     counts: Frequencies[str] = Frequencies()
     pools: dict[str, list[tuple[Span, Logged]]] = {}
@@ -39,7 +39,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
         if kind_of(span) != MODEL:
             counts[OTHER] += kind_of(span) != AGENT
         elif any(kind_of(above) == MODEL for above in _above(span, by_id)):
-            # An SDK and an instrumentation of it tell of the same request.
+            # An SDK and its instrumentation record the same request twice.
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
@@ -79,7 +79,7 @@ def _of_pools(
 
 
 def _restored(logs: list[Logged]) -> int:
-    """Give responses back the text with which they were made, and return how many a later request tells without it.
+    """Restore the text of responses that later requests repeat without it, and return the number of these responses.
 
     opentelemetry-instrumentation-openai-v2 2.2 leaves the text out of a message that has tool calls.
     """
@@ -104,7 +104,7 @@ def _call_ids(parts: tuple[Part, ...]) -> tuple[str, ...]:
 
 
 def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
-    """Return a transcript as a child; where calls are made of tools that no span defines, its head is incomplete."""
+    """Return a transcript with its parent; its head is marked incomplete if no span defines the tools that it calls."""
     head, notes = transcript.head, transcript.notes
     if not head.tools and any(item.kind == "tool_call" for item in transcript.items):
         head, notes = msgspec.structs.replace(head, recorded=False), (*notes, "the tool definitions are not recorded")
@@ -112,7 +112,7 @@ def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
 
 
 def kind_of(span: Span) -> str:
-    """Return whether a span is a request to a model, an agent's run, or ''."""
+    """Return `MODEL` for a request to a model, `AGENT` for an agent's run, else ''."""
     attributes = span.attributes
     inference = attributes.get("openinference.span.kind")
     if isinstance(inference, str):
@@ -125,7 +125,7 @@ def kind_of(span: Span) -> str:
 
 
 def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
-    """The spans that a span is in, from the inside; a loop ends the walk."""
+    """Yield the spans that a span is in, innermost first; a loop ends the walk."""
     seen = {span.id}
     above = by_id.get((span.trace, span.parent))
     while above is not None and above.id not in seen:
@@ -135,7 +135,7 @@ def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
 
 
 def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
-    """The agent inside an agent that a request is of; '' for one of the outermost, whatever its trace."""
+    """Return the key of the inner agent that made a request; '' for one of the outermost agents, in any trace."""
     agents = [above for above in _above(span, by_id) if kind_of(above) == AGENT]
     return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
 
@@ -150,7 +150,7 @@ def _texts(logged: Logged) -> Iterator[str]:
 
 
 def _cut_texts(logs: list[Logged]) -> list[str]:
-    """A note if several different texts end at the same, greatest length: the sign of a limit on attributes."""
+    """Return a note if several different texts end at the same, greatest length: the sign of a limit on attributes."""
     texts = {text for logged in logs for text in _texts(logged)}
     longest = max(map(len, texts), default=0)
     same = sum(len(text) == longest for text in texts)

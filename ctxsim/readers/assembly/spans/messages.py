@@ -1,4 +1,4 @@
-"""What a model was sent and what it answered, from a span's attributes and events in each of their conventions.
+"""A model's request and answer, from a span's attributes and events in each convention for them.
 
 Documentation: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ (input and output messages),
 https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ (1.36 and before: an event per message),
@@ -38,7 +38,7 @@ _COUNTS = (
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
      "llm.token_count.completion_details.reasoning"),
 )  # fmt: skip
-"""Under which names conventions count the prompt, the output, what of the prompt was read or written, reasoning."""
+"""Attributes with counts of the prompt, the output, cache reads, cache writes and reasoning, in each convention."""
 
 
 class Message(NamedTuple):
@@ -58,7 +58,7 @@ def _kind(role: str) -> Kind:
 
 
 def exchange(span: Span, where: str) -> Logged | None:
-    """Return what a span tells of a request and its answer; None if it holds no answer."""
+    """Return the request and its answer in a span; None if the span holds no answer."""
     attributes = dict(span.attributes)
     for event in span.events:
         if event.name == "gen_ai.client.inference.operation.details":
@@ -80,14 +80,14 @@ def exchange(span: Span, where: str) -> Logged | None:
     for message in sent:
         _add(made, message)
     made.tools += _tools(attributes)
-    # Whatever role it has there: what was answered is the model's.
+    # The answer is the model's, whatever role the convention gives it.
     reply = [part for message in answered for part in message.parts]
     by_model = (msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part for part in reply)
     return Logged(where, made, tuple(by_model), usage(attributes), span.start_s, model, context)
 
 
 def _bodies(attributes: Attributes) -> tuple[Api, dict[str, Any], dict[str, Any]] | None:
-    """OpenInference repeats the request and the response whole: exact, and whatever the limit of attributes."""
+    """Return OpenInference's copies of request and response, or None: exact, whatever the limit of attributes."""
     request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
         return None
@@ -115,7 +115,7 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
 
 
 def _calls_last(value: Mapping[str, Any]) -> Message:
-    """A message of Chat Completions, which has its calls beside its text: the text comes first.
+    """Return a message of Chat Completions, which has calls beside its text, with the text first.
 
     opentelemetry-instrumentation-openai-v2 2.4 puts calls first unless the response is streamed.
     """
@@ -124,7 +124,7 @@ def _calls_last(value: Mapping[str, Any]) -> Message:
 
 
 def _joined(messages: Iterable[Message]) -> list[Message]:
-    """Messages of one response in a row, as the Responses API has them, as one."""
+    """Return messages with those of one response joined: the Responses API has several in a row."""
     found: list[Message] = []
     for message in messages:
         if found and message.role == found[-1].role == "assistant":
@@ -135,19 +135,19 @@ def _joined(messages: Iterable[Message]) -> list[Message]:
 
 
 def unreadable(attributes: Attributes) -> list[str]:
-    """Return the names of attributes that hold JSON and are cut in it."""
+    """Return the names of attributes with JSON that is cut off."""
     names = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
     return [name for name in names if isinstance(attributes.get(name), str) and decoded(attributes[name]) is None]
 
 
 def _call(call: Mapping[str, Any]) -> Part:
-    """A call as Chat Completions have it."""
+    """Return a call in the form of Chat Completions."""
     function = call["function"] if has(call, function=dict) else {}
     return call_part(function.get("name"), function.get("arguments"), call.get("id"))
 
 
 def _of_parts(message: Mapping[str, Any]) -> Message:
-    """A message of the conventions since 1.37: `parts`, each with a type."""
+    """Return a message of the conventions since 1.37: `parts`, each with a type."""
     role = str(message.get("role", ""))
     kind = _kind(role)
     parts: list[Part] = []
@@ -172,7 +172,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
 
 
 def _of_inference(held: Mapping[str, Any]) -> Message:
-    """A message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
+    """Return a message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
     message = held["message"] if has(held, message=dict) else {}
     role = str(message.get("role", ""))
     kind = _kind(role)
@@ -198,7 +198,7 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
 
 
 def _of_prompt(message: Mapping[str, Any]) -> Message:
-    """A message of Traceloop's attributes before it had `gen_ai.input.messages`."""
+    """Return a message of Traceloop's attributes before it had `gen_ai.input.messages`."""
     role = str(message.get("role", ""))
     content = message.get("content")
     blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
@@ -213,7 +213,7 @@ def _of_prompt(message: Mapping[str, Any]) -> Message:
 
 
 def _of_event(event: Event) -> Message:
-    """An event for each message, as the conventions had it up to 1.36; its content in the body or in attributes."""
+    """Return a message from an event of the conventions up to 1.36; its content is in the body or in attributes."""
     held = event.body if isinstance(event.body, dict) else decoded(event.attributes.get("gen_ai.event.content"))
     held = held if isinstance(held, dict) else dict(event.attributes)
     message = decoded(held.get("message"))
@@ -224,7 +224,7 @@ def _of_event(event: Event) -> Message:
 
 
 def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
-    """A message of one content and the calls beside it, or the result of a call."""
+    """Return a message of one content and the calls beside it, or the result of a call."""
     text, media = text_and_media(content, _IMAGE)
     if role in ("tool", "function"):
         return _result(role, call_id, text, media)
@@ -255,10 +255,10 @@ def _text(attributes: Attributes, *names: str) -> str:
 
 
 def usage(attributes: Attributes) -> Usage | None:
-    """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
+    """Return a span's usage; its prompt is whole, even if the span counts cached tokens separately."""
     found = ([finite(attributes.get(name)) for name in names] for names in _COUNTS)
     prompt, *others = (next((int(count) for count in counts if count is not None), None) for counts in found)
-    # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
+    # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
     made, read, written, reasoning = others
     cost = finite(attributes.get("llm.cost.total"))
     return None if prompt is None else of_prompt(prompt, made, read, written, reasoning, cost)

@@ -1,4 +1,4 @@
-"""Requests and responses in the looser forms in which observing products keep them, as bodies of an API.
+"""Turns requests and responses in the looser forms of observability products into bodies of an API.
 
 An input is a body, a list of messages or of Responses items, one message, or a text; an output is a body, a list of
 choices, of messages or of Responses items, one message, or a text; each may be JSON as text.
@@ -24,13 +24,13 @@ _ITEMS = ("function_call", "function_call_output", "reasoning", "item_reference"
 
 
 def decoded(value: Any) -> Any:
-    """Return a value, or what it is the JSON text of."""
+    """Return a value; if it is the JSON text of an object or a list, that object or list."""
     found = json_decoded(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else None
     return value if found is None else found
 
 
 class Rows(NamedTuple):
-    """A format of rows: how they are told, the names under which they may be nested, and what span each is."""
+    """A format of rows: `told` recognises a row, `nested` are the keys that may hold rows, `span` converts a row."""
 
     format: str
     told: Callable[[Mapping[str, Any]], bool]
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     span: Callable[[Mapping[str, Any]], Span]
 
     def matches(self, sample: Sample) -> bool:
-        """Whether there is such a row among the first ones of a sample."""
+        """Return whether one of the first rows of a sample has this format."""
         if sample.columns:
             return self.told(dict.fromkeys(sample.columns, "told"))
         return any(self.told(row) for record in sample.records[:3] for row in islice(self._all(record), 3))
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
         yield from conversations(source.name, self.format, spans, notes)
 
     def rows(self, sample: Sample, notes: list[str]) -> Iterator[Mapping[str, Any]]:
-        """Return the rows of a document, of JSON lines or of a table; what was left out is noted at the end."""
+        """Yield the rows of a document, of JSON lines or of a table; left-out rows are noted at the end."""
         others = 0
         for record in sample.all(notes):
             for row in self._all(record.value):
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
             notes.append(f"{others} row(s) of another kind left out")
 
     def _all(self, value: Any) -> Iterator[Mapping[str, Any]]:
-        """The objects in a JSON value that hold no rows themselves; it may be nested deeper than calls may be."""
+        """Yield the objects in a value that hold no rows. A loop, because values may be nested deeper than calls."""
         waiting = [value]
         while waiting:
             held = waiting.pop()
@@ -75,12 +75,12 @@ class Rows(NamedTuple):
 
 
 def first(row: Mapping[str, Any], *names: str) -> Any:
-    """Return what stands under the first of these names that a row has; None if it has none."""
+    """Return a row's first value under these names that isn't None; None if there is none."""
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
 def table(value: Any) -> Mapping[str, Any]:
-    """Return an object, also from its JSON text; {} for what is none."""
+    """Return an object, also from its JSON text; {} for any other value."""
     found = decoded(value)
     return found if isinstance(found, dict) else {}
 
@@ -107,7 +107,7 @@ def span(
     if kind == MODEL:
         attributes |= _bodies(decoded(sent), decoded(answered), named, decoded(tools))
     for name, key in _COUNTED.items():
-        # Where nobody counted some write zeros.
+        # Some products write zeros for unknown counts.
         if counts and counts.get("prompt") and counts.get(name) is not None:
             attributes[key] = counts[name]
     attributes["llm.cost.total"] = dollars(finite(cost_usd))
@@ -126,7 +126,7 @@ _COUNTED = {
 
 
 def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
-    """`input.value` and `output.value` as bodies of one API; {} if they are no request and no response."""
+    """Return `input.value` and `output.value` as bodies of one API; {} if they are no request and no response."""
     response = _response(answered)
     api = api_of(response) if response else None
     if api is None:
@@ -144,7 +144,7 @@ def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
 def _request(sent: Any, side: str) -> dict[str, Any] | None:
     if isinstance(sent, dict):
         if any(isinstance(sent.get(name), list | str) for name in ("messages", "contents", "input")):
-            # What a client was not given stands there as some text.
+            # Arguments that a client was not given are recorded as some text.
             lists = ("messages", "contents", "tools")
             return {name: held for name, held in sent.items() if name not in lists or isinstance(held, list)}
         return {side: [sent]} if _is_message(sent) else None

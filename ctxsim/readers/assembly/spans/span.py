@@ -18,7 +18,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct):
-    """One span; `start_s` in epoch seconds, `lost` attributes and events that the SDK's limits left out."""
+    """One span; `start_s` in epoch seconds, `lost` the number of attributes and events over the SDK's limits."""
 
     trace: str
     id: str
@@ -30,7 +30,7 @@ class Span(msgspec.Struct):
 
 
 def flat(value: Mapping[str, Any], before: str = "") -> Attributes:
-    """Return nested attributes by their full names; lists count from 0. What is flat stays as it is."""
+    """Return nested attributes by their full names; list entries are numbered from 0. Flat ones are unchanged."""
     found: dict[str, Any] = {}
     for name, entry in value.items():
         full = f"{before}{name}"
@@ -44,7 +44,7 @@ def flat(value: Mapping[str, Any], before: str = "") -> Attributes:
 
 
 def nested(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
-    """Return what stands under `prefix.0.`, `prefix.1.` and so on, as nested objects in order; holes are closed."""
+    """Return the values under `prefix.0.`, `prefix.1.` and so on as nested objects in order; gaps are closed."""
     found: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}."):
@@ -64,14 +64,14 @@ def _put(into: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def in_order(value: Any) -> list[Any]:
-    """Return the entries of a list that attributes spell as an object with numbers for names."""
+    """Return the entries of a list that attributes spell as an object with numbers for names; [] for other values."""
     if not isinstance(value, dict):
         return []
     return [value[name] for name in sorted((name for name in value if name.isdecimal() and len(name) < 10), key=int)]
 
 
 def finite(value: Any) -> int | float | None:
-    """Return a number, also from the text in a table's cell; None for what is none, as a cell that a row has not."""
+    """Return a finite number, also from a table cell's text; None for any other value, such as an empty cell."""
     if isinstance(value, str):
         try:
             value = float(value)

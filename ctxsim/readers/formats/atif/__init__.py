@@ -86,7 +86,7 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
 
 
 class _Reading:
-    """What has been read of a trajectory so far; and, by place, the call ids that ATIF could not hold."""
+    """The part of a trajectory that has been read; `ids` are call ids that ATIF could not hold, by place."""
 
     def __init__(self, assembly: Assembly, model: str) -> None:
         self.assembly = assembly
@@ -130,7 +130,7 @@ class _Reading:
         comparable = held.comparable and not step.is_copied_context and not several
         self.assembly.window = held.window
         self.assembly.response(parts, usage, time, step.model_name or self.model, comparable)
-        # What waited for a result has its place only now.
+        # Places are known only now: user messages that waited for results come before the response.
         start = len(self.assembly.items) - len(parts)
         calls = iter(step.tool_calls or [])
         for place in range(start, start + len(parts)):
@@ -143,7 +143,7 @@ class _Reading:
 
     def _results(self, step: Step, where: str) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
-        # One call may have several, which are one result.
+        # Several results of one call are one result.
         by_call: dict[str | None, list[Result]] = {}
         for result in step.results:
             by_call.setdefault(result.source_call_id, []).append(result)
@@ -202,7 +202,7 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
 
 
 def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:
-    """Return a transcript with what ctxsim itself had put beside the steps; what doesn't fit any more is left out."""
+    """Return a transcript with the data that ctxsim wrote beside the steps; left out if it no longer fits them."""
     calls = list(transcript.calls)
     for number, held in reading.steps:
         head = None if held.system is None else Head(held.system, held.tools or (), hidden=held.hidden)

@@ -1,4 +1,4 @@
-"""What an ATIF document holds, and where it keeps what only ctxsim knows.
+"""The fields of an ATIF document, and the data in it that only ctxsim knows.
 
 Source of the fields: Harbor 0.25.0, `harbor/models/trajectories/*.py` (schema ATIF-v1.8).
 """
@@ -11,10 +11,10 @@ from msgspec import field
 from ctxsim.transcript import Compaction, Needle
 
 VERSION = "ATIF-v1.7"
-"""What is written. v1.7 is the first one whose tool calls and results may have extra fields."""
+"""The version that is written. v1.7 is the first one whose tool calls and results may have extra fields."""
 
 OURS = "ctxsim"
-"""The key under `extra` for what the schema has no field for."""
+"""The key under `extra` for data that the schema has no field for."""
 
 BOUNDARY = {"type": "compaction", "boundary": "replace"}
 """`extra.context_management` of the step where Harbor's own agent replaced its history by a summary."""
@@ -30,7 +30,7 @@ class ToolCall(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """A result; without a call's id where the agent's actions are no tool calls."""
+    """A result; without a call's id if the agent's actions are no tool calls."""
 
     source_call_id: str | None = None
     content: Any = None
@@ -73,7 +73,7 @@ class Trajectory(msgspec.Struct):
 
 
 class OfTranscript(msgspec.Struct, omit_defaults=True):
-    """What a transcript holds beside its steps that ATIF has no field for."""
+    """Data of a transcript, beside its steps, that ATIF has no field for."""
 
     format: str = ""
     notes: tuple[str, ...] = ()
@@ -87,10 +87,10 @@ class OfTranscript(msgspec.Struct, omit_defaults=True):
 
 
 class OfStep(msgspec.Struct, omit_defaults=True):
-    """What a step holds that ATIF has no field for.
+    """Data of a step that ATIF has no field for.
 
-    `parts` are the kinds of a response's items in order, with the length of each text: where they are not one
-    reasoning, one text and calls. `media` are the kind and tokens of what is no text, by item.
+    `parts` are the kinds of a response's items in order, with the length of each text: () if they are one reasoning,
+    one text and calls. `media` are item number, kind and tokens of non-text content.
     """
 
     parts: tuple[tuple[str, int], ...] = ()
@@ -105,19 +105,19 @@ class OfStep(msgspec.Struct, omit_defaults=True):
 
 
 class OfResult(msgspec.Struct, omit_defaults=True):
-    """The kind and tokens of what in a result is no text."""
+    """Kind and tokens of non-text content in a result."""
 
     media: tuple[tuple[str, int], ...] = ()
 
 
 class OfCall(msgspec.Struct, omit_defaults=True):
-    """A call's arguments to the letter, and its own id, where the fields of ATIF can't be these."""
+    """A call's exact arguments, and its own id, if ATIF's fields can't hold them."""
 
     text: str | None = None
     id: str | None = None
 
 
 def ours(extra: dict[str, Any] | None) -> Any:
-    """Return what is ours under `extra`, or {}."""
+    """Return ctxsim's own data under `extra`, or {}."""
     found = (extra or {}).get(OURS)
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Transcripts as ATIF documents, which read back equal. What the schema has no field for stands under `extra`.
+"""Writes transcripts as ATIF documents, which read back equal. Data without a field in the schema is under `extra`.
 
 Source of the rules: Harbor 0.25.0, `harbor/models/trajectories`: step ids count from 1, results name calls of their own
 step, arguments are objects, only steps of the agent have metrics.
@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 
 
 class _Kept(NamedTuple):
-    """A transcript's document in the spool, from where to where, without its closing brace."""
+    """A transcript's document in the spool, from `start` to `end` in bytes, without its closing brace."""
 
     name: str
     parent: str | None
@@ -45,8 +45,8 @@ def written(transcripts: Iterable[Transcript]) -> Iterator[bytes]:
     """Yield the bytes of one document a line per root, its sub-agents inside it. Raises InputError for what ATIF can't
     hold, OSError for a full disk.
 
-    A sub-agent whose parent isn't among them is a document of its own. A file of a sub-agent may come before its
-    parent's, so all are kept until the last is read: on the disk, in memory is one transcript at a time.
+    A sub-agent whose parent isn't among the transcripts is a document of its own. A sub-agent may come before its
+    parent, so documents are kept on disk until all transcripts are read; one at a time is in memory.
     """
     with TemporaryFile() as spool:
         kept = []
@@ -66,7 +66,7 @@ def written(transcripts: Iterable[Transcript]) -> Iterator[bytes]:
 
 
 def _closes_a_circle(number: int, above: Sequence[int | None]) -> bool:
-    """Whether a transcript is its own parent, or parents lead back to it as the first of those in the circle."""
+    """Return whether a transcript is the first in a cycle of parents; one that is its own parent is a cycle."""
     seen, at = {number}, above[number]
     while at is not None and at not in seen:
         seen.add(at)
@@ -90,7 +90,7 @@ def _whole(root: int, kept: list[_Kept], children: dict[int | None, list[int]], 
 
 
 def _document(transcript: Transcript) -> Iterator[bytes]:
-    """A document without its closing brace, step by step."""
+    """Yield a document without its closing brace, step by step."""
     if why := unwritable(transcript):
         raise InputError(transcript.name, why)
     models = {call.model for call in transcript.calls}
@@ -117,7 +117,7 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
 
 
 def _tools(texts: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Return tool schemas as objects, and as texts if those can't be told from the objects."""
+    """Return tool schemas as objects, and also as texts if encoding the objects doesn't give these texts."""
     objects = [value for value in map(decoded, texts) if isinstance(value, dict)]
     return objects, [] if [*map(compact_json, objects)] == list(texts) else list(texts)
 
@@ -174,7 +174,7 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
     ids = {item.place: item.call_id for item in calls}
     if len(set(ids.values())) < len(ids) or not all(ids.values()):
         ids = {place: f"call_{place}" for place in ids}
-    # The results of a response stand right behind it.
+    # The results of a response come directly after it.
     answered = [_result(item, ids) for item in takewhile(lambda item: item.kind == "tool_result", after)]
     step = {
         "source": "agent",
@@ -202,7 +202,7 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
 
 
 def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
-    """The order of a response's items, unless it is reasoning, text and calls, one of each and none empty."""
+    """Return kinds and text lengths of a response's items; () for reasoning, text, calls, in order and none empty."""
     kinds = [item.kind for item in items]
     usual = sorted(kinds, key=("reasoning", "assistant", "tool_call").index)
     one_of_each = kinds.count("reasoning") < 2 and kinds.count("assistant") < 2

@@ -38,7 +38,7 @@ NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches
 KNOWN = {"user", "assistant", "system", "attachment"}
 
 SHRUNK = 0.9
-"""Below this part of the request before it, a request was not the whole history. Thinking that isn't resent is less."""
+"""A request below this share of the one before was not the whole history. Thinking that isn't resent saves less."""
 
 
 def matches(sample: Sample) -> bool:
@@ -64,7 +64,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         source.name, lines_of, lambda session: _parent_name(source, session)
     ):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
-        # What is known of the file is told of its first conversation.
+        # Notes, counts and responses of the file go to its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)
 
 
@@ -89,7 +89,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: Tol
 
 
 def _parent_name(source: Source, session: str) -> str | None:
-    """The session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
+    """Return the file of the session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
     owner = session_tree.above_subagents(source.name)
     if owner is None:
         return session_tree.beside(source.name, session) if session else None
@@ -98,7 +98,7 @@ def _parent_name(source: Source, session: str) -> str | None:
 
 
 def _model(messages: Sequence[LineMessage]) -> str:
-    """The model; in fast mode with the name that providers have for that, for it costs more."""
+    """Return the model; in fast mode, which costs more, under the name that providers use for it."""
     model = next((message.model for message in messages if message.model), "")
     return f"{model}-fast" if any(message.usage and message.usage.speed == "fast" for message in messages) else model
 
@@ -134,7 +134,7 @@ class _Conversation:
             self.assembly.notes.append("starts with a response: what its request held is not in the file")
         for line in kept:
             start = len(self.assembly.items)
-            # All lines of a response stand where its first one does: results of parallel calls come between.
+            # A response is added at its first line: results of parallel calls come between its lines.
             of_response = responses.pop(line.response, []) if line.type == "assistant" else []
             match line.type:
                 case "assistant":
@@ -147,7 +147,7 @@ class _Conversation:
                     self._attachment(line)
             for each in of_response or [line]:
                 self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
-        # Responses of branches that were left were paid all the same.
+        # Responses of abandoned branches were paid for too.
         for response in _responses(line for line in rest if not line.local).values():
             self._paid([line.message for line in response if line.message], response[0].timestamp)
         for message, when in told:
@@ -191,7 +191,7 @@ class _Conversation:
             self.assembly.beside(recorded.request(finished), time_s(when), _model(messages))
 
     def _compare(self, model: str, tokens: int) -> None:
-        """Notice a request that is much smaller than the one before it: some clearing leaves no line in the file."""
+        """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""
         last_model, last_tokens = self.last_request or ("", 0)
         call = self.assembly.calls + 1
         told = any(call == known for known, _, _ in self.compaction_notes)
@@ -237,7 +237,7 @@ class _Conversation:
             case "microcompact_boundary":
                 metadata = line.microcompact_metadata or Metadata()
                 self._compacted("recorded clearing of old tool results", str(metadata))
-                # What was cleared is known: the requests from here on can be told.
+                # If the cleared results are known, the requests from here on are known too.
                 self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids) or self.whole_history
             case "local_command" if isinstance(line.content, str):
                 self.assembly.user(line.content)
@@ -255,13 +255,13 @@ class _Conversation:
             add_user_content(self.assembly, content, f"{self.name}:{line.line}")
 
     def _compacted(self, what: str, details: str) -> None:
-        """From here on the recorded requests are not the whole history, which the transcript keeps."""
+        """Note a compaction or a clearing: later requests aren't the whole history, which the transcript keeps."""
         if self.assembly.calls:
             self.compaction_notes.append((self.assembly.calls + 1, what, details))
             self.whole_history = False
 
     def _compaction(self, metadata: Metadata) -> None:
-        """A new segment begins here: what is sent from here on is comparable with it again."""
+        """Add a compaction. Requests from here on are comparable again: with the new segment."""
         if not self.assembly.calls:
             return
         self._compacted("recorded compaction", str(metadata))

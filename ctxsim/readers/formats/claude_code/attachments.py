@@ -1,4 +1,4 @@
-"""Attachments of Claude Code: what newer versions add to a request besides messages, where the file has its text."""
+"""Attachments of Claude Code: texts that newer versions add to a request besides messages, if the file has them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ctxsim.readers.source import compact_json, under
 
 TEXT: Mapping[str, tuple[str, ...]] = {
-    # Where each type keeps the text that the model was sent. The frame that Claude Code puts around it isn't recorded.
+    # By type, the path of the text that the model was sent. Claude Code's frame around it isn't recorded.
     "queued_command": ("prompt",),
     "file": ("content", "file", "content"),
     "nested_memory": ("content", "content"),

@@ -1,6 +1,4 @@
-"""Responses of sub-agents that a session's file tells of in its lines of progress: the only trace of what they cost
-where their own files are gone.
-"""
+"""Responses of sub-agents in a session's progress lines: the only record of their cost if their files are gone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +13,9 @@ ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 
 class ToldOfAgents:
-    """Collects them from the lines of the file at a path; `responses` leaves out agents that have a file of their own.
+    """Collects these responses from the lines of a file; `responses` leaves out agents with a file of their own.
 
-    Without a path no file can be beside it, and all are given.
+    Without a path, no agent has a file, and all responses are given.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -25,7 +23,7 @@ class ToldOfAgents:
         self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
 
     def hear(self, line: Any) -> None:
-        """Take a line of progress. The last one of a response holds its usage."""
+        """Add a line of progress. The last one of a response holds its usage."""
         data = line.get("data")
         if has(data, message=dict) and has(message := data["message"].get("message"), id=str, usage=dict):
             self._found[message["id"]] = str(data.get("agentId") or ""), message, line.get("timestamp")
@@ -39,7 +37,7 @@ class ToldOfAgents:
             try:
                 yield msgspec.convert({**message, "content": None}, LineMessage), when
             except msgspec.ValidationError:
-                # Progress is for display: what it says of usage in another way isn't known.
+                # Progress is for display: usage in another form is skipped.
                 continue
 
     def _has_file(self, agent: str) -> bool:

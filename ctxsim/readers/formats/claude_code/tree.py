@@ -18,7 +18,7 @@ class _OutputDetails(msgspec.Struct):
 
 
 class _LineUsage(BilledUsage):
-    # Each line of a response repeats it.
+    # Repeated in each line of a response.
     output_tokens_details: _OutputDetails | None = None
     speed: Any = None
 
@@ -44,7 +44,7 @@ class _LineUsage(BilledUsage):
 
 
 class LineMessage(msgspec.Struct):
-    """An Anthropic message; of a response often one block only."""
+    """An Anthropic message; in a response's lines often only one block of it."""
 
     content: str | list[Any] | None = None
     id: str | None = None
@@ -61,13 +61,13 @@ class LineMessage(msgspec.Struct):
 
 
 def recorded_usage(messages: Sequence[LineMessage]) -> tuple[_LineUsage | None, bool]:
-    """Return what the lines of one response state last of its usage, and whether the response is finished there."""
+    """Return the usage that the lines of one response state last, and whether the response is finished."""
     stated = next((message.usage for message in reversed(messages) if message.usage), None)
     return stated, any(message.stop_reason for message in messages)
 
 
 class Metadata(msgspec.Struct, rename="camel"):
-    """What the boundary of a compaction, or of a clearing of old results, says of itself."""
+    """The details in the boundary line of a compaction, or of a clearing of old results."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -84,7 +84,7 @@ class Metadata(msgspec.Struct, rename="camel"):
         return ", ".join(part for part in said if part)
 
     def preserved(self, known: Iterable[str]) -> list[str]:
-        """Return which of the known lines, in recorded order, it kept."""
+        """Return the uuids among `known`, in recorded order, of the lines that the compaction kept."""
         order = list(known)
         kept = under(self.preserved_messages, "uuids")
         if isinstance(kept, list) and kept:
@@ -109,7 +109,7 @@ class Line(Envelope):
 
     @property
     def kind(self) -> str:
-        """What to call the line where it is left out."""
+        """Name of the line in notes on lines that are left out."""
         detail = self.subtype if self.type == "system" else (self.attachment or {}).get("type")
         return f"{self.type} {detail}" if detail else self.type
 
@@ -123,7 +123,7 @@ class Line(Envelope):
 
     @property
     def response(self) -> str:
-        """What all lines of one response share; lines without a message id are responses of their own."""
+        """Key that all lines of one response share; lines without a message id are responses of their own."""
         return (self.message.id if self.message else None) or f"line {self.line}"
 
     @property
@@ -144,17 +144,17 @@ class Line(Envelope):
 
     @property
     def mark(self) -> Hashable:
-        """What a line has in common with its repetitions; None if nothing tells it from others that say the same."""
+        """Key that a line shares with its repetitions; None if other lines with the same content could have it too."""
         named = (self.message and self.message.id) or frozenset(self.answers)
         if self.type == "system" or not (named or isinstance(self.timestamp, str)):
             return None
-        # Where all lines have one time, they are told apart by what they say.
+        # If all lines have one time, their content separates them.
         own = named or (self.timestamp, hash(msgspec.json.encode(self.says, order="deterministic")))
         return self.type, self.is_sidechain, own
 
     @property
     def says(self) -> tuple[Any, ...]:
-        """Its content, which its repetitions have too."""
+        """The line's content, which its repetitions share."""
         return self.message, self.content, self.attachment
 
     @property
@@ -164,7 +164,7 @@ class Line(Envelope):
 
 
 class Repeats:
-    """Notices lines that are in the file again: with their uuid, or under a new one, as resumed sessions write them."""
+    """Detects repeated lines: with the same uuid, or under a new one, as resumed sessions write them."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -172,7 +172,7 @@ class Repeats:
         self._alike: dict[Hashable, list[Line]] = {}
 
     def seen(self, line: Envelope) -> bool:
-        """Whether a line was there before; lines that hang on a repeated one then hang on the first."""
+        """Return whether a line was there before; children of a repeated line become the first one's."""
         if isinstance(line.parent_uuid, str):
             line.parent_uuid = self._first.get(line.parent_uuid, line.parent_uuid)
         if not line.uuid:

@@ -1,8 +1,8 @@
 """Goose sessions: the database of all sessions, each message with its content as JSON, and a ledger of usage.
 
 A response with several tool calls is stored as a message for each, every one followed by its result: they share an id.
-A compaction leaves the old messages where they are, hidden from the agent, and goes on with a summary and a word to
-continue, both hidden from the user.
+A compaction hides the old messages from the agent, and adds a summary and a message that tells it to continue, both
+hidden from the user.
 
 Documentation: https://block.github.io/goose/docs/guides/sessions/session-management, https://github.com/aaif-goose/goose
 (`session/session_manager.rs`, `conversation/message.rs`, `context_mgmt/mod.rs` in `crates/goose/src`)
@@ -63,7 +63,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 _STARTED: Mapping[str, StartedBy] = {
     "user's request": "manual", "no longer fits": "auto", "context limit": "auto",
 }  # fmt: skip
-"""By what the word to continue says, what started a compaction."""
+"""What started a compaction, by a phrase of the message to continue."""
 
 
 class _Reading:
@@ -76,7 +76,7 @@ class _Reading:
             self.skipped["message that only the user sees"] = unsent
         self.groups = list(_groups(messages))
         self.responses = sum(map(_is_response, self.groups))
-        # Each request of the conversation is one line of the ledger, or nobody knows which line is whose.
+        # The ledger is used if it has one line per response: otherwise its lines can't be matched.
         self.spent = iter(session.spent if len(session.spent) == self.responses else [])
         self.summarized = 0
         self.whole = True
@@ -109,7 +109,7 @@ class _Reading:
         return assembly.finished()
 
     def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:
-        """A summary and the word to continue. True if a copy of the user's last text follows, which then was kept."""
+        """Add a compaction. Return whether a copy of the user's last text follows: that text was then kept."""
         assembly = self.assembly
         copied = after[0].text if after and after[0].role == "user" and after[0].only_text else None
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
@@ -145,7 +145,7 @@ class _Reading:
         self.assembly.result(text, piece.id, media=media)
 
     def _response(self, messages: list[Message]) -> None:
-        """A response in one or several messages, with the results between them."""
+        """Add a response that is one or several messages, with the results between them."""
         parts: list[Part] = []
         for message in messages:
             for piece in message.content if message.role == "assistant" else ():
@@ -172,9 +172,9 @@ class _Reading:
 
 
 def _sent(messages: list[Message]) -> list[Message]:
-    """Return the messages that were ever sent: behind the last compaction those that the agent sees.
+    """Return the messages that were ever sent: those before the last compaction, and later ones that the agent sees.
 
-    And those with tool calls and results: what hides them is a summary of theirs that was written later.
+    Hidden messages with tool calls or results are included: a summary of them that was written later hides them.
     """
     last = max((number for number in range(len(messages)) if _starts_over(messages[number : number + 2])), default=-1)
     of_tools = ("toolRequest", "frontendToolRequest", "toolResponse")
@@ -186,13 +186,13 @@ def _sent(messages: list[Message]) -> list[Message]:
 
 
 def _starts_over(both: list[Message]) -> bool:
-    """Whether these are a compaction's two messages: a summary as the user's, and the assistant's word to go on."""
+    """Return whether these are a compaction's messages: the user's summary, the assistant's message to continue."""
     hidden = all(message.only_text and not message.shown.user_visible for message in both)
     return hidden and [message.role for message in both] == ["user", "assistant"]
 
 
 def _groups(messages: list[Message]) -> Iterator[list[Message]]:
-    """What belongs together: the two of a compaction, a response with the results between its messages."""
+    """Yield messages that belong together: the two of a compaction, a response with the results in it."""
     start = 0
     while start < len(messages):
         end = start + 1
@@ -210,7 +210,7 @@ def _is_response(group: list[Message]) -> bool:
 
 
 def _goes_on(before: Message, message: Message, own: str) -> bool:
-    """Whether a message is of the response with that id, or a result of its calls."""
+    """Return whether a message is of the response with that id, or has results of its calls."""
     if message.role == "assistant":
         return _says_something(message) and (message.id == own or before.role == "assistant")
     return any(piece.type == "toolResponse" for piece in message.content)

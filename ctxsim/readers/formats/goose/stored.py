@@ -1,4 +1,4 @@
-"""What Goose's database holds of a session: its messages, the ledger of its requests, its model."""
+"""A session in Goose's database: its messages, the ledger of its requests, its model."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from ctxsim.transcript import Usage
 
 Tables = Mapping[str, frozenset[str]]
 
-# Newer tables count milliseconds, older ones seconds: as Goose itself tells them apart.
+# Larger times are milliseconds, as newer tables have them, smaller ones seconds; Goose decides the same way.
 _MILLISECONDS = 10_000_000_000
 
 
@@ -30,7 +30,7 @@ class _Model(msgspec.Struct):
 
 
 class Content(msgspec.Struct):
-    """One piece of a message, of any type: a call that could be parsed or not, or what came of it, among others."""
+    """One piece of a message, of any type: among others a tool call, parsed or not, and a tool result."""
 
     type: str
     text: str = ""
@@ -44,7 +44,7 @@ class Content(msgspec.Struct):
 
 
 def for_agent(annotations: Any) -> bool:
-    """Whether a piece with these annotations is sent to the model."""
+    """Return whether a piece with these annotations is sent to the model."""
     audience = under(annotations, "audience")
     return not isinstance(audience, list) or "assistant" in audience
 
@@ -65,7 +65,7 @@ class Message(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """Its texts as one."""
+        """Its texts, joined by line feeds."""
         return "\n".join(piece.text for piece in self.content if piece.type == "text")
 
 
@@ -81,7 +81,7 @@ class Spent(msgspec.Struct):
 
     @property
     def usage(self) -> Usage | None:
-        """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
+        """Usage of the whole prompt: for some providers `input_tokens` excludes cached tokens."""
         read, written = self.cache_read_tokens, self.cache_write_tokens
         prompt = self.input_tokens
         return of_prompt(prompt, self.output_tokens, read, written, cost=self.cost) if prompt else None

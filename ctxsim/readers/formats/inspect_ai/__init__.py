@@ -152,7 +152,7 @@ def _final_messages(name: str, where: str, sample: _Sample, attachments: Mapping
 def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEvent]) -> None:
     first = calls[chain[0].number]
     assembly.tools += first.tools
-    # Requests are logged whole: what has no system prompt was sent without.
+    # Requests are logged whole: one without a system prompt was sent without.
     assembly.head_recorded = True
     foreign = summaries = cached = 0
     whole = True
@@ -190,7 +190,7 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
 
 
 def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]) -> bool:
-    """Whether this response is the text that stands in the next request as the summary of the history."""
+    """Return whether this response is the text that the next request has as the summary of the history."""
     if not later or later[0].whole:
         return False
     text = text_and_media(call.reply.blocks, 0)[0].strip()

@@ -1,4 +1,4 @@
-"""What an Inspect sample logs: its model calls in order, each with the agent that made it, and their chat messages."""
+"""Model calls of an Inspect sample in order, each with the agent that made it, and their chat messages."""
 
 from collections import Counter as Frequencies
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Message(msgspec.Struct, dict=True):
 
     @cached_property
     def key(self) -> Hashable:
-        """What stays the same when a message comes back in a later request. Reasoning does not: it may be left out."""
+        """Key of a message that is the same in later requests. It excludes reasoning, which they may leave out."""
         calls = tuple((call.id, call.function, compact_json(call.arguments)) for call in self.tool_calls or [])
         shown = [block for block in self.blocks if block.get("type") not in ("reasoning", "data")]
         text, media = text_and_media(shown, 0)
@@ -70,7 +70,7 @@ class ModelUsage(msgspec.Struct):
     reasoning_tokens: int | None = None
 
     def whole(self) -> Usage | None:
-        """The same as tokens of the whole prompt; None if nothing was counted."""
+        """Return it as `Usage` of the whole prompt; None if nothing was counted."""
         read, written = self.input_tokens_cache_read, self.input_tokens_cache_write
         if self.total_tokens and self.output_tokens is not None:
             prompt = self.total_tokens - self.output_tokens
@@ -120,7 +120,7 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
 
 
 def response_parts(message: Message, image: int, reasoning_tokens: int | None = None) -> Iterator[Part]:
-    """Return reasoning, text and tool calls. What the provider hides of its reasoning counts by the recorded tokens."""
+    """Yield reasoning, text and tool calls. Reasoning that the provider hides counts by the recorded tokens."""
     for block in message.blocks:
         if block.get("type") != "reasoning":
             yield from content_parts("assistant", [block], image)
@@ -134,7 +134,7 @@ def response_parts(message: Message, image: int, reasoning_tokens: int | None = 
         yield Part("tool_call", compact_json(call.arguments), call.function, call.id)
 
 
-# What is no part of a conversation: a log has thousands of these.
+# Events that are not part of a conversation, left out without a note: a log has thousands.
 _OTHERS = (
     *("anchor", "approval", "branch", "checkpoint", "error", "info", "input", "interrupt", "logger", "review"),
     *("sample_init", "sample_limit", "sandbox", "score", "score_edit", "sentinel", "span_end", "state", "store"),
@@ -146,7 +146,7 @@ class _Choice(msgspec.Struct):
 
 
 class Compaction(msgspec.Struct):
-    """That the history was compacted."""
+    """A recorded compaction of the history."""
 
     type: str = "summary"
     tokens_before: int | None = None
@@ -162,7 +162,7 @@ class RawModelEvent(msgspec.Struct):
     choices: list[Any] | None = field(default=None, name="output.choices")
     usage: ModelUsage | None = field(default=None, name="output.usage")
     served_by: str = field(default="", name="output.model")
-    # As the provider's library was given them.
+    # The tools as the provider's library was given them.
     sent_tools: Any = field(default=None, name="call.request.tools")
     timestamp: Any = None
     error: Any = None
@@ -183,7 +183,7 @@ class ModelEvent(msgspec.Struct):
 
 
 class Span(msgspec.Struct):
-    """What an event lies in."""
+    """A span that contains events."""
 
     id: str
     name: str = ""

@@ -37,7 +37,7 @@ COLUMNS = {
     "message": {"id", "session_id", "time_created", "data"},
     "part": {"id", "message_id", "session_id", "data"},
 }
-"""What is read of a database, by table."""
+"""The columns that are read, by table."""
 
 COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
 
@@ -104,7 +104,7 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     for path in sorted(folder.glob("part/**/*.json")):
         part = json_file(path, Part)
         parts[part.message_id or path.parent.name].append(part)
-    # Looked up among the folders that are there: an id is anybody's text, and no path.
+    # An id is untrusted, and no path: it is looked up among the existing folders.
     kept = {path.name: path for path in (folder / "message").iterdir()}
     names = {session.id: f"{source.name}#{session.id}" for session in sessions}
     copied = [COPIED] if (folder.parent / "opencode.db").exists() else []

@@ -1,4 +1,4 @@
-"""One session of OpenCode: messages and their parts as the requests and responses that they stand for.
+"""One session of OpenCode: turns messages and their parts into the requests and responses that they stand for.
 
 Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
 """
@@ -31,14 +31,14 @@ class Session(msgspec.Struct):
 
 
 class _Tokens(msgspec.Struct):
-    # What was neither read from the cache nor written to it.
+    # Tokens neither read from the cache nor written to it.
     input: int = 0
     output: int | None = None
     reasoning: int | None = None
     cache: dict[str, int | None] | None = None
 
     def whole(self, cost_usd: Any) -> Usage | None:
-        """Tokens of the whole prompt, with their cost; None if nothing was counted."""
+        """Return usage of the whole prompt, with its cost; None if nothing was counted."""
         cache = self.cache or {}
         usage = in_parts(self.input, self.output, cache.get("read"), cache.get("write"), self.reasoning, cost_usd)
         return usage if usage.input_tokens else None
@@ -77,7 +77,7 @@ class Part(msgspec.Struct):
     ignored: bool | None = None
     tool: str = ""
     call_id: str = field(default="", name="callID")
-    # What became of a tool call.
+    # State and result of a tool call.
     state: Any = None
     status: str = field(default="", name="state.status")
     input: Any = field(default=None, name="state.input")
@@ -122,7 +122,7 @@ class _Reading:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.skipped = assembly.left_out
-        # Old results by the moment from which on they are cleared: how many, a heap of those to come, and the others.
+        # Old results that are cleared at some time: their number, a heap of (time, place) to come, and the places done.
         self.old = 0
         self.to_clear: list[tuple[float, int]] = []
         self.cleared: set[int] = set()
@@ -163,7 +163,7 @@ class _Reading:
             self.skipped["user message without content"] += 1
 
     def _compaction(self, part: Part | None) -> None:
-        """The history is replaced by a summary, and from `tail_start_id` on kept."""
+        """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
         note = f"recorded compaction before call {self.assembly.calls + 1}"
         auto = part.auto if part else None
         items = self.assembly.items
@@ -195,7 +195,7 @@ class _Reading:
             tokens = finished[-1].tokens if finished else message.info.tokens if last else None
             cost = finished[-1].cost if finished else message.info.cost if len(steps) == 1 else None
             self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
-            # It was made when its first request was sent; of later requests only the response's first part has a time.
+            # A message's time is that of its first request; for later ones only the response's first part has a time.
             starts_ms = [start for part in step if (start := part.started_ms or part.called_ms)]
             made_ms = (message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0]
             self._response(message.info, step, tokens.whole(cost) if tokens else None, made_ms / 1000)
@@ -223,7 +223,7 @@ class _Reading:
                 self._result(part)
 
     def _clear(self, time_s: float) -> bool:
-        """Whether a request at that time went without old results that were in the history of its segment."""
+        """Clear the results due at a request's time. Return whether it lacks old results of its segment's history."""
         due = set()
         while self.to_clear and self.to_clear[0][0] <= time_s:
             due.add(heappop(self.to_clear)[1])

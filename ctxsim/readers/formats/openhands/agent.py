@@ -1,4 +1,4 @@
-"""What an OpenHands agent sends and gets, from its events: responses, and observations as it shows them to the model.
+"""Turns an OpenHands agent's events into responses, and into observations in the form that the model is sent.
 
 The lines around an observation follow `openhands/events/observation/commands.py` and
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
@@ -17,7 +17,7 @@ from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Media, Transcript
 
 QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
-"""Events that the model is told nothing of, or that a prompt template turns into text that is not recorded."""
+"""Events that the model isn't sent, or that a prompt template turns into text that is not recorded."""
 
 NOT_ARGUMENTS = {
     # Fields of an action that the agent adds to what the model wrote.
@@ -43,8 +43,8 @@ class _Condensation(msgspec.Struct):
 class Event(msgspec.Struct):
     """An action or an observation. Resolver output has the arguments beside the action, not under `args`.
 
-    `tool_call_id` and `response` are the call and the response that it came from, `accumulated_cost` what the agent's
-    requests have cost by then, in dollars.
+    `tool_call_id` and `response` are the call and the response that it came from; `accumulated_cost` is the dollars of
+    the agent's requests so far.
     """
 
     action: str | None = None
@@ -109,7 +109,7 @@ class Agent:
         self._event_of += [event.id] * (len(self.assembly.items) - len(self._event_of))
 
     def _cost(self, event: Event) -> float | None:
-        """What a response cost: what the sum has grown by since the one before."""
+        """Return a response's dollars: the growth of the accumulated cost since the one before."""
         total = dollars(event.accumulated_cost)
         if total is None:
             return None
@@ -117,7 +117,7 @@ class Agent:
         return dollars(total - before)
 
     def _condensed(self, condensation: _Condensation) -> None:
-        """Events that are forgotten stay so; of several summaries only the newest is sent."""
+        """Add a compaction. Forgotten events stay forgotten; of several summaries only the newest is sent."""
         self.assembly.compaction_note("auto", ": the whole history is kept")
         self._forgotten |= condensation.forgotten
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]

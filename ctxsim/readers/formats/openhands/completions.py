@@ -38,7 +38,7 @@ NOT_READ = "`raw_messages` (what was converted for models without function calli
 
 SUFFIXES = (".json", ".json.gz", ".json.zst")
 OTHERS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".traj", ".traj.gz", ".eval", ".zip")
-"""What a run's folder doesn't hold; as part of the run it would not be read."""
+"""Endings of files that a run's folder doesn't hold; they would not be read as part of the run."""
 
 
 class _Record(msgspec.Struct):
@@ -97,7 +97,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _records(files: list[Path], notes: list[str], damaged: list[InputError]) -> Iterator[Logged]:
-    """Return the records that can be read; one that can't must not cost the run, and is noted."""
+    """Yield the records that can be read; one that can't is noted, and the others are still read."""
     for file in files:
         try:
             logged = _logged(_sample(file).document, file.name)
@@ -118,7 +118,7 @@ def _sample(file: Path) -> Sample:
 
 
 def _time_s(file: Path) -> float:
-    """Return the time in the name, `<model>-<epoch seconds>.json`, without which the record must be opened."""
+    """Return the time in the name, `<model>-<epoch seconds>.json`; without it, the record's, which must be opened."""
     named = re.search(r"-(\d{9,}(?:\.\d+)?)\.json", file.name)
     if named:
         return float(named[1])
@@ -139,10 +139,10 @@ def _logged(value: Any, where: str) -> Logged:
             _add_text_message(request, message)
         else:
             add_message(request, message, first=not request.said)
-    # `kwargs` is what was sent. `tools` alone was not, where a converter wrote it into the system prompt.
+    # `kwargs.tools` was sent. `tools` alone was not, if a converter wrote it into the system prompt.
     tools = record.sent_tools or (None if as_text else record.tools) or []
     request.tools += map(compact_json, tools)
-    # Without a latency, the time of the response is all there is.
+    # Without a latency, the time of the response is used.
     time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
     usage = record.response.whole_usage(record.cost)
     return Logged(where, request, tuple(_reply(record)), usage, time_s, record.response.model or "")
@@ -169,6 +169,6 @@ def _add_text_message(request: Caught, message: Message) -> None:
 
 
 def _text_call_parts(text: str) -> list[Part]:
-    """Text and call of `<function=name>…`; joined, name included, they are the text to the letter."""
+    """Return text and call of `<function=name>…`; joined, name included, they are exactly the text."""
     call = re.search(r"<function=([^>\s]+)", text)
     return call_in_text(text, call.span(1) if call else None)

@@ -36,7 +36,7 @@ VERSIONS = (
 READS = "Messages, actions with the model's response and usage, observations as the agent shows them, delegates."
 NOT_READ = "States, recalls, page trees, summaries of condensers, cuts by the agent's own limit; events of the SDK."
 SOME = 20
-"""So many events are looked at to recognise the format."""
+"""Number of events by which the format is recognised."""
 
 
 class _Run(msgspec.Struct):
@@ -57,19 +57,19 @@ def matches(sample: Sample) -> bool:
 
 
 def _exported(sample: Sample) -> list[Any] | None:
-    """The events of a document: it is a list of them, or holds one."""
+    """Return the events of a document, which is a list of them or holds one; else None."""
     found = sample.document if isinstance(sample.document, list) else under(sample.document, "trajectory")
     return found if isinstance(found, list) else None
 
 
 def _are_stored(values: list[Any]) -> bool:
-    """Whether these are events as an event stream stores them, each with its source."""
+    """Return whether these are events as an event stream stores them, each with its source."""
     sources = ("user", "agent", "environment")
     return _are_events(values) and all(value.get("source") in sources for value in values[:SOME])
 
 
 def _are_events(values: list[Any]) -> bool:
-    """Whether these are actions and observations; a step of SWE-agent is both."""
+    """Return whether these are actions and observations; a step of SWE-agent is both."""
     return bool(values) and all(
         isinstance(value, dict) and "role" not in value and has(value, action=str) != has(value, observation=str)
         for value in values[:SOME]
@@ -125,7 +125,7 @@ def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcri
 
 
 def _stored(folder: Path, notes: list[str]) -> Iterator[tuple[str, Any]]:
-    """Return the events of a folder; one that a crash has torn is noted."""
+    """Yield the events of a folder; one that can't be read, torn by a crash, is noted."""
     for file in _event_files(folder):
         try:
             yield str(file), Sample(Source(str(file), file)).document
@@ -152,7 +152,7 @@ def _run(name: str, events: Iterable[tuple[str, Any]], notes: list[str]) -> Iter
             child.assembly.user(compact_json(fields.get("inputs") or {}))
             stack.append(child)
             done.append(child)
-    # A stream is read to its end before its notes are complete.
+    # The notes are complete only when the stream has been read to its end.
     main.assembly.notes[:0] = notes
     for agent in done:
         yield agent.finished()

@@ -42,10 +42,10 @@ COLUMNS = ("messages", "trajectory", "conversations", "conversation", "trajector
 """Columns in which data sets keep a conversation, the usual ones first."""
 
 BESIDE = ("tools", "model", "model_name")
-"""Columns that are read beside it where there are any."""
+"""Other columns that are read if present."""
 
 FIRST_ROWS = 16
-"""In so many of a table a conversation is looked for."""
+"""Number of a table's rows in which a conversation is looked for."""
 
 MOST_TOLD = 5
 
@@ -59,13 +59,13 @@ ROLES = {
     "observation": "tool", "ipython": "tool", "environment": "tool", "tool_response": "tool",
     "tool_result": "tool", "function_response": "tool",
 }  # fmt: skip
-"""What a role of a data set is. `call`: a message that is a tool call by itself, as ShareGPT has them."""
+"""ctxsim's roles by data sets' roles. `call`: a message that is a tool call by itself, as in ShareGPT's data."""
 
 TEXT_FIELDS = ("content", "text", "value")
 
 
 def matches(sample: Sample) -> bool:
-    """A Parquet file; rows in which a usual column holds messages in a form of no other format; any with a column."""
+    """A Parquet file; rows with a usual column of messages, in no other format's form; any file with a named column."""
     if sample.parquet or sample.source.column:
         return True
     first = _first(sample)
@@ -83,12 +83,12 @@ def _first(sample: Sample) -> Mapping[str, Any]:
 
 
 def _usual(row: Mapping[str, Any]) -> str | None:
-    """The first usual column that holds messages, as a list or as text."""
+    """Return the first usual column that holds messages, as a list or as text; None if there is none."""
     return next((name for name in COLUMNS if _looks_like_messages(_messages(row.get(name)))), None)
 
 
 def _messages(value: Any) -> Any:
-    """Return what a cell holds: a list of messages, also under `messages`, and from JSON text."""
+    """Return the messages in a cell: a list, or an object with a list under `messages`, also as JSON text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         value = decoded(value)
     if isinstance(value, dict):
@@ -97,7 +97,7 @@ def _messages(value: Any) -> Any:
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return one transcript per row. Raises InputError if no column holds messages, or if the one asked for doesn't."""
+    """Yield one transcript per row. Raises InputError if no column holds messages, or if the named one doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
     rows = sample.rows({column, *BESIDE}) if sample.parquet else _json_rows(sample, notes)
@@ -121,7 +121,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         held = made
     if held is None:
         raise InputError(source.name, bad[0] if bad else "has no rows")
-    # What was left out is known only at the end, and must be in somebody's notes.
+    # What was left out is known only at the end, so the last transcript's notes say it.
     held.notes += [*notes, *(f"left out: {text}" for text in bad[:MOST_TOLD])]
     if len(bad) > MOST_TOLD:
         held.notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
@@ -129,7 +129,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def role_of(message: Any) -> str | None:
-    """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
+    """Return the role of a message, one of the values of `ROLES`; None if it has no known role."""
     if not isinstance(message, dict):
         return None
     role = next((message[field] for field in ("role", "from") if isinstance(message.get(field), str)), None)
@@ -164,7 +164,7 @@ def _json_rows(sample: Sample, notes: list[str]) -> Iterator[tuple[int, Mapping[
 
 
 def _column_of(source: Source, sample: Sample) -> str:
-    """The usual column that holds messages in the first rows."""
+    """Return the usual column that holds messages in the first rows."""
     if not sample.parquet:
         return _usual(_first(sample)) or ""
     names = sample.columns
@@ -182,7 +182,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Assembly:
-    # It is asked of most recordings, and reads few.
+    # Imported here because this format is tried on most recordings, but reads few.
     from ctxsim.readers.formats.trajectories.messages import add_messages
 
     assembly = Assembly(f"{source.name}#{number}", NAME)

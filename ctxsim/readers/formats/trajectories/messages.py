@@ -1,4 +1,4 @@
-"""A row's messages as a transcript: where the text stands, which calls stand in it, and what answers them.
+"""Turns a row's messages into a transcript: finds the texts, the calls in them, and the calls' results.
 
 Documentation: https://huggingface.co/docs/trl/dataset_formats, and the cards of the data sets that `__init__` names.
 """
@@ -15,7 +15,7 @@ from ctxsim.readers.formats.trajectories import TEXT_FIELDS, role_of
 from ctxsim.readers.source import compact_json, convert, decoded, has
 
 MOST_WITHOUT = 0.1
-"""Of responses that something follows, this share at most may be without a fenced block where those are commands."""
+"""If fenced blocks are commands, at most this share of the responses before a user message has none."""
 
 
 def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) -> None:
@@ -85,13 +85,13 @@ class _Adding:
 
 
 def _content(value: dict[str, Any]) -> Any:
-    """The content under whichever name; a data set may have a system prompt in a field of its own."""
+    """Return the content under any of its names; a data set may have a system prompt in a field of its own."""
     found = next((value[field] for field in TEXT_FIELDS if value.get(field) is not None), None)
     return value.get("system_prompt") if found is None and role_of(value) == "system" else found
 
 
 def _called(text: str) -> list[Part]:
-    """A message that is a call, `{"name": …, "arguments": …}` as text; what isn't such JSON is all arguments."""
+    """Return the calls of a message that is `{"name": …, "arguments": …}` as text; other text becomes arguments."""
     value = decoded(text)
     calls = value if isinstance(value, list) else [value]
     if not calls or not all(has(call, name=str) for call in calls):
@@ -100,7 +100,7 @@ def _called(text: str) -> list[Part]:
 
 
 def _fenced(values: list[Any]) -> bool:
-    """Whether fenced blocks are commands in this row: nothing else is a call, and nearly all responses have one."""
+    """Return whether a row's fenced blocks are commands: nothing else is a call, and nearly all responses have one."""
     roles = [role_of(value) for value in values]
     if {"tool", "function", "call"} & set(roles) or any(value.get("tool_calls") for value in values):
         return False
