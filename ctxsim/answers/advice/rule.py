@@ -91,10 +91,9 @@ def _cheapest(seen: Seen, saved: Array, kept: Array, among: npt.NDArray[np.bool_
     most = np.where(among, saved, -np.inf).max(axis=1, keepdims=True)
     near = among & (saved >= most - HARDLY - 1e-9)
     # If several keep the same, the cheaper one is taken, then the first.
-    order = np.where(near, kept + 1e-6 * saved, -np.inf)
-    found = np.argmax(order, axis=1)
+    found = np.argmax(np.where(near, kept + 1e-6 * saved, -np.inf), axis=1)
     passing = _passing(seen)
-    instead = seen.nothing
-    if instead is None or not passing[instead]:
-        instead = int(np.argmax(np.where(passing, seen.kept, -np.inf)))
-    return np.where(among.any(axis=1), found, instead)
+    instead = np.argmax(np.where(passing, kept, -np.inf), axis=1)
+    if seen.nothing is not None and passing[seen.nothing]:
+        instead[:] = seen.nothing
+    return np.asarray(np.where(among.any(axis=1), found, instead))

@@ -82,6 +82,9 @@ def test_where_nobody_is_sound_the_one_that_keeps_most_of_those_that_pass() -> N
     kept = np.array([[1, 0.5, 1.0]] * 5 + [[1, 1.0, 0.5]] * 5)
     assert choice(one._replace(kept_next=kept), 0.1) == 2
     assert choice(one._replace(kept_next=kept, nothing=None), 0.1) == 2
+    # In a resample it is the one that keeps most there.
+    drawn = np.array([[1, 0.9, 0.92], [1, 0.93, 0.91]])
+    assert choices(one._replace(kept_next=kept), np.array([one.saved] * 2), drawn, 0.1).tolist() == [2, 1]
 
 
 def test_in_a_draw_the_lower_end_is_the_same_part_of_a_saving_and_a_loss_as_far_off() -> None:
