@@ -68,7 +68,7 @@ def test_groups_stand_below_one_another_and_what_they_share_is_packed_once() -> 
     [([None, None], pyarrow.string(), "s"), (["", None, "éa", "b"], pyarrow.string(), "s"),
      (["a"], pyarrow.string(), "s"),
      ([1, None, -(2**63)], pyarrow.int64(), "q"), ([None, 0.5, 1], pyarrow.float64(), "d"), ([], pyarrow.int64(), "q"),
-     ([True] * 9 + [False], pyarrow.bool_(), "?")],
+     ([True] * 9 + [False], pyarrow.bool_(), "?"), ([None, True, False], pyarrow.bool_(), "?")],
 )  # fmt: skip
 def test_values_are_packed_as_they_are(values: list[Any], kind: Any, code: str) -> None:
     found = packed(values, kind, code)
