@@ -52,8 +52,8 @@ class StandIns:
         wanted, *counts = self._count_many([original, *tried])
         # Taken candidates come last and aren't excluded: there are too few one-letter names for a new one each time.
         apart = [(one in self._taken, abs(count - wanted), one) for count, one in zip(counts, tried, strict=True)]
-        nearest = sorted(apart, key=lambda made: made[:2])
-        return next((one for _, _, one in nearest if not likely_keys(one)), original)
+        nearest = [one for _, _, one in sorted(apart, key=lambda made: made[:2])] or [original]
+        return next((one for one in nearest if not likely_keys(one)), nearest[0])
 
     def _candidates(self, original: str) -> Iterator[str]:
         dice = random.Random(len(self._made))

@@ -1,6 +1,6 @@
 """Redaction of whole transcripts: likely keys, account names and e-mail addresses. Every text keeps its length."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -38,9 +38,11 @@ class Redaction:
         keys = {text[one.start : one.end] for text in texts for one in likely_keys(text)}
         names = {name for text in texts for name in told_names(text)}
         self._stand_ins.avoid(names)
-        # Longer ones first. A piece that two lines share may be of either; it stands for the last, shorter one.
-        whole = sorted((line for key in keys for line in lines(key)), key=lambda line: (-len(line), line))
-        self._pieces = {piece: line for line in whole for piece in (line[:PIECE], line[-PIECE:])}
+        # The lines by the beginning or end that they share, the longer ones first.
+        self._pieces: dict[str, list[str]] = {}
+        for line in sorted({line for key in keys for line in lines(key)}, key=lambda line: (-len(line), line)):
+            for piece in (line[:PIECE], line[-PIECE:]):
+                self._pieces.setdefault(piece, []).append(line)
         self._words = words_of(names)
         self._done: dict[str, str] = {}
         return msgspec.convert(self._value(values), Transcript)
@@ -70,24 +72,25 @@ class Redaction:
             kept += [text[after : found.start], self._key(key)]
             after = found.end
         text = "".join(kept) + text[after:]
-        for piece, line in self._pieces.items():
-            text = self._without_piece(text, piece, line)
+        for piece, whole in self._pieces.items():
+            text = self._without_piece(text, piece, whole)
         text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
         text = with_homes(text, self._name)
         return with_network(text, self._replaced) if self._everything else text
 
-    def _without_piece(self, text: str, piece: str, line: str) -> str:
-        """Return a text without the rest of a cut key: `piece`, and what around it equals `line` around the piece."""
+    def _without_piece(self, text: str, piece: str, whole: Sequence[str]) -> str:
+        """Return a text without the rest of cut keys: `piece`, and what around it equals the line that agrees most."""
         kept, after = [], 0
         while (at := text.find(piece, after)) >= 0:
-            first = line.index(piece)
-            start, end, last = at, at + len(piece), first + len(piece)
-            while start > after and first and text[start - 1] == line[first - 1]:
-                start, first = start - 1, first - 1
-            while end < len(text) and last < len(line) and text[end] == line[last]:
-                end, last = end + 1, last + 1
-            kept += [text[after:start], self._stand_ins.of(line)[first:last]]
-            after = end
+            fits = []
+            for line in whole:
+                first = line.index(piece)
+                before = _alike(text[max(after, at - first) : at][::-1], line[:first][::-1])
+                beyond = _alike(text[at : at + len(line)], line[first:])
+                fits.append((before + beyond, before, first - before, line))
+            size, before, first, line = max(fits, key=lambda fit: fit[0])
+            kept += [text[after : at - before], self._stand_ins.of(line)[first : first + size]]
+            after = at - before + size
         return "".join(kept) + text[after:]
 
     def _key(self, key: str) -> str:
@@ -114,6 +117,11 @@ class Redaction:
         counts = ", ".join(f"{len(found):,} {kind}(s)" for kind, found in sorted(self.found.items()))
         more = "" if self._everything else ", IP addresses, phone numbers, host names (--redact all)"
         return f"redacted: {counts or 'nothing was found'}; not looked for: {NOT_LOOKED_FOR}{more}"
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginnings."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _strings(value: Any) -> Iterator[str]:

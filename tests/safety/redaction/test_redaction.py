@@ -114,6 +114,14 @@ def test_a_piece_of_a_key_goes_as_far_as_the_key_does() -> None:
         assert redacted(key, text) == [new, said]
 
 
+def test_a_piece_is_of_the_key_that_agrees_with_most_of_it() -> None:
+    # Both keys begin with the same 13 characters, and end with the same 10.
+    first, second = (f"sk-ant-{'api03-'}{body}0aB1cD2eF3" for body in (2 * BODY, 2 * BODY[::-1]))
+    for keys in ((first, second), (second, first)):
+        *made, cut, end = redacted(*keys, f"{keys[0][:17]}... {keys[1][:17]}...", f"...{keys[0][-14:]}")
+        assert (cut, end) == (f"{made[0][:17]}... {made[1][:17]}...", f"...{made[0][-14:]}")
+
+
 def test_what_was_replaced_is_counted_and_said() -> None:
     redaction = Redaction(TOKENIZER.count_many)
     missing = "passwords that are words, secrets in prose, in pictures, encrypted or packed, and names of people"
