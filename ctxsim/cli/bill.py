@@ -84,7 +84,8 @@ def command(
     if out:
         from ctxsim.report.usd_plots import plot_bill
 
-        tell_written([plot_bill(found.by("project" if by == "part" else by), out)], form)  # type: ignore[arg-type]
+        grouped = "project" if by == "part" else by
+        tell_written([plot_bill(grouped, found.by(grouped), out)], form)  # type: ignore[arg-type]
     tell_and_exit(found.left_out, found.errors)
 
 

@@ -1,7 +1,7 @@
 """The bill as lines and tables, for people and programs. The first screen fits 80 columns."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
@@ -157,24 +157,23 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def rows_of(by: str, found: Mapping[str, Sum], most: int = SHOWN) -> list[tuple[str, Sum]]:
+    """Return the rows for people, named: the first `most`, the newest of days and weeks, and the sum of the others."""
+    names = names_of(by, list(found))
+    rows = [(names[name], one) for name, one in found.items()]
+    if len(rows) <= most + 1:
+        return rows
+    newest = by in ("day", "week") and rows[-1][0] != UNDATED
+    shown, rest = (rows[-most:], rows[:-most]) if newest else (rows[:most], rows[most:])
+    return [*shown, (f"{len(rest):,} more", _added([one for _, one in rest]))]
+
+
 def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
     """Return the table of a grouping. `whole`: for programs, with all rows, figures and full names."""
-    rows = list(found.items())
-    shown = dict(rows if whole else _worth(by, rows))
-    rest = [one for name, one in rows if name not in shown]
-    names = {name: name for name in found} if whole else names_of(by, list(found))
-    named = [(names[name], one) for name, one in shown.items()]
-    if rest:
-        named.append((f"{len(rest):,} more", _added(rest)))
     columns = (*COLUMNS, *(PROGRAM if whole else ()))
-    lines = [(name, *(column.cell(one) for column in columns)) for name, one in named]
+    rows = found.items() if whole else rows_of(by, found)
+    lines = [(name, *(column.cell(one) for column in columns)) for name, one in rows]
     return sheet("bill", "", [Column(by, by, left=True), *columns], lines)
-
-
-def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
-    if len(rows) <= SHOWN + 1:
-        return rows
-    return rows[-SHOWN:] if by in ("day", "week") and rows[-1][0] != UNDATED else rows[:SHOWN]
 
 
 def _added(sums: Sequence[Sum]) -> Sum:
@@ -262,4 +261,6 @@ def pace(ahead: Forecast) -> str:
         since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
         count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if since else f"{ahead.seen:,} seen"
         kind = f"too few sessions, {count}: a range from other projects"
+    some = f"; prices are known for {ahead.priced:,} of {many(ahead.known, 'session(s)')}"
+    kind += some if main == "usd" and ahead.priced < ahead.known else ""
     return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

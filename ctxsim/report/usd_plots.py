@@ -15,7 +15,7 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.report.advised import came_answer, day
-from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, group, names_of, usd
+from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, group, rows_of, usd
 from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
@@ -68,7 +68,6 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
     return finished(figure, path, title, about)
 
 
-MOST_BARS = 20
 REST = "user, summaries, rest"
 PAID_FOR = {
     HEAD: "the head (system prompt and tools)", RESULTS: "tools' results", ANSWERS: "the assistant's answers",
@@ -76,18 +75,17 @@ PAID_FOR = {
 }  # fmt: skip
 
 
-def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
+def plot_bill(by: str, found: Mapping[str, Sum], path: Path) -> Path:
     """Draw the sums of a grouping into a PNG or SVG file, and return its path."""
-    rows = dict(list(found.items())[:MOST_BARS])
-    names = names_of("project", list(rows))
+    names, rows = zip(*rows_of(by, found, 2 * SHOWN), strict=True)
     figure, axes = new_figure(10, 1.8 + 0.36 * max(4, len(rows)))
-    paid = {kind: [_paid_for(kind, one) for one in found.values()] for kind in PAID_FOR}
+    paid = {kind: [_paid_for(kind, one) for one in rows] for kind in PAID_FOR}
     styles = {kind: {"color": color} for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True)}
-    stacked_bars(axes, [names[name] for name in rows], {kind: its[: len(rows)] for kind, its in paid.items()}, styles)
+    stacked_bars(axes, names, paid, styles)
     plain_axes(axes, xlabel="USD")
     legend_below(figure, axes, len(PAID_FOR))
     sums = {kind: sum(its) for kind, its in paid.items()}
-    total, most = sum(one.usd for one in found.values()), max(sums, key=lambda kind: sums[kind])
+    total, most = sum(one.usd for one in rows), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
     return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
 
