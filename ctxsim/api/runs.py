@@ -25,6 +25,7 @@ from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import frame_of
+from ctxsim.results.run_info import RECORDED
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
@@ -168,7 +169,7 @@ def bench(
     what_happened = across and not made and (not policies or any(map(is_preset, labels)))
     setting = Setting(
         name=made.name if made else run_name(inputs.paths[0]),
-        title=made.title if made else f"Recorded transcripts in {', '.join(inputs.paths)}",
+        title=made.title if made else f"{RECORDED} in {', '.join(inputs.paths)}",
         policies=expanded([*["recorded"] * what_happened, *labels]),
         estimator=by,
         overrides=said(inputs.overrides),

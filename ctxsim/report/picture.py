@@ -13,14 +13,15 @@ from ctxsim.errors import many
 from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
+from ctxsim.results.run_info import RECORDED
 
 CHOSEN = "named first in the title"
 """What the mark of a policy or setting means, in words."""
 
 
 def title_of(run: Run) -> str:
-    """Return a run's title, cut before an absolute path of recordings, because such paths name folders and people."""
-    return run.info.title.partition(" in /")[0]
+    """Return a run's title without the paths of recordings, because they name folders and people."""
+    return RECORDED if run.info.title.startswith(f"{RECORDED} in ") else run.info.title
 
 
 class Picture(msgspec.Struct, frozen=True):

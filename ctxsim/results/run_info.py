@@ -47,6 +47,8 @@ def is_nothing(label: str) -> bool:
     return label.partition(":")[0] == NOTHING
 
 
+RECORDED = "Recorded transcripts"  # the title of a run of recordings; ` in ` and their paths may follow
+
 OBSERVED = "observed:"
 """The prefix of real agents' labels."""
 

@@ -18,7 +18,7 @@ from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.run_info import Drawn, Recorder, __version__
+from ctxsim.results.run_info import RECORDED, Drawn, Recorder, __version__
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
@@ -138,7 +138,7 @@ def conduct(
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
-            title=setting.title if setting.text or scenario else "Recorded transcripts",
+            title=setting.title if setting.text or scenario else RECORDED,
             **said_of(specs, beside.providers),
             inputs=tuple(inputs),
             complete=len(inputs) == len(work.names),
@@ -160,9 +160,8 @@ def conduct(
 def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
     """Return the setting and paths for `run.json`; without text, no name or path of a recording."""
     if not setting.text:
-        setting, paths = msgspec.structs.replace(setting, name="recorded", title="Recorded transcripts"), ()
-    kept: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET))
-    return kept
+        setting, paths = msgspec.structs.replace(setting, name="recorded", title=RECORDED), ()
+    return dict(msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET)))
 
 
 def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence[str] = ()) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def run_of(folder: Path, rows: dict[str, list[dict[str, Any]]] | None = None, **
     """Three transcripts of one session, so that there are no ranges."""
     one = {label: [{"root": "t0", **row} for row in its] for label, its in (rows or ROWS).items()}
     usual = {
-        "title": "Made by hand in /home/me", "tokenizers": {"o200k_base": "x"}, "detectors": ("strict", "loose"),
+        "title": "Recorded transcripts in a, /srv", "tokenizers": {"o200k_base": "x"}, "detectors": ("strict", "loose"),
         "shown": {"mask:keep=1": "mask"}, "tables": TABLES,
         "providers": ({"window": 200_000, "cache": "explicit", "model": "m", "prices": {"source": "a list"}},
                       {"window": 1_000, "cache": "none"}),
@@ -91,7 +91,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_the_page_s_data_is_of_all_transcripts(run: Run) -> None:
     found = page_data(run, chosen=["t1", "t0"])
-    assert (found["title"], found["beside"], found["chosen"], found["start"]) == ("Made by hand", "keep-all", 1, 1)
+    assert (found["beside"], found["chosen"], found["start"]) == ("keep-all", 1, 1)
     assert found["about"] == "3 transcripts, 30 calls, 3 policies. ctxsim 0; tokens counted by o200k_base."
     assert found["verdict"][0].startswith("Take mask: 17.50 USD instead of 35.00 (-50 %), keeps 97 %")
     # 30,000 of 60,000 tokens; the largest requests have 1,500 and 3,000.
@@ -247,7 +247,7 @@ def test_nothing_known_is_left_out_of_the_card(tmp_path: Path) -> None:
 def test_pictures_agree_on_names_colours_and_what_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     one = picture(run)
     assert (one.title, one.many, one.chosen, one.mark) == (
-        "Made by hand",
+        "Recorded transcripts",
         "3 transcripts",
         "mask:keep=1",
         "▶: named first in the title",
@@ -261,8 +261,9 @@ def test_pictures_agree_on_names_colours_and_what_is_drawn(run: Run, monkeypatch
     assert picture(run, "kept").advice.goal == "kept"  # type: ignore[union-attr]
     bare = Picture(run, one.pooled, None, one.labels, {})
     assert (bare.chosen, bare.mark, bare.headline) == (None, "", "Nothing to advise: only bounds ran.")
-    assert worth_colour(None) == [] and title_of(run) == "Made by hand"
-    monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, complete=False))
+    assert worth_colour(None) == [] and title_of(run) == "Recorded transcripts"
+    monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, complete=False, title="Files in /tmp"))
+    assert title_of(run) == "Files in /tmp"
     assert one.many == "3 transcripts of a stopped run"
 
 
