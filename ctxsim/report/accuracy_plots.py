@@ -40,7 +40,7 @@ def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path:
     axes.set(xlim=(1, max(2, len(run))), ylim=(0, top))
     direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(at_axis)
-    plain_axes(axes, xlabel="call of the largest transcript", ylabel="tokens of the request")
+    plain_axes(axes, xlabel="call of the segment that ends with the largest request", ylabel="tokens of the request")
     finding = f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call"
     marks = (
         f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early"

@@ -53,7 +53,7 @@ DOTS = 20_000
 
 def shown_transcript(run: Run) -> str:
     """Return the name of the transcript with the most tokens, which pictures over calls show."""
-    return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
+    return str(run.of(run.labels[0]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
 
 
 def growth_of(one: Picture) -> Figure:

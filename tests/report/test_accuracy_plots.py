@@ -92,7 +92,9 @@ def test_pictures_say_what_their_marks_mean(drawn: list[Any]) -> None:
     accuracy_plots._per_call(["chars"], run, "o200k", Path("x.png"))
     [axes] = drawn[0].axes
     assert axes.yaxis.get_major_formatter()(20_000) == "20K" and drawn[0].get_size_inches().tolist() == [10.5, 6]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("call of the largest transcript", "tokens of the request")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "call of the segment that ends with the largest request", "tokens of the request"
+    )  # fmt: skip
     names = {text.get_text(): (text.get_color(), text.get_position()[1]) for text in axes.texts}
     assert names == {
         "counted (o200k)": ("black", pytest.approx(20 / 21)),

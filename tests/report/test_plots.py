@@ -193,7 +193,7 @@ def test_the_largest_transcript_is_shown_with_its_provider_s_limits() -> None:
     calls = calls_of({"a": [60, 90], "b": [60, 95]})
     info = SimpleNamespace(providers=[{"window": 1}, {"window": 100}], limits={"b": {"budget": 80}}, bounds=("a",),
                            shown={"b": "short"})  # fmt: skip
-    run: Any = SimpleNamespace(of=lambda label: SUMMARY, labels=["a", "b"], info=info,
+    run: Any = SimpleNamespace(of=lambda label: SUMMARY if label == "a" else SUMMARY[:1], labels=["a", "b"], info=info,
                                table=lambda name, transcript: calls if transcript == ["m"] else None)  # fmt: skip
     # Of two as large the last.
     assert shown_transcript(run) == "m" and limits_of(run, "m") == [(100, "window"), (80, "budget")]
