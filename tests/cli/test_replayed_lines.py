@@ -125,10 +125,10 @@ def test_a_tracker_knows_what_is_left() -> None:
         large.record(used, 850)
     assert large.report() == "    45,000   4.5%   +20,000   +20,000     47     850"
     tracker = TokenTracker(1_000)
-    for used, left in ((400, None), (500, 5), (700, 2), (1_000, None), (1_200, None)):
+    for used, left in ((400, None), (500, 5), (700, 2), (1_000, 0), (1_200, 0)):
         tracker.record(used, 7)
         assert tracker.calls_left == left, used
-    assert tracker.report() == "     1,200 120.0%      +200      +200      -       7"
+    assert tracker.report() == "     1,200 120.0%      +200      +200      0       7"
     shrinking = TokenTracker(1_000)
     for used, average in ((500, 0), (700, 200), (400, 0), (430, 30), (480, 40)):
         shrinking.record(used, 1)
