@@ -12,8 +12,8 @@ import pytest
 def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any]:
     """Return a function that benches and returns the run: `run(what, policies, window=128_000)`.
 
-    Paths, policies, model, window, cache, tokenizer, estimator and jobs default to the project's file at pytest's root.
-    A path is relative to that root. Results are in `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
+    What isn't given is as the project's file at pytest's root says; paths are relative to that root. Results are in
+    `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
     # Imported only by tests that use the fixture, because pytest loads plug-ins for every project.
     from ctxsim.api.project import found
@@ -21,15 +21,18 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
 
     root, numbers = pytestconfig.rootpath, count(1)
 
+    def at_root(one: Any) -> Any:
+        return root / one if isinstance(one, str | Path) and (root / one).exists() else one
+
     def run(what: Any = None, policies: Sequence[Any] | None = None, **given: Any) -> Any:
         said = found(root)
         if what is None:
             what = list(said.paths)
             if not what:
                 raise pytest.UsageError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
-        elif isinstance(what, str | Path) and (root / what).exists():
-            what = root / what
-        names = ("model", "window", "cache", "tokenizer", "estimator", "jobs")
+        else:
+            what = [at_root(one) for one in what] if isinstance(what, list | tuple) else at_root(what)
+        names = ("model", "models", "window", "head", "cache", "tokenizer", "estimator", "jobs")
         fields = {name: value for name in names if (value := getattr(said, name)) is not None} | given
         return bench(what, policies or said.policies or None, out=tmp_path / f"ctxsim-{next(numbers)}", **fields)
 

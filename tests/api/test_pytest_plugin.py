@@ -24,12 +24,12 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_each_run_has_a_folder_of_its_own(asked: Any) -> None:
     (asked.root / "logs").mkdir()
-    for what in ("logs", Path("logs"), "one-prompt", ["logs"]):
+    for what in ("logs", Path("logs"), "one-prompt", ["logs", "none"]):
         asked.run(what, ["mask"], window=9)
     logs = asked.root / "logs"
     assert asked.heard == [
         ((what, ["mask"]), {"out": asked.root / "out" / f"ctxsim-{number}", "window": 9})
-        for number, what in enumerate((logs, logs, "one-prompt", ["logs"]), 1)
+        for number, what in enumerate((logs, logs, "one-prompt", [logs, "none"]), 1)
     ]
 
 
@@ -39,10 +39,11 @@ def test_what_is_not_given_is_what_the_project_says(asked: Any) -> None:
     asked.run("one-prompt")
     assert asked.heard.pop() == (("one-prompt", None), {"out": asked.root / "out" / "ctxsim-1"})
     (asked.root / "ctxsim.toml").write_text(
-        "paths = ['logs']\npolicies = ['mask']\nwindow = 9\nmodel = 'gpt-5'\njobs = 2\n"
+        "paths = ['logs']\npolicies = ['mask']\nwindow = 9\nmodel = 'gpt-5'\njobs = 2\nhead = 900\nmodels = 'm.toml'\n"
     )
     asked.run()
-    said = {"out": asked.root / "out" / "ctxsim-2", "model": "gpt-5", "window": 9, "jobs": 2}
+    said = {"out": asked.root / "out" / "ctxsim-2", "model": "gpt-5", "window": 9, "jobs": 2, "head": 900,
+            "models": "m.toml"}  # fmt: skip
     assert asked.heard.pop() == ((["logs"], ("mask",)), said)
     asked.run(policies=["pi"], window=7)
     assert asked.heard.pop() == ((["logs"], ["pi"]), said | {"out": asked.root / "out" / "ctxsim-3", "window": 7})
