@@ -30,6 +30,16 @@ class TokenTracker:
         return self.calls[-1] if self.calls else 0
 
     @property
+    def available(self) -> int:
+        """Tokens left in the window."""
+        return max(0, self._window - self.used)
+
+    @property
+    def percent_used(self) -> float:
+        """Share of the window that the newest request uses, in per cent."""
+        return 100 * self.used / self._window
+
+    @property
     def average(self) -> float:
         """Average growth per call since the requests last became smaller; 0 before the second."""
         since = self.calls[self._grows_from :]
@@ -38,13 +48,13 @@ class TokenTracker:
     @property
     def calls_left(self) -> int | None:
         """How many calls of average growth still fit; None if requests don't grow."""
-        return int(max(0, self._window - self.used) / self.average) if self.average > 0 else None
+        return int(self.available / self.average) if self.average > 0 else None
 
     def report(self) -> str:
         """Return one line of figures, under `HEADINGS`."""
         left = "-" if self.calls_left is None else f"{self.calls_left:,}"
         growth = self.used - (self.calls[-2] if len(self.calls) > 1 else 0)
         return (
-            f"{self.used:>10,}{100 * self.used / self._window:>6.1f}%{growth:>+10,}{self.average:>+10,.0f}"
+            f"{self.used:>10,}{self.percent_used:>6.1f}%{growth:>+10,}{self.average:>+10,.0f}"
             f"{left:>7}{self._output:>8,}"
         )
