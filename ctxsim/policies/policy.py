@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, InitVar, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
@@ -70,17 +70,21 @@ class Surroundings:
     """Callback: items and a limit in tokens. Returns the text of a billed summary; None if its request is refused."""
     say: Callable[[str], None] = _silence
     """Callback that shows the user a line in the terminal."""
-    sizes: Sizes | None = None
+    remembered: InitVar[Sizes | None] = None
     """Memo of items' estimates by the same estimator; None: a new memo."""
 
-    def __post_init__(self) -> None:
-        self.size_of: Callable[[Sequence[Item]], int] = (self.sizes or Sizes(self.estimator.item)).of
-        """Returns the estimated tokens of some items together. Each item is estimated once for all policies."""
+    def __post_init__(self, remembered: Sizes | None) -> None:
+        self.sizes = remembered or Sizes(self.estimator.item)
+        """The memo of items' estimates."""
 
     def close(self) -> None:
         """Disable `summarize` and `say`. Called after the last call."""
         self.summarize = _no_summary
         self.say = _silence
+
+    def size_of(self, items: Sequence[Item]) -> int:
+        """Return the estimated tokens of some items together. Each item is estimated once for all policies."""
+        return self.sizes.of(items)
 
     def estimate(self, view: View) -> int:
         """Return the estimated tokens of the request with this view. Cheap, because the view keeps a running total."""

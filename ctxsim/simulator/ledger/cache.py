@@ -275,12 +275,10 @@ class PrefixCache:
 
     def remember(self, request: Request, now_s: float) -> None:
         """Store the request: cut what it has from branches, and make a branch of what the last request had more."""
-        shared, branches = self._with_last(request), self._branches
-        lost = self._lost(request, shared)
+        self.pass_by(request)
+        branches = self._branches
         if branches:
-            self._join(request, shared)
-        if lost:
-            branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
+            self._join(request, self._own)
         while branches and not self._alive(branches[oldest := next(iter(branches))].at_s, now_s):
             del branches[oldest]
         self._last_s, self._own, self._left, self.used = now_s, sys.maxsize, None, True
@@ -288,14 +286,10 @@ class PrefixCache:
     def pass_by(self, request: Request) -> None:
         """Note a request to another model: make a branch of what the last request stored here had more."""
         shared = self._with_last(request)
-        if lost := self._lost(request, shared):
+        if lost := request.lost(shared)[: self._own - shared]:
             self._branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
             self._left = request.left_at(shared)
-        self._own = min(shared, self._own)
-
-    def _lost(self, request: Request, shared: int) -> list[int]:
-        """The positions of the last request stored here behind those that it shares with a request."""
-        return request.lost(shared)[: max(0, self._own - shared)]
+        self._own = shared
 
     def _join(self, request: Request, position: int) -> None:
         """Cut from the branches that the request follows all positions that it has."""

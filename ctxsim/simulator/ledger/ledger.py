@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -95,28 +94,26 @@ class Ledger:
     @cached_property
     def kept(self) -> list[Kept]:
         """Every call without any policy's edits."""
-        return list(self._kept())
+        self._last = self.kernel()
+        return [self._answered(self._last, leg) for leg in self.legs]
 
-    def _kept(self) -> Iterator[Kept]:
-        kernel = self._last = self.kernel()
-        request, step = kernel.request, kernel.cache.step
-        for leg in self.legs:
-            self.enter(request, leg)
-            kernel.begin(leg)
-            began_s = kernel.now_s
-            changed = request.changed_from
-            dropped = tuple(kernel.drop_thinking())
-            verdict = kernel.judge(leg.begins_turn)
-            bill = kernel.bill(leg)
-            size = len(request.items)
-            # Reads are rounded down to steps.
-            whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
-            unread = request.items[whole].place if whole < size else len(self.transcript.items)
-            noted, state = kernel.cache.noted(request), kernel.state()
-            clock = began_s, kernel.now_s
-            yield Kept(
-                size, changed, request.total, verdict, bill, clock, noted, state, kernel.revived, dropped, unread
-            )
+    def _answered(self, kernel: Kernel, leg: Leg) -> Kept:
+        """Send a kernel the request of a call without any policy's edits."""
+        request = kernel.request
+        self.enter(request, leg)
+        kernel.begin(leg)
+        began_s = kernel.now_s
+        changed = request.changed_from
+        dropped = tuple(kernel.drop_thinking())
+        verdict = kernel.judge(leg.begins_turn)
+        bill = kernel.bill(leg)
+        size = len(request.items)
+        # Reads are rounded down to steps.
+        whole = request.items_within(bill.split.read + kernel.cache.step - 1) if bill.split.read else 0
+        unread = request.items[whole].place if whole < size else len(self.transcript.items)
+        noted, state = kernel.cache.noted(request), kernel.state()
+        clock = began_s, kernel.now_s
+        return Kept(size, changed, request.total, verdict, bill, clock, noted, state, kernel.revived, dropped, unread)
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:
@@ -129,11 +126,7 @@ class Ledger:
         if self.provider.others:
             # Each model has a cache of its own: all that they were sent is billed again.
             for leg in self.legs[: number - 1]:
-                self.enter(kernel.request, leg)
-                kernel.begin(leg)
-                kernel.drop_thinking()
-                kernel.judge(leg.begins_turn)
-                kernel.bill(leg)
+                self._answered(kernel, leg)
             return kernel
         if not before:
             return kernel

@@ -35,8 +35,10 @@ class Replay:
         """
         provider, transcript = ledger.provider, ledger.transcript
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
-        sizes = ledger.sizes(spec.estimator)
-        sees = Surroundings(provider.window, transcript.head, spec.estimator, summarize=self._summarize, sizes=sizes)
+        sees = Surroundings(
+            provider.window, transcript.head, spec.estimator, summarize=self._summarize,
+            remembered=ledger.sizes(spec.estimator),
+        )  # fmt: skip
         self._ledger = ledger
         self._references = references
         self._summaries = summaries or provider.summaries

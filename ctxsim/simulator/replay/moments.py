@@ -10,7 +10,7 @@ from ctxsim.simulator.ledger.kernel import SummaryCall
 from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
 from ctxsim.simulator.replay.sent import Tally
-from ctxsim.transcript import Item, Sizes, Usage
+from ctxsim.transcript import Item, Usage
 from ctxsim.view import Edit, Made, View
 
 RETRIES = 10
@@ -67,7 +67,7 @@ class Moments:
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
-        self.view = View(sees.sizes or Sizes(spec.estimator.item))
+        self.view = View(sees.sizes)
         self._views = views
         self._edited = edited
         self._joined = 0
