@@ -102,7 +102,7 @@ def _lines(found: Forecasts) -> list[str]:
             f"Prices are known for {today.priced:,} of {today.known:,} sessions: what the others cost is missing."
         )
     if found.recorded.untimed:
-        lines.append(f"Left out: {many(found.recorded.untimed, 'session(s)')} without a time.")
+        lines.append(f"Not in the forecast: {many(found.recorded.untimed, 'session(s)')} without a start time.")
     if today.basis == "priors":
         lines.append(
             f"{many(today.seen, 'session(s)')} so far, too few for an interval: the range comes from how sessions of "

@@ -258,7 +258,10 @@ def _listed(path: str) -> Iterator[Source]:
     # A list may be a stranger's: a reader in it would run code that the user hasn't named.
     for name in names:
         if _CODE.search(name):
-            raise InputError(f"@{path}", f"names code to read by, {name}: name it as reader:FILE.py:@{path}")
+            raise InputError(
+                f"@{path}",
+                f"may not choose code to run, as '{name}' does; to read the whole list by it: reader:FILE.py:@{path}",
+            )
         if bare(name).startswith("@") and bare(name) != FOUND:
             raise InputError(f"@{path}", f"names another list, {name}")
     for name in names:

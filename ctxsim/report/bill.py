@@ -261,6 +261,6 @@ def pace(ahead: Forecast) -> str:
         since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
         count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if since else f"{ahead.seen:,} seen"
         kind = f"too few sessions, {count}: a range from other projects"
-    some = f"; prices are known for {ahead.priced:,} of {many(ahead.known, 'session(s)')}"
+    some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"
     kind += some if main == "usd" and ahead.priced < ahead.known else ""
     return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

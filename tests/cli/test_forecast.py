@@ -78,7 +78,7 @@ def test_days_say_how_many_sessions_and_missing_prices_how_many() -> None:
     assert found[0] == "Next 7 days, 1 session at your pace: 4.00 to 16 USD (90 %)."
     assert found[2] == "Prices are known for 39 of 40 sessions: what the others cost is missing."
     found = _lines(forecasts(one(priced=39), recorded=SimpleNamespace(names=(), untimed=2)))
-    assert found[3] == "Left out: 2 sessions without a time."
+    assert found[3] == "Not in the forecast: 2 sessions without a start time."
     found = _lines(forecasts(one(ahead=Next(1, True), come=amount(3, 2, 5))))
     assert found[0] == "Next 1 day, 2 to 5 sessions at your pace: 4.00 to 16 USD (90 %)." and len(found) == 3
 

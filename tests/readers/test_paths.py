@@ -211,7 +211,10 @@ def test_a_list_names_no_code(line: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     Path("list.txt").write_text(f"{line}\n")
-    with pytest.raises(InputError, match=f"@list.txt: names code to read by, {line}: name it as reader:FILE.py:@list"):
+    told = (
+        f"@list.txt: may not choose code to run, as '{line}' does; to read the whole list by it: reader:FILE.py:@list"
+    )
+    with pytest.raises(InputError, match=told):
         list(sources("@list.txt"))
     assert not Path("ran").exists()
     with pytest.raises(LabelError, match="is no reader"):

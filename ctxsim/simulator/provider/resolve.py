@@ -175,7 +175,9 @@ def _of_log(
         priced = {other.name for other in values["others"]}
         used = [call.model for call in transcript.calls if call.model not in ("", transcript.model)]
         if with_own := sum(model in priced for model in used):
-            origins.append(f"{with_own} of {len(transcript.calls)} calls used {', '.join(sorted(priced))}")
+            origins.append(
+                f"{with_own} of {len(transcript.calls)} calls used {', '.join(sorted(priced))}, at its own prices"
+            )
         if rest := len(used) - with_own:
             origins.append(f"{rest} of {len(transcript.calls)} calls used other models and are priced as this one")
     if values.get("cache", "none") != "none" and no_cache(transcript):

@@ -237,7 +237,7 @@ def test_a_range_from_other_projects_says_why() -> None:
     alike = msgspec.structs.replace(few, change=None, since=None, known=8)
     assert "(too few sessions, 8 seen: a range from other projects)" in pace(alike)
     some = msgspec.structs.replace(few, basis="sessions", priced=40)
-    assert pace(some).endswith("3.00 USD (90 %; prices are known for 40 of 50 sessions).")
+    assert pace(some).endswith("3.00 USD (90 %; 10 of 50 sessions without a known price count as 0).")
     unpriced = msgspec.structs.replace(alike, priced=0, amounts={"tokens": Amount(2e6, {"90": (1e6, 3e6)})})
     assert pace(unpriced).startswith("At this pace the next 30 days: 1.0 M to 3.0 M tokens (") and "prices" not in pace(
         unpriced
