@@ -1,12 +1,13 @@
 """Extract a transcript's facts: recorded usage by response, and what each request was filled with.
 
-Parts are sized without a tokenizer. Recorded tokens are fitted to logged characters, a head that isn't in the log, and
+Only responses that a log shows unfinished are counted by a tokenizer. Of requests, recorded tokens are fitted to logged characters, a head that isn't in the log, and
 unlogged additions (`recorded.size_fit.fit_size`). The parts of a request then add up to its recorded size. Where less
 is logged than was sent, the rest is *unknown*.
 """
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import groupby, pairwise
 
 import msgspec
@@ -15,15 +16,17 @@ import numpy.typing as npt
 
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.facts import Large, Response, Session, server_of
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.source.source import SKIPPED
 from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
-from ctxsim.simulator.ledger.frames import decoded
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
-from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
+from ctxsim.transcript import Call, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]
 
@@ -113,6 +116,16 @@ class _Filled:
         self._laid_out()
         self._fitted()
 
+    @cached_property
+    def frames(self) -> Frames:
+        """The rendering of this model, for responses whose usage the log doesn't state."""
+        known = tokens_per_counted(self.model)
+        provider = Provider(
+            tokenizer_of(self.model)[0], model=self.model, framing=vendor_of(self.model),
+            tokens_factor=known.tokens if known else 1.0,
+        )  # fmt: skip
+        return Frames(provider, provider.counter())
+
     def _laid_out(self) -> None:
         columns = ((one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries)
         found = np.array(list(columns), dtype=float).reshape(-1, 5).T
@@ -196,23 +209,12 @@ class _Filled:
             missed, cause, pause_s = _missed(made, last, kept)
             last = msgspec.structs.replace(
                 made, parts=parts, head=head, fresh=fresh, pause_s=pause_s,
-                written=self._written(answer) if made.begun else 0, missed=missed, cause=cause, turn=turn,
+                written=self.frames.written(answer) if made.begun else 0, missed=missed, cause=cause, turn=turn,
                 needs=needs[number], crossing=crossing[number],
                 compacted=self.segment.after_compaction and before is None,
             )  # fmt: skip
             yield last
             before = call
-
-    def _written(self, answer: Sequence[Item]) -> int:
-        """Estimated tokens of a response: from its characters, plus the framing of its tool calls."""
-        framing, known = load_vendor(vendor_of(self.model)).framing.of(self.model), tokens_per_counted(self.model)
-        per_token = USUAL / known.tokens if known else self.chars_per_token
-        chars, around = 0, 0
-        for item in answer:
-            chars += sum(map(len, item.texts)) + USUAL * sum(one.tokens for one in item.media if one.kind == UNSHOWN)
-            if item.kind == "tool_call":
-                around += framing.call + framing.parameter * len(decoded(item.text))
-        return round(chars / per_token) + around
 
     def _uses(self) -> tuple[list[int], list[int]]:
         """By call: how often it used older results; how often it and later calls used results from before it."""

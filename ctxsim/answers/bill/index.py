@@ -13,7 +13,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 5
+VERSION = 6
 """Version of the facts and of their extraction; increase it when either changes."""
 
 Extract = Callable[[Source], tuple[Session, ...]]
@@ -27,10 +27,10 @@ class Known(msgspec.Struct, array_like=True):
 
 
 class Index(msgspec.Struct, array_like=True):
-    """Facts by path, archive member, column and reader of each file; `rates` are the prices that were looked up."""
+    """Facts by path, and by archive member, column and reader; `rates` are the prices that were looked up."""
 
     version: int = VERSION
-    files: dict[str, Known] = {}
+    files: dict[str, dict[str, Known]] = {}
     priced_by: str = ""
     rates: dict[str, Rates | None] = {}
 
@@ -50,7 +50,9 @@ def load(path: Path) -> Index:
 
 
 def save(path: Path, index: Index) -> None:
-    """Write the index atomically, readable for its user alone. If the folder can't be written, there is no index."""
+    """Write the index atomically, without files that are gone, readable for its user alone. If the folder can't be
+    written, there is no index.
+    """
     # Imported here, as answers from an unchanged index don't need it.
     from ctxsim.results.files import replacing
 
@@ -58,7 +60,8 @@ def save(path: Path, index: Index) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with replacing(path) as temporary:
             temporary.touch(mode=0o600)
-            temporary.write_bytes(msgspec.msgpack.encode(index))
+            there = {path: known for path, known in index.files.items() if os.access(path, os.F_OK)}
+            temporary.write_bytes(msgspec.msgpack.encode(msgspec.structs.replace(index, files=there)))
     except OSError:
         return
 
@@ -79,20 +82,16 @@ class Indexed:
 
     def of(self, source: Source) -> tuple[Session, ...]:
         """Return the sessions of a source. Raises InputError if it can't be read."""
-        key, state = _key(source), _state(source)
-        known = self.index.files.get(key)
+        path = str(source.path.resolve() if source.path else source.name)
+        part, state = f"{source.member or ''}!{source.column}!{source.reader}", _state(source)
+        known = self.index.files.get(path, {}).get(part)
         if known and state and known.state == state:
             return known.sessions
         found = self._extract(source)
         if state:
-            self.index.files[key] = Known(state, found)
+            self.index.files.setdefault(path, {})[part] = Known(state, found)
             self.changed = True
         return found
-
-
-def _key(source: Source) -> str:
-    path = source.path.resolve() if source.path else source.name
-    return f"{path}!{source.member or ''}!{source.column}!{source.reader}"
 
 
 def _state(source: Source) -> tuple[tuple[int, int], ...]:

@@ -10,9 +10,10 @@ from samples import conversation
 
 from ctxsim.answers.bill.extract import _missed, facts_of
 from ctxsim.answers.bill.facts import Large, Response, Session
+from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.priors import tokens_per_counted
-from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.transcript import UNSHOWN, Call, Head, Media, Transcript, Usage
 
 MODEL = "claude-opus-4-6"
@@ -108,25 +109,24 @@ def test_what_was_thought_is_in_a_request_by_the_rules_of_who_answers(model: str
     assert (later.parts.index("thinking") in later.responses[1].parts[::4]) is (model == MODEL)
 
 
-def test_of_an_unfinished_response_its_texts_what_is_unshown_and_what_stands_around_calls_count() -> None:
-    factor, framing = tokens_per_counted(MODEL), load_vendor("anthropic").framing.of(MODEL)
-    assert factor is not None
+@pytest.mark.parametrize("model", [MODEL, "m"])
+def test_an_unfinished_response_is_counted_as_the_model_writes_it(model: str) -> None:
     made = Assembly("logs/s.jsonl")
     made.user("Go.")
     parts = [
-        Part("reasoning", "t" * 400, media=(Media(UNSHOWN, 50),)), Part("assistant", "a" * 196),
-        Part("tool_call", '{"a": "b", "c": 1}' + " " * 382, "Read", "c0"),
+        Part("reasoning", "Look at it first.", media=(Media(UNSHOWN, 50),)), Part("assistant", "I'll read it."),
+        Part("tool_call", '{"path": "src/main.py", "limit": 1}', "Read", "c0"),
     ]  # fmt: skip
     made.response(parts, Usage(600))
     whole = made.transcript()
-    calls = (msgspec.structs.replace(whole.calls[0], model=MODEL),)
+    calls = (msgspec.structs.replace(whole.calls[0], model=model),)
     (one,) = facts_of(msgspec.structs.replace(whole, calls=calls)).responses
-    # 1,000 characters, and 50 tokens as 200; a call with two arguments.
-    assert one.begun and one.written == round(300 * factor.tokens) + framing.call + 2 * framing.parameter
-    # Nobody knows this model: by the characters for each token of the session.
-    calls = (msgspec.structs.replace(whole.calls[0], model="m"),)
-    found = facts_of(msgspec.structs.replace(whole, calls=calls))
-    assert found.responses[0].written == round(1_200 / found.chars_per_token)
+    known, framing = tokens_per_counted(model), load_vendor(vendor_of(model)).framing.of(model)
+    call = ("Read", "path", "src/main.py", "limit", "1") if known else ("Read", '{"path": "src/main.py", "limit": 1}')
+    counts = [*open_tokenizer().count_many(["Look at it first.", "I'll read it.", *call]), 50]
+    content = sum(int(one * (known.tokens if known else 1.0) + 0.5) for one in counts)
+    around = framing.reasoning + framing.calls + framing.answer + framing.call + 2 * framing.parameter
+    assert one.begun and one.written == content + around
 
 
 @pytest.mark.parametrize(("usage", "told"), [
