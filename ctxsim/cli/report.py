@@ -82,7 +82,7 @@ def command(
 
 def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
     from ctxsim.report.losses import basis, breakdown, pooled
-    from ctxsim.report.tables import needle_sheets
+    from ctxsim.report.planted import needle_sheets
 
     something = len(pooled(found, "needs", "detector")) > 0
     sheets = [*([] if chosen else needle_sheets(found)), *(breakdown(found, one) for one in by if something)]

@@ -70,7 +70,7 @@ def show_run(
     columns: tuple[str, ...] | None = None,
 ) -> None:
     """Print a run's verdict and the sheet that `table` returns. JSON and CSV have all columns; CSV has no verdict."""
-    from ctxsim.report.tables import needle_sheets
+    from ctxsim.report.planted import needle_sheets
 
     advice = advise(run, goal)
     names = columns or (("*",) if form in ("json", "csv") else None)

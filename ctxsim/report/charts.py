@@ -21,8 +21,8 @@ from ctxsim.report.figure import (
 )
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
+from ctxsim.report.planted import curves, in_rounds
 from ctxsim.report.plots import estimates, growth_of, shown_transcript, which
-from ctxsim.report.rounds import curves, in_rounds
 from ctxsim.report.style import at_axis, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import MOST_ROWS, tradeoff

@@ -1,6 +1,5 @@
-"""Tables of what was lost: by age, depth, kind, tool and form, and of planted facts."""
+"""Tables of what was lost: by age, depth, kind, tool and form."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,6 @@ TOOLS_SHOWN = 4
 POOLED = "(pooled over all calls)"
 
 FORMS = "dropped: the request holds nothing of the result, at most a placeholder; truncated: it holds one of its ends"
-
-
-def share(values: Any) -> str:
-    """Return the mean of the known values in per cent; - if none is known."""
-    return f"{values.mean():.0%}" if values.notna().any() else "-"
 
 
 def basis(run: Run) -> str:
@@ -85,21 +79,3 @@ def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
     groups = [name for name in ("0", *(name for _, name in AGES)) if name in totals]
     kept = {label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups] for label in run.labels}
     return [f"{name} (n={totals[name]})" for name in groups], kept
-
-
-def needle_rows(run: Run) -> list[dict[str, str]]:
-    """Return the share of planted facts that each policy kept: rules, facts, facts by depth and by age; [] if none."""
-    needles = run.table("needles")
-    if not len(needles):
-        return []
-    facts = needles[needles.kind != "rule"]
-    groups = {"rules": needles[needles.kind == "rule"], "facts": facts}
-    groups |= {depth: facts[facts.depth == depth] for depth in ("head", "middle", "tail")}
-    groups |= {f"age {age}": facts[facts.age == age] for age in sorted(facts.age.unique())}
-    return kept_rows(run, run.labels, groups)
-
-
-def kept_rows(run: Run, labels: Sequence[str], groups: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return a row for each policy, with the share that it kept of each group of planted facts."""
-    return [{"policy": run.shown(label)} | {name: share(group[group.policy == label].kept)
-                                            for name, group in groups.items()} for label in labels]  # fmt: skip

@@ -8,8 +8,7 @@ from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.errors import many
 from ctxsim.report.cells import policy_sheet
-from ctxsim.report.losses import basis, needle_rows
-from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
+from ctxsim.report.losses import basis
 from ctxsim.report.sheet import Cell, Column, Sheet, legend, marked, sheet, text_of, text_rows
 from ctxsim.report.style import wrap_label
 from ctxsim.report.tradeoff import dominated, points
@@ -72,24 +71,6 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     counted = any(pooled.all[label].refused for label in pooled.labels)
     notes = (f"{scope}{intervals}.", *[REFUSED] * counted, f"{basis(run)}.")
     return Sheet(one.name, title, one.columns, one.rows, one.marks, notes)
-
-
-def needle_sheets(run: Run) -> list[Sheet]:
-    """Return the tables of planted facts: by age, or by round if all facts are looked for repeatedly."""
-    needles = in_rounds(run)
-    if needles is not None:
-        title = "Planted facts that were still in view, round after round"
-        about = "told: once all facts were told; rd N: after N rounds; last columns: as told, by when the fact was told"
-        last = "Planted facts that were still in view after the last round, by kind"
-        by_kind = _of_texts("kinds", last, kind_rows(run, needles))
-        return [_of_texts("rounds", title, round_rows(run, needles), about), by_kind]
-    about = "head, middle, tail: the fact's place in its result; age: calls between first request and use"
-    title = "Planted facts and rules that were still in view when used"
-    return [_of_texts("needles", title, rows, about)] if (rows := needle_rows(run)) else []
-
-
-def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) -> Sheet:
-    return sheet(name, title, list(rows[0]), [tuple(row.values()) for row in rows], notes=notes)
 
 
 def print_sheet(one: Sheet, write: Callable[..., None], width: int, wide: bool = False, rest: str = "") -> None:

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from ctxsim.report import losses
-from ctxsim.report.losses import breakdown, pooled, share, survival_by_age
+from ctxsim.report.losses import breakdown, pooled, survival_by_age
 from ctxsim.report.sheet import text_rows, value_rows
 
 # Detector, age, depth, kind, tool of each need; the last two are fresh, or no identifier.
@@ -84,8 +84,3 @@ def test_by_age_fresh_ones_count_too(run: Any) -> None:
     groups, kept = survival_by_age(run)
     assert groups == ["0 (n=1)", "1-2 (n=2)", "3-9 (n=2)", "10-29 (n=2)", "30+ (n=1)"]
     assert kept == {"a": [0, 50, 50, 100, 100], "b": [0] * 5, "c": [100] * 5}
-
-
-def test_a_share_is_of_what_is_known() -> None:
-    assert share(pandas.Series([True, False, None], dtype=object)) == "50%"
-    assert share(pandas.Series([None, None], dtype=float)) == share(pandas.Series([], dtype=float)) == "-"

@@ -10,9 +10,9 @@ import pytest
 
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.report import tables
-from ctxsim.report.losses import basis, kept_rows, needle_rows
+from ctxsim.report.losses import basis
 from ctxsim.report.sheet import text_rows, value_rows
-from ctxsim.report.tables import bench_sheet, needle_sheets, sweep_sheet
+from ctxsim.report.tables import bench_sheet, sweep_sheet
 
 
 def figures(policy: str, usd: float, tokens: int, kept: float, refused: int = 0) -> Figures:
@@ -113,47 +113,3 @@ def test_survival_stands_on_calls_that_used_something_old() -> None:
         "4 of 40 calls, in 1 of 2 transcripts, used something from an older result; 25% of these identifiers are in "
         "another session too"
     )
-
-
-def facts(*rows: tuple[str, str, str, int, bool]) -> Any:
-    table = pandas.DataFrame(rows, columns=["policy", "kind", "depth", "age", "kept"])
-    return SimpleNamespace(table=lambda name: table if name == "needles" else None, labels=["a", "b"], shown=str.upper)
-
-
-def test_planted_facts_are_told_by_rule_place_and_age() -> None:
-    run = facts(
-        ("a", "rule", "head", 3, True),
-        ("a", "json", "tail", 10, True),
-        ("a", "log", "head", 2, False),
-        ("b", "rule", "head", 3, False),
-        ("b", "json", "tail", 10, True),
-        ("b", "log", "head", 2, True),
-    )
-    assert needle_rows(run) == [
-        {"policy": "A", "rules": "100%", "facts": "50%", "head": "0%", "middle": "-", "tail": "100%", "age 2": "0%",
-         "age 10": "100%"},
-        {"policy": "B", "rules": "0%", "facts": "100%", "head": "100%", "middle": "-", "tail": "100%",
-         "age 2": "100%", "age 10": "100%"},
-    ]  # fmt: skip
-    assert needle_rows(facts()) == [] and kept_rows(run, ["b"], {}) == [{"policy": "B"}]
-
-
-def test_planted_facts_are_one_table_or_one_of_rounds_and_one_of_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"policy": "a", "facts": "1%"}]
-    monkeypatch.setattr(tables, "needle_rows", lambda run: rows)
-    monkeypatch.setattr(tables, "in_rounds", lambda run: None)
-    [one] = needle_sheets(None)  # type: ignore[arg-type]
-    assert (one.name, one.title) == ("needles", "Planted facts and rules that were still in view when used")
-    assert one.notes == (
-        "head, middle, tail: the fact's place in its result; age: calls between first request and use",
-    )
-    assert [column.name for column in one.columns] == ["policy", "facts"] and one.rows == (("a", "1%"),)
-    rows.clear()
-    assert needle_sheets(None) == []  # type: ignore[arg-type]
-    monkeypatch.setattr(tables, "in_rounds", lambda run: "looks")
-    monkeypatch.setattr(tables, "round_rows", lambda run, looks: [{"policy": "a", "told": looks}])
-    monkeypatch.setattr(tables, "kind_rows", lambda run, looks: [{"policy": "a", "json": looks}])
-    both = needle_sheets(None)  # type: ignore[arg-type]
-    assert [(sheet.name, sheet.rows, len(sheet.notes)) for sheet in both] == [
-        ("rounds", (("a", "looks"),), 1), ("kinds", (("a", "looks"),), 0)
-    ]  # fmt: skip

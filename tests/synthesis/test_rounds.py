@@ -14,7 +14,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.report.charts import charts_of
 from ctxsim.report.picture import picture
-from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
+from ctxsim.report.planted import in_rounds, needle_sheets
+from ctxsim.report.sheet import text_rows
 from ctxsim.results import read_run
 from ctxsim.simulator.measure import measure
 from ctxsim.simulator.measure.measured import AsSent
@@ -138,15 +139,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rounds_are_told_by_round_part_and_kind(folder: Path) -> None:
     run = read_run(folder / "small")
-    needles = in_rounds(run)
-    assert sorted(set(needles["round"])) == [0, 1, 2]
-    everything, truncated = round_rows(run, needles)
+    assert sorted(set(in_rounds(run)["round"])) == [0, 1, 2]
+    (everything, truncated), (_, kinds) = map(text_rows, needle_sheets(run))
     assert list(everything) == ["policy", "told", "rd 1", "rd 2", "early", "middle", "late"]
     assert set(everything.values()) == {"keep-all (bound)", "100%"}
     # Twelve messages are the last four calls of those that told, and in the end none of them.
     assert (truncated["early"], truncated["middle"], truncated["rd 2"]) == ("0%", "0%", "0%")
     assert truncated["late"] not in ("0%", "100%")
-    assert all(cell == "0%" for name, cell in kind_rows(run, needles)[1].items() if name != "policy")
+    assert all(cell == "0%" for name, cell in kinds.items() if name != "policy")
     one, drawn = picture(run), folder / "rounds.svg"
     assert charts_of(one)["rounds"](one, drawn) == drawn and drawn.exists()
 
@@ -156,8 +156,8 @@ def test_a_table_counts_the_stale_where_there_are_some(folder: Path, tmp_path: P
     (tmp_path / "canaries.toml").write_text(text)
     run = bench(str(tmp_path / "canaries.toml"), ["keep-all", "mask:keep=1"])
     # One of each kind is left in the user's words alone, and a result had replaced it.
-    assert [row["stale"] for row in kind_rows(run, in_rounds(run))] == ["0", "2"]
-    assert "stale" not in kind_rows(read_run(folder / "small"), in_rounds(read_run(folder / "small")))[0]
+    assert [row["stale"] for row in text_rows(needle_sheets(run)[1])] == ["0", "2"]
+    assert "stale" not in text_rows(needle_sheets(read_run(folder / "small"))[1])[0]
 
 
 def test_facts_that_are_used_once_are_no_rounds(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Extract a transcript's facts: recorded usage by response, and what each request was filled with.
 
-Only responses that a log shows unfinished are counted by a tokenizer. Of requests, recorded tokens are fitted to logged characters, a head that isn't in the log, and
-unlogged additions (`recorded.size_fit.fit_size`). The parts of a request then add up to its recorded size. Where less
-is logged than was sent, the rest is *unknown*.
+A tokenizer counts only responses that a log shows unfinished. For requests, recorded tokens are fitted to logged
+characters, a head that isn't in the log, and unlogged additions (`recorded.size_fit.fit_size`). The parts of a request
+then add up to its recorded size. Where less is logged than was sent, the rest is *unknown*.
 """
 
 from collections import Counter as Frequencies

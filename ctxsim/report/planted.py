@@ -1,12 +1,13 @@
-"""Planted facts that are looked for repeatedly: what each round of compactions leaves of them, as tables and curves."""
+"""Planted facts: what policies keep of them by age, or by round if they are looked for repeatedly, also as curves."""
 
+from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from ctxsim.report.figure import finished, legend_below, panels
-from ctxsim.report.losses import kept_rows
 from ctxsim.report.picture import Picture
+from ctxsim.report.sheet import Sheet, sheet
 from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
 
@@ -33,23 +34,55 @@ def in_rounds(run: Run) -> Any:
     return needles.assign(round=needles.groupby("transcript").call.rank(method="dense").astype(int) - 1)
 
 
-def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return the share that each policy kept: by round, and in round 0 by the part in which a fact was told."""
+def needle_sheets(run: Run) -> list[Sheet]:
+    """Return the tables of planted facts: by age, or by round if all facts are looked for repeatedly."""
+    needles = run.table("needles")
+    if not len(needles):
+        return []
+    rounds = in_rounds(run)
+    if rounds is not None:
+        return [_by_round(run, rounds), _by_kind(run, rounds)]
+    facts = needles[needles.kind != "rule"]
+    groups = {"rules": needles[needles.kind == "rule"], "facts": facts}
+    groups |= {depth: facts[facts.depth == depth] for depth in ("head", "middle", "tail")}
+    groups |= {f"age {age}": facts[facts.age == age] for age in sorted(facts.age.unique())}
+    about = "head, middle, tail: the fact's place in its result; age: calls between first request and use"
+    title = "Planted facts and rules that were still in view when used"
+    return [sheet("needles", title, ["policy", *groups], _kept(run, groups), notes=(about,))]
+
+
+def _by_round(run: Run, needles: Any) -> Sheet:
+    """What each policy kept by round, and as told by the part in which a fact was told."""
     by_round = dict(iter(needles.groupby("round")))
     groups = {f"rd {n}" if n else "told": by_round[n] for n in SHOWN if n in by_round}
     groups |= {part: by_round[0][by_round[0].depth == part] for part in _in_order(needles, "depth")}
-    return kept_rows(run, run.info.policies, groups)
+    title = "Planted facts that were still in view, round after round"
+    about = "told: once all facts were told; rd N: after N rounds; last columns: as told, by when the fact was told"
+    return sheet("rounds", title, ["policy", *groups], _kept(run, groups), notes=(about,))
 
 
-def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return the share of each kind that each policy kept after the last round; if facts are stale, how many."""
+def _by_kind(run: Run, needles: Any) -> Sheet:
+    """What each policy kept of each kind after the last round; if facts are stale, how many."""
     last = needles[needles["round"] == needles["round"].max()]
-    rows = kept_rows(run, run.info.policies, dict(iter(last.groupby("kind"))))
+    groups = dict(iter(last.groupby("kind")))
+    rows = _kept(run, groups)
     # Of a stale fact, the view holds only an older value.
     stale = last.groupby("policy").stale.sum()
-    for row, label in zip(rows, run.info.policies, strict=True):
-        row |= {"stale": f"{stale[label]:,}"} if stale.any() else {}
-    return rows
+    more = ["stale"] if stale.any() else []
+    if more:
+        rows = [[*row, f"{stale[label]:,}"] for row, label in zip(rows, run.labels, strict=True)]
+    title = "Planted facts that were still in view after the last round, by kind"
+    return sheet("kinds", title, ["policy", *groups, *more], rows)
+
+
+def _kept(run: Run, groups: Mapping[str, Any]) -> list[list[str]]:
+    """A row for each policy, with the share that it kept of each group of planted facts."""
+
+    def share(kept: Any) -> str:
+        return f"{kept.mean():.0%}" if kept.notna().any() else "-"
+
+    return [[run.shown(label), *(share(group[group.policy == label].kept) for group in groups.values())]
+            for label in run.labels]  # fmt: skip
 
 
 def curves(one: Picture, path: Path) -> Path:

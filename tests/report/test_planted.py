@@ -1,4 +1,4 @@
-"""Rounds of looks at planted facts: tables and curves of a few looks written by hand."""
+"""Planted facts: tables of a few looks written by hand, and curves of rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pandas
 import pytest
 
-from ctxsim.report import rounds
+from ctxsim.report import planted
+from ctxsim.report.sheet import text_rows
 from ctxsim.report.style import OTHER_COLOR
 
 # Two facts, looked for at calls 3, 5 and 9: the first is kept by `b` up to the second look, the other one always.
@@ -23,31 +24,50 @@ LOOKS = pandas.DataFrame(
 
 
 def run(needles: pandas.DataFrame) -> Any:
-    return SimpleNamespace(
-        table=lambda name: needles, info=SimpleNamespace(policies=("a", "b")), shown=lambda label: label.upper()
-    )
+    return SimpleNamespace(table=lambda name: needles, labels=["a", "b"], shown=lambda label: label.upper())
 
 
 def test_three_looks_at_all_facts_at_the_same_calls_are_rounds() -> None:
-    assert rounds.in_rounds(run(LOOKS))["round"].tolist() == [0, 1, 2] * 4
-    assert rounds.in_rounds(run(LOOKS[LOOKS.call < 9])) is None, "two looks are none"
-    assert rounds.in_rounds(run(LOOKS[:0])) is None
-    assert rounds.in_rounds(run(LOOKS.drop(index=0))) is None, "one fact was looked for less often"
+    assert planted.in_rounds(run(LOOKS))["round"].tolist() == [0, 1, 2] * 4
+    assert planted.in_rounds(run(LOOKS[LOOKS.call < 9])) is None, "two looks are none"
+    assert planted.in_rounds(run(LOOKS[:0])) is None
+    assert planted.in_rounds(run(LOOKS.drop(index=0))) is None, "one fact was looked for less often"
 
 
-def test_shares_by_round_and_by_when_it_was_told() -> None:
-    one = run(LOOKS)
-    needles = rounds.in_rounds(one)
+def test_facts_of_rounds_are_told_by_round_by_when_they_were_told_and_by_kind() -> None:
+    by_round, by_kind = planted.needle_sheets(run(LOOKS))
+    assert (by_round.name, len(by_round.notes), by_kind.name, by_kind.notes) == ("rounds", 1, "kinds", ())
     # Facts stand in the order in which they were planted: late before early. After the last round b has 1 of 2.
-    assert rounds.round_rows(one, needles) == [
+    assert text_rows(by_round) == [
         {"policy": "A", "told": "100%", "rd 1": "100%", "rd 2": "100%", "late": "100%", "early": "100%"},
         {"policy": "B", "told": "100%", "rd 1": "100%", "rd 2": "50%", "late": "100%", "early": "100%"},
     ]
-    assert rounds.kind_rows(one, needles) == [
+    assert text_rows(by_kind) == [
         {"policy": "A", "name": "100%", "path": "100%", "stale": "0"},
         {"policy": "B", "name": "100%", "path": "0%", "stale": "1"},
     ]
-    assert "stale" not in rounds.kind_rows(one, needles.assign(stale=0))[0]
+    assert "stale" not in text_rows(planted.needle_sheets(run(LOOKS.assign(stale=0)))[1])[0]
+
+
+def test_facts_are_told_by_rule_place_and_age() -> None:
+    rows = [
+        ("a", "rule", "head", 3, True), ("a", "json", "tail", 10, True), ("a", "log", "head", 2, False),
+        ("b", "rule", "head", 3, False), ("b", "json", "tail", 10, True), ("b", "log", "head", 2, True),
+    ]  # fmt: skip
+    facts = pandas.DataFrame(rows, columns=["policy", "kind", "depth", "age", "kept"])
+    facts = facts.assign(transcript="t", needle=facts.kind, call=facts.age)
+    [found] = planted.needle_sheets(run(facts))
+    assert (found.name, found.title) == ("needles", "Planted facts and rules that were still in view when used")
+    assert text_rows(found) == [
+        {"policy": "A", "rules": "100%", "facts": "50%", "head": "0%", "middle": "-", "tail": "100%", "age 2": "0%",
+         "age 10": "100%"},
+        {"policy": "B", "rules": "0%", "facts": "100%", "head": "100%", "middle": "-", "tail": "100%",
+         "age 2": "100%", "age 10": "100%"},
+    ]  # fmt: skip
+    # A share is of the looks that are known.
+    unknown = facts.assign(kept=[True, None, False, None, None, None])
+    assert [row["facts"] for row in text_rows(planted.needle_sheets(run(unknown))[0])] == ["0%", "-"]
+    assert len(found.notes) == 1 and planted.needle_sheets(run(facts[:0])) == []
 
 
 @pytest.mark.parametrize(("bounds", "apart", "best"), [("", (-0.3, 0.3), "A still has 100%"),
@@ -58,7 +78,7 @@ def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], b
         run=run(LOOKS), labels=("a", "b"), bound=lambda label: label in bounds, color=lambda label: OTHER_COLOR,
         marked=str, name=str.upper, title="T", mark="▶: advised",
     )  # fmt: skip
-    assert rounds.curves(one, Path("x.png")) == Path("x.png")
+    assert planted.curves(one, Path("x.png")) == Path("x.png")
     assert drawn[0].texts[0].get_text().startswith(best) and drawn[0].texts[1].get_text().endswith("; ▶: advised")
     # Both are grey.
     assert [line.get_linestyle() for line in drawn[0].axes[0].lines] == ["-", "--"]
