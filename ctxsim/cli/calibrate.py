@@ -49,7 +49,7 @@ def command(
     found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)
     written = found.save(out or "calibration.json")
     _print(found.calibration, counted_by, form)
-    from ctxsim.report.accuracy_plots import plot_calibration
+    from ctxsim.report.accuracy import plot_calibration
 
     axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
     ratio, picture = found.calibration.overall.chars_per_token, written.with_suffix(".png")

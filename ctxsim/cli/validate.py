@@ -67,7 +67,7 @@ def command(
 
 
 def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
-    from ctxsim.report.accuracy_plots import plot_accuracy
+    from ctxsim.report.accuracy import plot_accuracy
     from ctxsim.results.csv_text import write_csv
 
     out.mkdir(parents=True, exist_ok=True)

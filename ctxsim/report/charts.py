@@ -25,7 +25,7 @@ from ctxsim.report.planted import curves, in_rounds
 from ctxsim.report.plots import estimates, growth_of, shown_transcript, which
 from ctxsim.report.style import at_axis, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
-from ctxsim.report.tradeoff_plots import MOST_ROWS, tradeoff
+from ctxsim.report.tradeoff import MOST_ROWS, tradeoff
 
 HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", "////", "....", "xxxx"), strict=True))
 """Patterns of the classes in a paper, because some of their colours are the same grey."""

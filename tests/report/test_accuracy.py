@@ -1,12 +1,19 @@
-"""Tables of how far models and estimates are off: each value in its column, in its form."""
+"""How far models and estimates are off: each value of a table, and where each line, point and box of a picture is."""
 
 from __future__ import annotations
 
-from ctxsim.answers.validation.accuracy import Accuracy, Consequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, Point
 from ctxsim.answers.validation.unseen import Unseen
 from ctxsim.answers.validation.validation import Score
+from ctxsim.report import accuracy
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 from ctxsim.report.sheet import text_rows, value_rows
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 
 
 def texts(sheet: object) -> list[list[str]]:
@@ -60,3 +67,169 @@ def test_what_wrong_estimates_do_to_a_threshold() -> None:
     assert {one.name: one.rank for one in found.columns if one.rank} == {
         "calls": 1, "tokens_late": 3, "tokens_early": 4, "false_alarm": 2
     }  # fmt: skip
+
+
+def point(tokens: int, *estimates: int) -> Point:
+    return Point("", "request", tokens, None, estimates)
+
+
+def lines(axes: Any) -> list[tuple[Any, ...]]:
+    return [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in axes.lines]
+
+
+def test_the_longest_run_is_drawn_with_estimates_that_are_far_off_in_colour(drawn: list[Any]) -> None:
+    # At the last call of 100 tokens: 79 is 21 % too low, 80 is not yet, 120 neither, 121 is too high.
+    long = [point(50, 40, 45, 50, 60), point(100, 79, 80, 120, 121)]
+    seen = Observed([Point("", "json", 100, None, (90, 100, 110, 120))], [*long, point(0, 1, 1, 1, 1)],
+                    [[point(20, 1, 1, 1, 1)], long], [])  # fmt: skip
+    paths = accuracy.plot_accuracy(list("abcd"), seen, "o200k_base", Path("out"))
+    assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
+    [axes] = drawn[0].axes
+    assert lines(axes) == [
+        ([1, 2], [40, 79], LIMIT_COLOR), ([1, 2], [45, 80], OTHER_COLOR), ([1, 2], [50, 120], OTHER_COLOR),
+        ([1, 2], [60, 121], COLORS[0]), ([1, 2], [50, 100], "black"),
+    ]  # fmt: skip
+    # The highest end is 121, and 5 % more.
+    assert axes.get_xlim() == (1, 2) and axes.get_ylim() == pytest.approx((0, 127.05))
+    assert drawn[0].texts[0].get_text().startswith("2 of 4 estimators are off by more than 20%")
+
+
+def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
+    requests = [point(50, 40, 55), point(100, 90, 100), point(0, 7, 7)]
+    accuracy._spread(["a", "b"], requests, "t", Path("x.png"))
+    left, right = drawn[0].axes
+    # a: 40 / 50 is -20 %, 90 / 100 is -10 %, 15 % off on average; b: +10 % and 0, 5 %.
+    xs, errors, color = lines(right)[-1]
+    assert (xs, errors, color) == ([50, 100], pytest.approx([-20, -10]), COLORS[0])
+    assert lines(right)[0][1] == [0, 0] and lines(left)[-1][0] == [0, 0] and right.get_xscale() == "log"
+    assert [text.get_text() for text in left.get_yticklabels()] == ["b", "a"]
+    assert right.xaxis.get_major_formatter()(20_000) == "20K" and "against t, %\n(box:" in left.get_xlabel()
+    medians = [line.get_xdata()[0] for line in left.lines if line.get_color() == COLORS[1]]
+    assert medians == pytest.approx([5, -15])
+    # A box is the middle half: of 0 and 10 it is 2.5 to 7.5.
+    edges = {round(float(x), 6) for line in left.lines for x in line.get_xdata()}
+    assert {2.5, 7.5, -17.5, -12.5} <= edges
+    assert drawn[0].texts[0].get_text() == "b is nearest: off by 5.0 % on average"
+    accuracy._spread(["a"], [point(0, 7)], "t", Path("x.png"))
+    assert drawn[1].texts[0].get_text().endswith("inf % on average")
+
+
+def test_what_rounds_to_nothing_is_not_less_than_it(drawn: list[Any]) -> None:
+    texts = [Point("json", "text", 1_000, None, (996, 1_004, 990))]
+    accuracy._heat_map(["a", "b", "c"], texts, "t", Path("x.png"))
+    assert [text.get_text() for text in drawn[0].axes[0].texts] == ["+0", "+0", "-1"]
+
+
+def test_errors_by_kind_are_of_all_texts_of_a_kind_together(drawn: list[Any]) -> None:
+    # json: (60 + 60) / (100 + 100) - 1 is -40 %, and (90 + 120) / 200 - 1 is +5 %; prose: +10 % and nothing.
+    sizes = (("prose", 50, (55, 50)), ("json", 100, (60, 90)), ("json", 100, (60, 120)))
+    texts = [Point("", kind, tokens, None, estimates) for kind, tokens, estimates in sizes]
+    accuracy._heat_map(["chars", "words"], texts, "o200k_base", Path("x.png"))
+    [axes] = drawn[0].axes
+    assert [text.get_text() for text in axes.texts] == ["-40", "+10", "+5", "+0"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["json", "prose"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["chars", "words"]
+    image = axes.images[0]
+    assert image.get_array().tolist() == [pytest.approx([-40, 10]), pytest.approx([5, 0])]
+    assert (image.get_clim(), image.get_cmap().name) == ((-60, 60), "RdBu")
+    # Four kinds are as narrow as can be; rows are 0.36 inches high.
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([7, 2.3 + 2 * 0.36])
+    told = [" ".join(text.get_text().split()) for text in drawn[0].texts]
+    assert told == ["An estimator's error depends on what it counts", "error in % of all tokens of a kind, against "
+                    "o200k_base; red: too low; blue: too high"]  # fmt: skip
+    five = [Point("", kind, 10, None, (10,)) for kind in "abcde"]
+    accuracy._heat_map(["x"], five, "t", Path("x.png"))
+    accuracy._heat_map(["x"], [], "t", Path("x.png"))
+    assert [one.get_size_inches()[0] for one in drawn[1:]] == [8, 7]
+    assert drawn[2].axes[0].images[0].get_array().shape == (1, 1)
+
+
+def test_pictures_say_what_their_marks_mean(drawn: list[Any]) -> None:
+    run = [point(10, 9), point(20_000, 15_000)]
+    accuracy._per_call(["chars"], run, "o200k", Path("x.png"))
+    [axes] = drawn[0].axes
+    assert axes.yaxis.get_major_formatter()(20_000) == "20K" and drawn[0].get_size_inches().tolist() == [10.5, 6]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "call of the segment that ends with the largest request", "tokens of the request"
+    )  # fmt: skip
+    names = {text.get_text(): (text.get_color(), text.get_position()[1]) for text in axes.texts}
+    assert names == {
+        "counted (o200k)": ("black", pytest.approx(20 / 21)),
+        "chars": (LIMIT_COLOR, pytest.approx(15 / 21)),
+    }
+    told = [" ".join(text.get_text().split()) for text in drawn[0].texts]
+    assert told == [
+        "1 of 1 estimators are off by more than 20% at the last call",
+        "black: counted; red: over 20% too low, requests get refused; blue: too high, context is cut too early",
+    ]
+    # Names are 4.2 % of the height apart: of two at 20,000 each gives way by half of that.
+    accuracy._per_call(["a"], [point(20_000, 20_000)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[1].axes[0].texts)
+    assert heights[1] - heights[0] == pytest.approx(0.042) and sum(heights) / 2 == pytest.approx(20 / 21)
+    accuracy._per_call(list("abc"), [point(20_000, 20_000, 0, 0)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[2].axes[0].texts)
+    assert heights[0] == pytest.approx(0.02) and drawn[2].texts[0].get_text().startswith("2 of 3")
+    accuracy._per_call(list("ab"), [point(20_000, 20_900, 20_900)], "o200k", Path("x.png"))
+    heights = sorted(text.get_position()[1] for text in drawn[3].axes[0].texts)
+    assert heights[-1] <= 0.985 + 1e-9
+    accuracy._spread(["a"], [point(50, 40), point(100, 110)], "t", Path("x.png"))
+    left, right = drawn[4].axes
+    assert drawn[4].get_size_inches().tolist() == pytest.approx([12.5, 2.4 + 0.34])
+    assert (right.get_xlabel(), right.get_ylabel()) == ("tokens of the request (log scale)", "error, %")
+    assert right.get_title(loc="left") == "a: error against size"
+    # A band of 20 % on either side, and a line at none.
+    assert (left.patches[0].get_x(), left.patches[0].get_width()) == (-20, 40)
+    assert (right.patches[0].get_y(), right.patches[0].get_height()) == (-20, 40)
+    assert " ".join(drawn[4].texts[1].get_text().split()) == (
+        "left of 0: requests get refused; right: context is cut too early; band: ±20%"
+    )
+
+
+def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
+    accuracy.plot_calibration([(1_000, 20, "x"), (9_000, 30, "y")], 3.456, Path("c.png"))
+    accuracy.plot_calibration([(1_000, 2, "x")], 3.5, Path("c.png"), "a request", "tokens, recorded")
+    left, right = drawn[0].axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a text", "tokens, counted")
+    assert [text.get_text() for text in left.get_legend().get_texts()] == [
+        "characters / 3.46, fitted",
+        "characters / 4",
+    ]
+    assert not left.get_legend().get_frame_on() and drawn[0].get_size_inches().tolist() == [12.5, 5.5]
+    assert left.xaxis.get_major_formatter()(2_000) == left.yaxis.get_major_formatter()(2_000) == "2K"
+    assert right.get_xlabel() == "characters per token (box: middle half, whiskers: 5 to 95 %)"
+    assert right.lines[-1].get_linestyle() == ":"
+    assert [" ".join(text.get_text().split()) for text in drawn[0].texts] == [
+        "3.46 characters a token fit these 2 points",
+        "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
+    ]
+    accuracy.plot_calibration([(1, 20, "x"), (2, 0, "y")], 3.5, Path("c.png"))
+    assert lines(drawn[2].axes[0])[0][:2] == ([1], [20])
+    # Of fewer than 20 tokens there is no box.
+    left, right = drawn[1].axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a request", "tokens, recorded")
+    assert len(right.lines) == 1
+
+
+def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
+    accuracy._per_call(["a"], [point(0, 0)], "t", Path("x.png"))
+    [axes] = drawn[0].axes
+    assert (axes.get_xlim(), axes.get_ylim()) == ((1, 2), (0, 1)) and lines(axes)[0][2] == OTHER_COLOR
+
+
+def test_a_calibration_is_a_cloud_two_lines_and_a_box_for_each_group(drawn: list[Any]) -> None:
+    cloud = [(80, 20, "x"), (400, 100, "x"), (90, 30, "y"), (19, 19, "z"), (0, 50, "n"), (50, 0, "n"), (19, 1, "z")]
+    more = [(40, 20, f"g{n:02}") for n in range(12)]
+    accuracy.plot_calibration([*cloud, *more], 3.5, Path("c.png"))
+    left, right = drawn[0].axes
+    points, fitted, plain = lines(left)
+    assert points[0][:4] == [80, 400, 90, 19] and points[1][:5] == [20, 100, 30, 19, 1] and len(points[0]) == 17
+    assert points[2] == COLORS[0]
+    # From the least to the most characters: 19 / 3.5 to 400 / 3.5, and by 4.
+    assert fitted[:2] == ([19, 400], pytest.approx([19 / 3.5, 400 / 3.5])) and fitted[2] == COLORS[1]
+    assert plain[:2] == ([19, 400], pytest.approx([4.75, 100]))
+    assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
+    names = [text.get_text() for text in right.get_yticklabels()]
+    # At most 12 groups, the largest at the top; 19 tokens say nothing of a ratio, 20 do.
+    assert len(names) == 12 and names[-1] == "x (2)" and names[-2] == "y (1)" and "z (1)" not in names
+    medians = [line.get_xdata()[0] for line in right.lines if line.get_color() == COLORS[1]]
+    assert medians[-2:] == [3, 4] and medians[0] == 2 and lines(right)[-1][0] == [4, 4]

@@ -19,7 +19,7 @@ from project import ROOT
 
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.errors import InputError
-from ctxsim.report import charts, figure, plots, tradeoff_plots
+from ctxsim.report import charts, figure, plots, tradeoff
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.results import Run, read_run
@@ -106,7 +106,7 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
         drawn.append(made[0])
         return made
 
-    for module in (charts, plots, tradeoff_plots):
+    for module in (charts, plots, tradeoff):
         monkeypatch.setattr(module, "new_figure", kept)
     paths = charts.plot_paper(picture(run), tmp_path)
     names = [path.name for path in paths]

@@ -1,4 +1,4 @@
-"""Pictures of a sweep whose figures are written by hand."""
+"""Pictures of a sweep: of one that was run, and of figures written by hand."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from invented import write_logs
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
 from ctxsim.answers.advice.figures import Share
+from ctxsim.answers.advice.settings import grids
 from ctxsim.report import sweep_plots
-from ctxsim.report.picture import CHOSEN
+from ctxsim.report.charts import OF_COMMAND, charts_of
+from ctxsim.report.picture import CHOSEN, Picture, picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 from ctxsim.report.sweep_plots import (
     FEWEST,
@@ -25,6 +29,10 @@ from ctxsim.report.sweep_plots import (
     heat_maps_of,
     sweep_charts,
 )
+from ctxsim.results import read_run
+from ctxsim.runs.conduct import conduct
+from ctxsim.runs.grid import expand
+from ctxsim.runs.task import Setting
 
 LINE = {"a:n=1000": (0.5, 0.9), "a:n=2000": (0.75, 1.0), "a:n=500": (1.25, None)}
 MAP = {f"b:x={x},y={y}": (x * y / 10, x / 4) for x in (1, 2, 3) for y in (1, 2)}
@@ -221,3 +229,33 @@ def test_an_end_of_a_cell_without_the_other_is_no_range() -> None:
     for figures in one.pooled.all.values():
         figures.usd_share, figures.kept = Share(1.0, None, 1.1), Share(1.0, 0.9, None)
     assert [len(axes.texts) for axes in heat_map_figure(one, heat_maps_of(one)).axes] == [6, 6]
+
+
+BOUNDS = ("keep-all", "drop-all")
+FRONT = expand("max-result-chars:chars=100..700@4")
+DEEP = expand("head-tail:lines=2|4|8,bytes=100|900")
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Picture:
+    folder = tmp_path_factory.mktemp("swept")
+    write_logs(folder / "logs", 1)
+    conduct(Setting("swept", "Swept", (*BOUNDS, *FRONT, *DEEP)), folder / "out", paths=[str(folder / "logs")])
+    return picture(read_run(folder / "out"))
+
+
+def test_titles_of_maps_are_whole(one: Picture) -> None:
+    """Inside the figure, and not over one another."""
+    figure = heat_map_figure(one, heat_maps_of(one))
+    figure.draw_without_rendering()
+    shown = [text for axes in figure.axes for text in axes.findobj(Text) if "better" in text.get_text()]
+    left, right = (text.get_window_extent() for text in shown)
+    assert left.x0 >= 0 and right.x1 <= figure.bbox.x1
+    assert not left.overlaps(right)
+
+
+def test_a_sweep_has_them(one: Picture) -> None:
+    drawn = OF_COMMAND["sweep"]
+    assert [name for name in charts_of(one) if name in drawn] == [*drawn[2:], *drawn[:2]]
+    # Single settings have nothing to draw here.
+    assert grids(["keep-all", "fifo:budget=1", "mask:keep=1"]) == []

@@ -1,17 +1,41 @@
-"""Points of a trade-off, which of them another one beats, and the frontiers above them: by hand."""
+"""Survival against cost: points, which of them another one beats, frontiers, and each mark of their picture."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
 import pandas
 import pytest
+from matplotlib.colors import to_hex
 
 from ctxsim.answers.advice.figures import Share
-from ctxsim.report.style import at_axis, compact, middle_cut, short_number, spread, wrap_label
-from ctxsim.report.tradeoff import Point, dominated, frontier_line, joined
+from ctxsim.report import tradeoff as module
+from ctxsim.report.picture import CHOSEN
+from ctxsim.report.style import (
+    COLORS,
+    LIMIT_COLOR,
+    OTHER_COLOR,
+    at_axis,
+    compact,
+    middle_cut,
+    short_number,
+    spread,
+    wrap_label,
+)
+from ctxsim.report.tradeoff import (
+    Frontier,
+    Point,
+    dominated,
+    frontier_line,
+    frontiers,
+    joined,
+    least_amount,
+    points,
+    tradeoff,
+)
 
 
 def point(policy: str, amount: float, kept: float | None, rejected: float = 0.0, bound: bool = False) -> Point:
@@ -84,3 +108,188 @@ def test_names_move_apart_by_a_gap_and_stay_within(
     given: list[float], gap: float, ends: tuple[float, float], moved: list[float]
 ) -> None:
     assert spread(given, gap, *ends) == pytest.approx(moved)
+
+
+DARK = "#333333"
+
+EVERY = {
+    # By policy: bound, amount, kept, share of calls refused.
+    "all": (True, Share(1.0), Share(1.0), 0.0),
+    "good": (False, Share(0.5, 0.4, 0.6), Share(0.9, 0.8, 1.0), 0.0),
+    "worse": (False, Share(0.6, 0.5, None), Share(0.9), 0.0),
+    "fails": (False, Share(0.3, None, 0.4), None, 0.25),
+    "far": (False, Share(2.5, 2.2, 2.9), Share(0.95, None, 1.0), 0.0),
+    "ends": (False, Share(1.9, 1.5, 2.2), Share(0.97, 0.96, None), 0.0),
+    "edge": (False, Share(2.0, 1.0, 2.0), Share(0.98), 0.0),
+}
+
+
+def picture(every: dict[str, Any] | None = None, chosen: str | None = "good", **given: Any) -> Any:
+    """A run as pictures show it; of `worse` and `far` both ends of what summaries may keep are known, or one."""
+    every = every or EVERY
+    brackets = {"worse": (0.7, 0.95), "far": (0.1, None), "ends": (None, 0.9)}
+    figures = {}
+    for label, (bound, amount, kept, _) in every.items():
+        low, high = brackets.get(label, (None, None))
+        figures[label] = SimpleNamespace(
+            bound=bound, usd_share=amount, tokens_share=amount, kept=kept, kept_low=low, kept_high=high
+        )
+    pooled = SimpleNamespace(all=figures, refusals=lambda label: every[label][3], sample=None)
+    usual = {
+        "run": None, "pooled": pooled, "labels": tuple(every), "chosen": chosen, "headline": "An answer.", "title": "T",
+        "many": "2 transcripts", "mark": f"▶: {CHOSEN}", "marked": lambda label: f"<{label}>",
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **given})
+
+
+LINES = [Frontier([10.0], [0.0], "solid", "whole"), Frontier([10.0, 40.0], [0.0, 90.0], "dot", "any")]
+
+
+def drawn_of(drawn: list[Any], monkeypatch: pytest.MonkeyPatch, lines: Any = None, dollars: bool = True,
+             **given: Any) -> Any:  # fmt: skip
+    monkeypatch.setattr(module, "frontiers", lambda run, dollars: LINES if lines is None else lines)
+    assert tradeoff(picture(**given), Path("t.png"), dollars) == Path("t.png")
+    return drawn[-1]
+
+
+def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = drawn_of(drawn, monkeypatch)
+    left, right = found.axes
+    names = [(one.get_text(), one.get_color(), one.get_fontweight()) for one in left.get_yticklabels()]
+    assert names == [
+        ("<fails>", LIMIT_COLOR, "normal"), ("<good>", COLORS[0], "bold"), ("<worse>", DARK, "normal"),
+        ("<all>", OTHER_COLOR, "normal"), ("<ends>", DARK, "normal"), ("<edge>", DARK, "normal"),
+        ("<far>", DARK, "normal"),
+    ]  # fmt: skip
+    assert list(right.get_yticks()) == list(range(7)) and not any(one.get_text() for one in right.get_yticklabels())
+    # Seven rows, whose first is on top.
+    assert left.get_ylim() == right.get_ylim() == pytest.approx((6.6, -0.6)) and right.get_xlim() == (-2, 102)
+    # The farthest end is 290 %, but the axis ends at 200.
+    assert left.get_xlim() == pytest.approx((0, 200))
+    assert left.get_xlabel() == "dollars (modelled), % of keep-all's"
+    assert right.get_xlabel() == "kept, % of what later calls used of old results"
+    assert found.get_size_inches().tolist() == pytest.approx([10.5, 1.9 + 7 * 0.25])
+    told = [" ".join(one.get_text().split()) for one in found.texts]
+    assert told == [
+        "An answer.",
+        f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is better; "
+        "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; left bar: what keeping as much costs "
+        "at least; right bar: range, by what summaries keep",
+    ]
+
+
+def marks(axes: Any) -> list[tuple[Any, ...]]:
+    found = [line for line in axes.lines if line.get_marker() in "oXs"]
+    return [(*line.get_xdata(), *line.get_ydata(), line.get_marker(), line.get_markeredgecolor(),
+             line.get_markerfacecolor(), line.get_clip_on()) for line in found]  # fmt: skip
+
+
+def spans(axes: Any) -> list[tuple[Any, ...]]:
+    return [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in axes.lines
+            if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]  # fmt: skip
+
+
+def test_each_row_has_its_mark_and_its_whiskers(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = drawn_of(drawn, monkeypatch).axes
+    blue, red, grey = COLORS[0], LIMIT_COLOR, OTHER_COLOR
+    # Of what another one beats the face is white. Beyond the axis a mark isn't drawn.
+    assert marks(left) == [
+        (30, 0, "X", red, red, False), (50, 1, "o", blue, blue, False), (60, 2, "o", DARK, "white", False),
+        (100, 3, "s", grey, grey, False), (190, 4, "o", DARK, DARK, False), (200, 5, "o", DARK, DARK, False),
+        (250, 6, "o", DARK, "white", True),
+    ]  # fmt: skip
+    assert marks(right) == [
+        (90, 1, "o", blue, blue, False), (90, 2, "o", DARK, "white", False), (100, 3, "s", grey, grey, False),
+        (97, 4, "o", DARK, DARK, False), (98, 5, "o", DARK, DARK, False), (95, 6, "o", DARK, "white", False),
+    ]  # fmt: skip
+    # Both ends make a whisker.
+    assert spans(left) == [
+        ([40, 60], [1, 1], blue), ([150, pytest.approx(220)], [4, 4], DARK), ([100, 200], [5, 5], DARK),
+        ([pytest.approx(220), 290], [6, 6], DARK),
+    ]  # fmt: skip
+    assert spans(right) == [([80, 100], [1, 1], blue)]
+    # One goes on beyond the axis; what lies beyond it says how much it is.
+    assert [(*line.get_xdata(), *line.get_ydata(), line.get_clip_on()) for line in left.lines
+            if line.get_marker() == ">"] == [(200, 4, False)]  # fmt: skip
+    assert [(one.get_text(), one.get_position(), one.get_color()) for one in left.texts] == [("250% →", (196, 6), DARK)]
+    [dotted] = [line for line in left.lines if line.get_linestyle() == ":"]
+    assert (list(dotted.get_xdata()), dotted.get_color()) == ([100, 100], OTHER_COLOR)
+
+
+def bars(axes: Any) -> list[tuple[Any, ...]]:
+    return [(one.get_x(), one.get_width(), one.get_y() + one.get_height() / 2, one.get_height(),
+             to_hex(one.get_facecolor())) for one in axes.patches]  # fmt: skip
+
+
+def test_bars_say_what_is_least_and_what_summaries_may_keep(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = drawn_of(drawn, monkeypatch).axes
+    # Of 90 % and more at least 40 % of the dollars; of what is not known nothing.
+    assert bars(left) == [(0, 40, pytest.approx(row), pytest.approx(0.9), DARK) for row in (1, 2, 3, 4, 5, 6)]
+    assert bars(right) == [(70, pytest.approx(25), pytest.approx(2), pytest.approx(0.6), DARK)]
+    assert bars(drawn_of(drawn, monkeypatch, LINES[:1]).axes[0]) == []
+    assert "left bar" not in drawn[-1].texts[1].get_text()
+
+
+def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"all": EVERY["all"], "good": (False, Share(0.5), Share(0.9), 0.0)}
+    found = drawn_of(drawn, monkeypatch, every=few, chosen=None, dollars=False, many="1 transcript")
+    left, _ = found.axes
+    assert (module.MOST_ROWS, module.MOST_AMOUNT) == (48, 200)
+    # Nothing is farther than 100, and 8 % more.
+    assert left.get_xlim() == pytest.approx((0, 108)) and left.get_xlabel().startswith("input tokens sent (counted), %")
+    told = " ".join(found.texts[1].get_text().split())
+    assert told == (
+        "T, 1 transcript; hollow: another is better; dotted: keep-all; square: bound; left bar: what "
+        "keeping as much costs at least"
+    )
+    few["good"] = (False, Share(1.2, 1.0, 1.5), Share(0.9), 0.0)
+    assert drawn_of(drawn, monkeypatch, every=few).axes[0].get_xlim() == pytest.approx((0, 162))
+    one = picture(few)
+    one.pooled.sample = "drawn"
+    tradeoff(one, Path("t.png"), True)
+    assert "whiskers: 95 % of a sampled folder" in " ".join(drawn[-1].texts[1].get_text().split())
+
+
+def test_of_too_many_those_that_others_beat_have_no_row(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 4)
+    # Nothing beats `fails`, `good`, `all`, `ends` and `edge`: the cheapest of these, and the advised one in any case.
+    found = drawn_of(drawn, monkeypatch, chosen="worse")
+    assert [one.get_text() for one in found.axes[0].get_yticklabels()] == ["<fails>", "<good>", "<worse>", "<all>"]
+    assert " ".join(found.texts[1].get_text().split()).endswith("; 3 policies that others beat are in the table only")
+    # Others than the run's drawn ones have none either.
+    found = drawn_of(drawn, monkeypatch, labels=("good", "worse"))
+    assert [one.get_text() for one in found.axes[0].get_yticklabels()] == ["<good>", "<worse>"]
+    assert "in the table only" not in found.texts[1].get_text() and "square" not in found.texts[1].get_text()
+
+
+def test_what_is_proven_least_is_a_frontier_s_next_level_below() -> None:
+    line = Frontier([10.0, 20.0], [50.0, 100.0], "dot", "any")
+    kept = (0.49, 0.4999999, 0.5, 0.99, 1.0)
+    assert [least_amount(line, Share(one)) for one in kept] == [None, None, 10.0, 10.0, 20.0]
+    assert least_amount(line, None) is None
+    # Within a millionth of a level it is reached.
+    assert least_amount(line, Share(0.5 - 0.9e-8)) == 10.0 and least_amount(line, Share(0.5 - 1.2e-8)) is None
+
+
+def test_points_are_of_what_is_known_in_dollars_or_tokens() -> None:
+    def figures(usd: Share | None) -> Any:
+        return SimpleNamespace(bound=False, usd_share=usd, tokens_share=Share(0.7), kept=Share(0.9))
+
+    pooled: Any = SimpleNamespace(all={"a": figures(Share(0.5)), "b": figures(None)}, refusals=lambda label: 0.25)
+    assert points(pooled, True) == [Point("a", False, Share(0.5), Share(0.9), 0.25)]
+    assert points(pooled, False) == [Point(label, False, Share(0.7), Share(0.9), 0.25) for label in "ab"]
+
+
+@pytest.mark.parametrize("dollars", [False, True])
+def test_frontiers_are_in_per_cent_and_those_that_are_paid_for_of_dollars_alone(
+    dollars: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amounts = {("results", "tokens"): 0.25, ("any", "tokens"): 0.125, ("results", "cost_usd"): 0.5,
+               ("any", "cost_usd"): 0.375, ("results", "scheduled_usd"): 0.75}  # fmt: skip
+    monkeypatch.setattr(module, "frontier_line", lambda run, of, what: ([amounts[of, what]], [1.0]))
+    found = [(one.x, one.y, one.dash, one.name) for one in frontiers(None, dollars)]  # type: ignore[arg-type]
+    paid = ([75.0], [100.0], "dash", "the same, sent once, edits paid")
+    assert found == [
+        ([50.0 if dollars else 25.0], [100.0], "solid", "whole results"), *[paid] * dollars,
+        ([37.5 if dollars else 12.5], [100.0], "dot", "any means"),
+    ]  # fmt: skip
