@@ -13,13 +13,17 @@ import pytest
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import Misses, Sum
+from ctxsim.answers.forecast.forecast import Amount, Forecast
+from ctxsim.answers.forecast.sessions import Next
 from ctxsim.report.bill import (
     _range,
     bill_sheet,
     closing,
     group,
     names_of,
+    older,
     opening,
+    pace,
     part_sheet,
     pauses,
     smaller_sheet,
@@ -30,13 +34,8 @@ from ctxsim.report.sheet import text_rows, value_rows
 
 
 def test_amounts_for_people() -> None:
-    assert [usd(one) for one in (0, 999.994, 999.999, 1_000, 1_234.5)] == [
-        "0.00",
-        "999.99",
-        "1,000.00",
-        "1,000",
-        "1,234",
-    ]
+    amounts = ["0.00", "999.99", "1,000.00", "1,000", "1,234"]
+    assert [usd(one) for one in (0, 999.994, 999.999, 1_000, 1_234.5)] == amounts
     assert [tokens(one) for one in (999, 1_000, 999_400, 1e6, 2_340_000)] == ["999", "1K", "999K", "1.0 M", "2.3 M"]
 
 
@@ -56,6 +55,13 @@ def first_lines(
     return list(opening(bill, total, begun, compactions))
 
 
+def test_the_agent_with_the_most_responses_is_named_first() -> None:
+    found = [SimpleNamespace(root=root, format=agent, responses=[1] * many)
+             for root, agent, many in (("a", "codex", 1), ("b", "claude-code", 3), ("c", "codex", 2))]  # fmt: skip
+    bill: Any = SimpleNamespace(sessions=found, span_s=lambda: None, unrecorded=0)
+    assert list(opening(bill, Sum(read=1_500), (0, 0.0), (0, 0.0))) == ["Claude Code, codex: 3 sessions, 2K tokens."]
+
+
 def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
     listed, stated = Sum(usd_listed=3.0, responses=9), Sum(usd_recorded=2.0, responses=9)
     day = datetime(2026, 3, 5, 12).timestamp()
@@ -63,7 +69,12 @@ def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
     assert len(first_lines(Sum(read=4_000))) == 1
     found = first_lines(listed, span_s=(day, day), sessions=1)
     assert found[0].endswith(": 1 session, 5 March 2026, 3.00 USD.") and "list prices" in found[1] and len(found) == 2
-    assert "logs state" in first_lines(stated)[1]
+    odd = Sum(usd_recorded=2.0, unsaid=2, alone=1)
+    assert first_lines(stated)[1:] == first_lines(odd)[1:2] == ["Dollars are as the logs state them."]
+    assert first_lines(odd)[2:] == [
+        "Tokens are missing for 1 session: the logs state dollars alone.",
+        "All input of 2 responses is counted as uncached: the logs don't say what was read from the cache.",
+    ]
     both = first_lines(Sum(usd_listed=3.0, usd_recorded=2.0))
     assert both[0].endswith("5.00 USD.") and both[1].startswith("2.00 USD as logs state, 3.00 USD from")
     line = first_lines(Sum(usd_listed=1.0, responses=9, unpriced=2))[2]
@@ -96,11 +107,14 @@ def test_misses_are_told_from_a_hundredth_of_the_bill_on() -> None:
     assert list(pauses({"pause": Misses(1, 5, 0.0)}, Sum())) == []
 
 
-def test_a_path_is_named_by_the_end_that_tells_it_apart() -> None:
+def test_names_are_for_people_and_a_path_is_named_by_the_end_that_tells_it_apart() -> None:
+    assert names_of("agent", ["claude-code", "nobodys"]) == {"claude-code": "Claude Code", "nobodys": "nobodys"}
+    assert names_of("day", ["2026/01/02"]) == {"2026/01/02": "2026/01/02"}
+    # A path of one part, an empty one, and two of which one is the end of the other.
+    assert names_of("project", ["a", "", "/c/d", "/b/c/d"]) == {"a": "a", "": "", "/c/d": "//c/d", "/b/c/d": "b/c/d"}
     assert names_of("project", ["/a/b/c", "/x/y/z"]) == {"/a/b/c": "b/c", "/x/y/z": "y/z"}
     assert names_of("project", ["/a/b/c", "/x/b/c"]) == {"/a/b/c": "a/b/c", "/x/b/c": "x/b/c"}
     assert names_of("session", ["one", "d\\e\\f"]) == {"one": "one", "d\\e\\f": "e/f"}
-    assert names_of("model", ["a/b/c"]) == {"a/b/c": "a/b/c"}
     assert len(names_of("project", ["/" + "x" * 40])["/" + "x" * 40]) == 24
     began = process_time()
     assert names_of("session", [f"/a/{n % 7}/{n}.jsonl" for n in range(3_000)])["/a/3/10.jsonl"] == "3/10.jsonl"
@@ -194,3 +208,117 @@ def test_changes_that_save_are_told_with_how_to_make_them() -> None:
         "change": "shorter", "usd": 5.0, "costs": "some", "share": 0.1, "low": 4.004, "high": 6.0, "month_low": None,
         "month_high": None, "kept": 0.9, "how": "set it",
     }  # fmt: skip
+
+
+def session(root: str, format: str = "claude-code", responses: int = 1) -> Any:
+    return SimpleNamespace(root=root, format=format, responses=[1] * responses)
+
+
+@pytest.mark.parametrize(
+    ("gone", "lines"),
+    [
+        ([], []),
+        # A session that goes on within the days isn't left out, nor is its sub-agent another one.
+        ([session("a")], []),
+        ([session("b"), session("b")], ["Left out: 1 older session; --days 0 takes all."]),
+        ([session("b"), session("c", "codex"), session("d", "pi"), session("e", "pi")],
+         ["Left out: 4 older sessions, all sessions of codex and pi among them; --days 0 takes all."]),
+    ],
+)  # fmt: skip
+def test_older_sessions_are_counted_with_agents_that_are_gone(gone: list[Any], lines: list[str]) -> None:
+    bill: Any = SimpleNamespace(sessions=[session("a")], older=gone)
+    assert list(older(bill)) == lines
+
+
+def columns(sheet: Any) -> list[tuple[str, str, int, bool]]:
+    return [(one.name, one.heading, one.rank, one.left) for one in sheet.columns]
+
+
+def test_columns_of_a_bill_leave_a_narrow_terminal_in_this_order() -> None:
+    found = {"m": Sum(usd_listed=1.0, responses=1)}
+    people = [
+        ("model", "model", 0, True), ("usd", "USD", 0, False), ("head", "head", 1, False),
+        ("results", "results", 2, False), ("assistant", "assistant", 3, False), ("read_again", "read", 5, False),
+        ("new", "new", 4, False),
+    ]  # fmt: skip
+    assert columns(bill_sheet("model", found, whole=False)) == people
+    assert columns(bill_sheet("model", found, whole=True))[: len(people)] == people
+    assert columns(part_sheet(Sum(), whole=False)) == [
+        ("part", "part", 0, True), ("usd", "USD", 0, False), ("share", "of all", 1, False),
+        ("tokens_read", "read again", 4, False), ("tokens_written", "written", 3, False),
+        ("tokens_new", "uncached", 2, False), ("tokens_output", "output", 5, False),
+    ]  # fmt: skip
+    assert columns(smaller_sheet(Smaller([], None, 0), whole=False)) == [
+        ("change", "change", 0, True), ("usd", "saves, USD", 0, False), ("costs", "what it costs you", 1, True)
+    ]  # fmt: skip
+
+
+def test_names_are_whole_for_programs_and_the_rest_is_added_up() -> None:
+    paths = [f"/home/me/project-{n:02}/src" for n in range(13)]
+    parts = {facts.SYSTEM: [1, 2, 3, 0.5], facts.USER: [0, 0, 1, 0.25]}
+    rows = {path: Sum({"s"}, 1, 2, 3, 4, 5, 0.25, 0.75, 0.5, 0.25, 0, parts) for path in paths}
+    assert [row["project"] for row in value_rows(bill_sheet("project", rows, whole=True))] == paths
+    told = text_rows(bill_sheet("project", rows, whole=False))
+    assert told[0]["project"] == "project-00/src" and len(told) == 11
+    # Three rows of a dollar each, half of it for the head, half for what is read, a quarter for what is new.
+    assert told[-1] == {"project": "3 more", "USD": "3.00", "head": "50%", "results": "0%", "assistant": "0%",
+                        "read": "50%", "new": "25%"}  # fmt: skip
+
+
+def test_parts_of_the_same_dollars_stand_by_their_tokens_and_then_by_name() -> None:
+    parts = {"b": [1, 1, 1, 2.0], "a": [1, 1, 1, 2.0], "c": [9, 0, 0, 2.0], "d": [0, 0, 0, 3.0]}
+    total = Sum(responses=1, usd_listed=9.0, parts=parts)  # type: ignore[arg-type]
+    assert [row["part"] for row in text_rows(part_sheet(total, whole=False))] == ["d", "c", "a", "b"]
+    # Without dollars there are no shares.
+    unpriced = text_rows(part_sheet(Sum(responses=1, parts={"a": [1_000, 0, 0, 0.0]}), whole=False))
+    assert list(unpriced[0].values()) == ["a", "-", "-", "1K", "0", "0", "-"]
+    # What was read is no figure where no log tells it, nor is any token beside dollars alone.
+    unsaid = text_rows(part_sheet(Sum(responses=1, unsaid=1, parts={"a": [0, 0, 1_000, 0.0]}), whole=False))
+    assert list(unsaid[0].values()) == ["a", "-", "-", "-", "-", "1K", "-"]
+    alone = text_rows(part_sheet(Sum(usd_recorded=4.5, alone=1, parts={"unknown": [0, 0, 0, 4.5]}), whole=False))
+    assert list(alone[0].values()) == ["unknown", "4.50", "100%", "-", "-", "-", "-"]
+    twenty = Sum(usd_listed=21.0, parts={f"p{n:02}": [0, 0, 0, 1.0] for n in range(20)})
+    assert len(part_sheet(twenty, whole=False).rows) == 20
+
+
+def test_of_a_week_and_more_a_month_is_told() -> None:
+    found = Smaller([saving(low=4.0, months=2.0, kept=None), saving(how="", kept=None)], saving(months=2.0), 4)
+    # 4 to 6 dollars of two months.
+    assert [row["saves, USD a month"] for row in text_rows(smaller_sheet(found, whole=False))] == [
+        "2.00 to 3.00", "4.00 to 6.00"
+    ]  # fmt: skip
+    programs = smaller_sheet(found, whole=True)
+    assert [(row["month_low"], row["month_high"]) for row in value_rows(programs)] == [(2.0, 3.0), (None, None)]
+    assert {one.name: one.about for one in programs.columns if one.about} == {
+        "costs": "what is lost", "low": "5th percentile", "high": "95th", "month_low": "5th percentile",
+        "month_high": "95th", "kept": "of the uses of older results", "how": "to do it",
+    }  # fmt: skip
+    assert list(closing(found)) == [
+        "These changes overlap. The best of them together save 2.00 to 3.00 USD a month:", "  shorter", "",
+        "shorter: set it",
+    ]  # fmt: skip
+
+
+SINCE = datetime(2026, 3, 5, 12).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("basis", "since", "amounts", "priced", "line"),
+    [
+        ("sessions", None, ("usd", "tokens"), 2_000, "1.00 to 1,500 USD (90 %)."),
+        ("sessions", None, ("usd",), 1_990,
+         "1.00 to 1,500 USD (90 %; 10 of 2,000 sessions without a known price count as 0)."),
+        ("sessions", None, ("tokens",), 0, "1 to 2K tokens (90 %)."),
+        ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (a widened 90 % range)."),
+        ("priors", None, ("usd",), 2_000,
+         "1.00 to 1,500 USD (too few sessions, 1,005 seen: a range from other projects)."),
+        ("priors", SINCE, ("usd",), 2_000,
+         "1.00 to 1,500 USD (too few sessions, only 1,005 of 2,000 since 5 March 2026 count: a range from other "
+         "projects)."),
+    ],
+)  # fmt: skip
+def test_what_comes_at_this_pace(basis: Any, since: Any, amounts: tuple[str, ...], priced: int, line: str) -> None:
+    amount = Amount(9.0, {"50": (4.0, 5.0), "90": (1.0, 1_500.0)})
+    found = Forecast("", Next(7, days=True), basis, 1_005, 2_000, priced, None, since, amount,
+                     dict.fromkeys(amounts, amount), {})  # fmt: skip
+    assert pace(found) == f"At this pace the next 7 days: {line}"

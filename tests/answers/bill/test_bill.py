@@ -12,15 +12,11 @@ from corpus import FOLDER, here, recorded
 from invented import claude_code, codex, write_logs
 from samples import ASK, TASK, chat
 
-from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.extract import facts_of
 from ctxsim.answers.bill.facts import BESIDE, JOINED, OUTPUT, UNKNOWN, Session
-from ctxsim.answers.forecast.drift import Change
-from ctxsim.answers.forecast.forecast import Amount, Forecast
-from ctxsim.answers.forecast.sessions import Next
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
-from ctxsim.report.bill import older, pace
+from ctxsim.report.bill import older
 from ctxsim.transcript import Usage
 
 
@@ -170,24 +166,6 @@ def test_an_index_changes_nothing_and_holds_no_text(
     assert msgspec.msgpack.encode(again.lines.sessions) == msgspec.msgpack.encode(first.lines.sessions)
 
 
-def test_a_file_that_grew_is_read_again_and_no_other(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bill(logs)
-    told: list[str] = []
-    real = indexes.Indexed.__init__
-
-    def counting(self: indexes.Indexed, index: indexes.Index, extract: indexes.Extract) -> None:
-        real(self, index, lambda source: (told.append(Path(source.name).name), extract(source))[1])
-
-    monkeypatch.setattr(indexes.Indexed, "__init__", counting)
-    found = bill(logs)
-    assert told == []
-    with (logs / "claude-1.jsonl").open("a") as stream:
-        stream.write(json.dumps({**claude_code(1)[-1], "uuid": "new", "parentUuid": "1-10",
-                                 "timestamp": "2026-01-05T10:00:00.000Z"}).replace("m1-5", "m1-9") + "\n")  # fmt: skip
-    grown = bill(logs)
-    assert told == ["claude-1.jsonl"] and grown.total().responses == found.total().responses + 1
-
-
 @pytest.mark.parametrize("content", [b"", b"no index", b"\x93\x01\x80", b"\x94\x63\x80\xa0\x80"])
 def test_an_index_that_cant_be_used_is_made_anew(logs: Path, own_cache: Path, content: bytes) -> None:
     own_cache.parent.mkdir(parents=True)
@@ -225,20 +203,3 @@ def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named
     # The next days go by all sessions that are known: three with usage here.
     ahead = bill(tmp_path / "logs").ahead()
     assert ahead is not None and ahead.known == 3
-
-
-def test_a_range_from_other_projects_says_why() -> None:
-    amounts = {"usd": Amount(2.0, {"90": (1.0, 3.0)})}
-    few = Forecast("", Next(30, days=True), "priors", 8, 50, 50, Change(42, "size", 0.0, True), 1_767_600_000.0,
-                   amounts["usd"], amounts, {})  # fmt: skip
-    assert pace(few).endswith(
-        "1.00 to 3.00 USD (too few sessions, only 8 of 50 since 5 January 2026 count: a range from other projects)."
-    )
-    alike = msgspec.structs.replace(few, change=None, since=None, known=8)
-    assert "(too few sessions, 8 seen: a range from other projects)" in pace(alike)
-    some = msgspec.structs.replace(few, basis="sessions", priced=40)
-    assert pace(some).endswith("3.00 USD (90 %; 10 of 50 sessions without a known price count as 0).")
-    unpriced = msgspec.structs.replace(alike, priced=0, amounts={"tokens": Amount(2e6, {"90": (1e6, 3e6)})})
-    assert pace(unpriced).startswith("At this pace the next 30 days: 1.0 M to 3.0 M tokens (") and "prices" not in pace(
-        unpriced
-    )
