@@ -59,11 +59,12 @@ def shown_transcript(run: Run) -> str:
 def growth_of(one: Picture) -> Figure:
     """Return the picture of input tokens per call of a run's transcript with the most tokens."""
     run, transcript = one.run, shown_transcript(one.run)
-    calls = run.table("calls", transcript=[transcript])
-    title = f"{one.headline}\n{one.title}: {which(one)}"
+    rows = run.of(run.labels[0])
+    provider = run.info.providers[int(rows.provider[rows.transcript == transcript].iloc[0])]
     return growth_figure(
-        calls, one.labels, run.info.bounds, run.info.shown, title, limits_of(run, transcript), one.chosen
-    )
+        run.table("calls", transcript=[transcript]), one.labels, run.info.bounds, run.info.shown,
+        f"{one.headline}\n{one.title}: {which(one)}", limits(provider, run.info.limits), one.chosen,
+    )  # fmt: skip
 
 
 def which(one: Picture) -> str:
@@ -171,13 +172,6 @@ def _named_limits(those: Sequence[tuple[int, str]]) -> str:
 def _together(names: Sequence[str]) -> str:
     """Return one name for lines that end at one point."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-
-
-def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
-    """Return the limits of this transcript's requests in tokens, with names: window, rate limit, the policies' own."""
-    part = run.of(run.labels[0])
-    number = int(part[part.transcript == transcript].provider.iloc[0])
-    return limits(run.info.providers[number], run.info.limits)
 
 
 def limits(provider: Mapping[str, Any], policies: Mapping[str, Mapping[str, float]]) -> list[tuple[int, str]]:

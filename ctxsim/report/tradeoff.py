@@ -119,9 +119,10 @@ def frontiers(run: Run, dollars: bool) -> list[Frontier]:
     column = "cost_usd" if dollars else "tokens"
     wanted: list[tuple[str, str, Dash, str]] = [
         ("results", column, "solid", "whole results"),
-        *[("results", "scheduled_usd", "dash", "the same, sent once, edits paid")] * dollars,
         ("any", column, "dot", "any means"),
     ]
+    if dollars:
+        wanted.insert(1, ("results", "scheduled_usd", "dash", "the same, sent once, edits paid"))
     lines = [(frontier_line(run, family, name), dash, said) for family, name, dash, said in wanted]
     return [Frontier([100 * one for one in x], [100 * one for one in y], dash, said) for (x, y), dash, said in lines]
 

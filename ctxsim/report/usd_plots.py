@@ -19,8 +19,6 @@ from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, group, rows_of, us
 from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
-BLUE, GREY = "#2c6fbb", "#8a8a8a"
-
 
 def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, about: str) -> Path:
     """Draw the running sum of dollars, or of tokens, of the sessions so far, and the ranges of the next ones."""
@@ -33,18 +31,20 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     span = (dates[-1] - dates[0]) / max(1, len(dates)) if timed else 1
     steps = found.ahead.many if found.ahead.days else round(found.come.middle)
     there = here[-1] + (timedelta(days=found.ahead.many) if timed and found.ahead.days else span * max(1, steps))
-    axes.step(here, sums, where="post", color=BLUE, linewidth=1.8)
+    axes.step(here, sums, where="post", color=COLORS[0], linewidth=1.8)
     for level, shade in (("90", 0.15), ("80", 0.22), ("50", 0.3)):
         low, high = found.amounts[amount].ranges[level]
         ends = [sums[-1] + low, sums[-1] + high]
-        axes.fill_between([here[-1], there], [sums[-1], ends[0]], [sums[-1], ends[1]], color=BLUE, alpha=shade, lw=0)
-        axes.annotate(f" {level} %", (there, ends[1]), fontsize=8, color=GREY, va="center")
-    axes.plot([here[-1], there], [sums[-1], sums[-1] + found.amounts[amount].middle], color=BLUE, ls="--", lw=1.2)
+        axes.fill_between(
+            [here[-1], there], [sums[-1], ends[0]], [sums[-1], ends[1]], color=COLORS[0], alpha=shade, lw=0
+        )
+        axes.annotate(f" {level} %", (there, ends[1]), fontsize=8, color=OTHER_COLOR, va="center")
+    axes.plot([here[-1], there], [sums[-1], sums[-1] + found.amounts[amount].middle], color=COLORS[0], ls="--", lw=1.2)
     if found.since is not None and timed:
-        axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
+        axes.axvline(datetime.fromtimestamp(found.since, UTC), color=OTHER_COLOR, lw=1, ls=":")
         # At the top, because the line of past sums is at the bottom there.
         axes.annotate(" only later sessions count", (datetime.fromtimestamp(found.since, UTC), 1.0),
-                      xycoords=("data", "axes fraction"), fontsize=8, color=GREY, va="top")  # fmt: skip
+                      xycoords=("data", "axes fraction"), fontsize=8, color=OTHER_COLOR, va="top")  # fmt: skip
     plain_axes(axes, xlabel="" if timed else "sessions", ylim=(0, None),
                ylabel="USD, added up" if amount == "usd" else "input tokens, added up")  # fmt: skip
     if timed:
@@ -56,7 +56,7 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
     """Draw, by horizon, the share of ranges of each level that held. On the diagonal, the share equals the level."""
     figure, axes = new_figure(5.5, 5.5)
-    axes.plot([40, 100], [40, 100], color=GREY, lw=1, label="as promised")
+    axes.plot([40, 100], [40, 100], color=OTHER_COLOR, lw=1, label="as promised")
     marks = "osD^v"
     for number, ahead in enumerate(sorted({one.ahead for one in tried})):
         levels = sorted({one.level for one in tried})
@@ -95,8 +95,6 @@ def _paid_for(kind: str, one: Sum) -> float:
     return sum(held[3] for part, held in one.parts.items() if group(part) == wanted)
 
 
-HELD, MISSED = COLORS[0], COLORS[1]
-
 WIDE = 20
 """If the largest amount is more than this many times the least, the axis of dollars is logarithmic."""
 
@@ -107,7 +105,7 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     from matplotlib.ticker import LogLocator
 
     for row, one in enumerate(found):
-        color, weight = (HELD, "normal") if one.advised else (MISSED, "bold")
+        color, weight = (COLORS[0], "normal") if one.advised else (COLORS[1], "bold")
         _bar(axes, row, one.prediction.advised[one.sessions], 0.34, COLORS[0], 0.35)
         if one.prediction.settings:
             _bar(axes, row - 0.3, one.prediction.as_set[one.sessions], 0.1, OTHER_COLOR, 0.5)
@@ -131,8 +129,8 @@ def plot_came(found: Sequence[Came], path: Path) -> Path:
     axes.grid(visible=False, axis="y")
     axes.plot([], [], color=COLORS[0], alpha=0.35, linewidth=9, label="predicted with what was advised")
     axes.plot([], [], color=OTHER_COLOR, alpha=0.5, linewidth=3, label="predicted as it was set before")
-    for mark, color, name in (("o", HELD, "what came: within the prediction"), ("X", MISSED, "what came: outside it")):
-        axes.plot([], [], mark, color=color, markersize=9, markeredgecolor="white", label=name)
+    for mark, color, where in (("o", COLORS[0], "within the prediction"), ("X", COLORS[1], "outside it")):
+        axes.plot([], [], mark, color=color, markersize=9, markeredgecolor="white", label=f"what came: {where}")
     legend_below(figure, axes)
     about = "Dollars of the first sessions after each advice, beside ranges of 90 %."
     return finished(figure, path, came_answer(found), about)

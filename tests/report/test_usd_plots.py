@@ -17,7 +17,6 @@ from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.sums import Sum
 from ctxsim.report import usd_plots
 from ctxsim.report.style import COLORS, OTHER_COLOR
-from ctxsim.report.usd_plots import BLUE, GREY
 
 
 def paid(*usd: float) -> Sum:
@@ -159,7 +158,7 @@ def test_without_times_sessions_are_counted(drawn: list[Any], come: float, end: 
     assert [text.get_text().strip() for text in axes.texts] == ["90 %", "80 %", "50 %"]
     assert [text.xy for text in axes.texts] == [(end, 46), (end, 36), (end, 31)]
     assert drawn[-1].texts[1].get_text() == "about; dashed: median; shaded: ranges of these probabilities"
-    assert so_far.get_color() == BLUE and axes.get_xlabel() == "sessions" and axes.get_ylim()[0] == 0
+    assert so_far.get_color() == COLORS[0] and axes.get_xlabel() == "sessions" and axes.get_ylim()[0] == 0
     assert axes.get_ylabel().startswith("USD")
 
 
@@ -171,7 +170,7 @@ def test_with_times_days_are_counted(drawn: list[Any], days: int, end: float) ->
     _, ahead, since = axes.lines
     at = date2num([datetime.fromtimestamp(START_S, UTC)])[0]
     assert date2num(ahead.get_xdata()) - at == pytest.approx([2, end]) and list(ahead.get_ydata()) == [60, 80]
-    assert date2num(since.get_xdata()[0]) - at == pytest.approx(1) and since.get_color() == GREY
+    assert date2num(since.get_xdata()[0]) - at == pytest.approx(1) and since.get_color() == OTHER_COLOR
     assert axes.get_xticklabels()[0].get_rotation() == 30
     assert axes.texts[-1].xy[1] == 1.0 and axes.get_xlabel() == "" and axes.get_ylabel().startswith("input tokens")
 
@@ -198,4 +197,4 @@ def test_how_often_ranges_held_by_horizon(drawn: list[Any]) -> None:
     ]  # fmt: skip
     assert (axes.get_xlim(), axes.get_ylim()) == ((45, 100), (0, 102))
     assert drawn[0].get_size_inches().tolist() == [5.5, 5.5] and not axes.get_legend().get_frame_on()
-    assert lines[0][0] == "as promised" and axes.lines[0].get_color() == GREY
+    assert lines[0][0] == "as promised" and axes.lines[0].get_color() == OTHER_COLOR

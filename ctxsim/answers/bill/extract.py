@@ -8,7 +8,7 @@ then add up to its recorded size. Where less is logged than was sent, the rest i
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -262,13 +262,11 @@ class _Filled:
         starts = [call.start for _, call, _ in self.calls]
         numbers = {number for number, _, _ in self.calls}
         uses = Frequencies(place for number, place in self.used if number in numbers)
-        for place, entries in groupby(zip(self.entries, self.sizes, strict=True), key=lambda one: one[0].place):
-            found = [(entry, float(size)) for entry, size in entries]
-            tokens = sum(size for entry, size in found if entry.chars)
-            item = self.segment.items[int(place)] if place >= 0 and place == int(place) else None
-            if item and item.kind == "tool_result" and tokens >= LARGE:
+        for entry, size in zip(self.entries, self.sizes.tolist(), strict=True):
+            place = int(entry.place)
+            if place >= 0 and entry.chars and size >= LARGE and self.segment.items[place].kind == "tool_result":
                 first = int(np.searchsorted(starts, place, side="right"))
-                yield Large(offset + first, offset + len(starts), round(tokens), found[0][0].part, uses[item.place])
+                yield Large(offset + first, offset + len(starts), round(size), entry.part, uses[place])
 
 
 def _used(segment: Transcript) -> list[tuple[int, int]]:

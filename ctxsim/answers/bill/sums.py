@@ -258,16 +258,22 @@ def summaries(bill: Bill) -> tuple[int, float]:
     return times, usd
 
 
+def by_root(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Return the lines that have tokens by root session."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        if not line.response.alone:
+            found.setdefault(line.session.root, []).append(line)
+    return found
+
+
 def sessions_of(bill: Bill) -> Sessions:
     """Return the root sessions of a bill, oldest first, with the dollars, input tokens and responses of each.
 
     Sessions before the billed days are included, those without tokens are not. Dollars are left out if fewer than half
     of the sessions have prices.
     """
-    lines: dict[str, list[Line]] = {}
-    for line in (*bill.earlier, *bill.lines):
-        if not line.response.alone:
-            lines.setdefault(line.session.root, []).append(line)
+    lines = by_root((*bill.earlier, *bill.lines))
     began = {
         root: min((one.response.time_s for one in own if one.response.time_s is not None), default=None)
         for root, own in lines.items()

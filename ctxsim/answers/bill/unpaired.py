@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.bill.sums import Bill, Line, project_of
+from ctxsim.answers.bill.sums import Bill, Line, by_root, project_of
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError
 
@@ -77,12 +77,9 @@ class Case(msgspec.Struct, frozen=True):
 
 def cases(bill: Bill) -> list[Case]:
     """Return a case for each session of a bill that has tokens."""
-    by: dict[str, list[Line]] = {}
     # A sub-agent's file may come first, but the session's own lines must.
-    for line in sorted(bill.lines, key=lambda line: line.session.parent != ""):
-        if not line.response.alone:
-            by.setdefault(line.session.root, []).append(line)
-    return [_case(lines) for lines in by.values()]
+    own_first = sorted(bill.lines, key=lambda line: line.session.parent != "")
+    return [_case(lines) for lines in by_root(own_first).values()]
 
 
 def _case(lines: Sequence[Line]) -> Case:

@@ -1,9 +1,10 @@
-"""Recorded compactions: what the request held before, what was left of that, and the calls that followed.
+"""Recorded compactions: what the request held before, what was left of that, the calls that followed, and the cost.
 
 Calls without a compaction are the control: agents repeat calls and use old content anyway.
 """
 
 import random
+from typing import Any
 
 import msgspec
 
@@ -11,6 +12,7 @@ from ctxsim.answers.compactions.later import SOON
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.transcript import Compaction, Item, Transcript
 
 
@@ -114,3 +116,25 @@ def controls(session: Session, cut: Cut) -> list[Control]:
     drawn = random.Random(f"{cut.transcript.name} {cut.number}").sample(possible, min(CONTROLS, len(possible)))
     drawn.sort(key=lambda pair: pair[0])
     return [Control(call, session.transcript.calls[call - 1].start, items) for call, items in drawn]
+
+
+def cost(
+    provider: Provider, before: int | None, after: int | None, summary: int | None, rewritten: int | None
+) -> dict[str, Any]:
+    """Return columns with the modelled dollars of a compaction of a request from `before` to `after` tokens, and with
+    the calls until savings have paid for them; None in each without prices or one of these sizes.
+
+    The summary request reads `before` tokens from the cache and outputs `summary` tokens. The next request writes
+    `rewritten` tokens that it would have read. Each later call saves reading what was removed. The same rule as
+    `measure.columns.payback_calls`.
+    """
+    if provider.prices is None or not (before and after and summary):
+        return dict.fromkeys(("cost_summary_usd", "cost_cache_usd", "payback_calls"))
+    read, write = provider.read_and_write_usd(before)
+    asked = before * read + summary * rate_at(provider.prices.output, before) / 1e6
+    broken = (rewritten or 0) * (write - read)
+    saved = (before - after) * read
+    return {
+        "cost_summary_usd": round(asked, 6), "cost_cache_usd": round(broken, 6),
+        "payback_calls": round((asked + broken) / saved, 2) if saved > 0 else None,
+    }  # fmt: skip

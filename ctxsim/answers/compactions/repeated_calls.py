@@ -11,6 +11,8 @@ import msgspec
 from ctxsim.answers.compactions.cuts import Cut
 from ctxsim.answers.compactions.later import identifiers
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.simulator.references import OUTPUT_KINDS, reissues
 from ctxsim.simulator.references.canonical import canonical, content
 from ctxsim.simulator.references.identifiers import atoms
@@ -74,6 +76,15 @@ def looked_at(arguments: str) -> str | None:
 def repeated_after(asked: list[Asked], at: int, first: int, last: int) -> list[Asked]:
     """Return the repeats in the calls `first` to `last` whose newest earlier instance lies before the place `at`."""
     return [one for one in asked if first <= one.call <= last and one.of < at]
+
+
+def asked_again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
+    """Return the dollars of repeated tool calls as output tokens, and of results as new input; None without prices."""
+    if provider.prices is None:
+        return None
+    calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)
+    _, write = provider.read_and_write_usd(prompt)
+    return round(calls * rate_at(provider.prices.output, prompt) / 1e6 + results * write, 6)
 
 
 class CameAgain(msgspec.Struct):

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
-from ctxsim.answers.compactions.dollars import asked_again_usd, paid
+from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, session_of
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
-from ctxsim.answers.compactions.repeated_calls import asked_again, came_again, repeated_after
+from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
@@ -89,7 +88,6 @@ class _Compaction:
         last = transcript.calls[cut.first - 2]
         window = last.window or cut.provider.window
         summary = self.counter.text(cut.summary) if cut.readable else None
-        cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
         left = self.identifiers & identifiers(cut.after) if cut.readable else None
         used_again = [key for key in self.later.again if key[0] == "strict"]
         return CompactionRow(
@@ -105,8 +103,7 @@ class _Compaction:
             reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
-            cost_summary_usd=cost and cost.summary_usd, cost_cache_usd=cost and cost.cache_usd,
-            payback_calls=cost and cost.calls,
+            **cost(cut.provider, before, after, summary, rewritten),
             **self._used("", self.later), **self._used("_soon", self.soon), **self._control(), **self._came_again(),
         )  # fmt: skip
 

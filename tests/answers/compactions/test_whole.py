@@ -10,11 +10,10 @@ from compacted import MODEL, SUMMARY, long_session, look, session
 from samples import ASK, chat, conversation
 
 from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
-from ctxsim.answers.compactions.cuts import CONTROLS, controls, session_of
-from ctxsim.answers.compactions.dollars import Paid, asked_again_usd, paid
+from ctxsim.answers.compactions.cuts import CONTROLS, controls, cost, session_of
 from ctxsim.answers.compactions.later import Later, held_by, identifiers, kind_of_atom
 from ctxsim.answers.compactions.policies_beside import FITTED, fitted, left_by, tokens_of
-from ctxsim.answers.compactions.repeated_calls import Asked, asked_again, looked_at
+from ctxsim.answers.compactions.repeated_calls import Asked, asked_again, asked_again_usd, looked_at
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.simulator.provider import Provider
@@ -259,8 +258,10 @@ def test_what_it_pays_at_its_limits() -> None:
     prices = Prices(input=2.0, output=8.0, cache_write=2.5, cache_read=0.2)
     provider = Provider(cache="anthropic", prices=prices)
     # 1,000 read at 0.2 and 100 written at 8; 500 written at 2.5 and not read at 0.2; each call reads 400 less.
-    assert paid(provider, 1_000, 600, 100, 500) == Paid(0.001, 0.00115, round(0.00215 / 0.00008, 2))
-    assert paid(provider, 1_000, 1_000, 100, 0) == Paid(0.001, 0.0, None)
+    assert [*cost(provider, 1_000, 600, 100, 500).values()] == [0.001, 0.00115, round(0.00215 / 0.00008, 2)]
+    assert [*cost(provider, 1_000, 1_000, 100, None).values()] == [0.001, 0.0, None]
+    for sizes in ((None, 600, 100), (1_000, None, 100), (1_000, 600, None)):
+        assert set(cost(provider, *sizes, 0).values()) == {None}
     # Two calls of 10 and 20 tokens as output, their results of 100 and 200 as written.
     again = [Asked(1, 2, 0, True, 10, 100), Asked(3, 4, 0, False, 20, 200)]
     assert asked_again_usd(provider, 1_000, again) == round((30 * 8 + 300 * 2.5) / 1e6, 6) == 0.00099
