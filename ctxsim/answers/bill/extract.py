@@ -124,7 +124,11 @@ class _Filled:
             tokenizer_of(self.model)[0], model=self.model, framing=vendor_of(self.model),
             tokens_factor=known.tokens if known else 1.0,
         )  # fmt: skip
-        return Frames(provider, provider.counter())
+        counter, items = provider.counter(), self.segment.items
+        frames = Frames(provider, counter)
+        unstated = [items[call.start : call.end] for _, call, usage in self.calls if usage.output_tokens is None]
+        counter.learn(text for answer in unstated for item in answer for text in frames.texts(item))
+        return frames
 
     def _laid_out(self) -> None:
         columns = ((one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries)
