@@ -7,37 +7,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from billed import RATES, response, session
 
 from ctxsim.answers.bill import changes
 from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
-from ctxsim.answers.bill.dollars import Rates
-from ctxsim.answers.bill.facts import Large, Response, Session
-
-# Dollars of one token: read 1, written 10, for an hour 20, uncached 5, output 50.
-RATES = Rates(1e6, 10e6, 20e6, 5e6, 50e6)
-
-
-def response(read: int, write: int, fresh: int, **more: object) -> Response:
-    """A request with a head of 100 tokens, answered by 10."""
-    made = Response(None, "m", read, write, 0, 0, 10, False, None, head=100, fresh=fresh)
-    return msgspec.structs.replace(made, **more)  # type: ignore[arg-type]
-
+from ctxsim.answers.bill.dollars import listed
+from ctxsim.answers.bill.facts import Large
 
 FIRST = response(0, 1_100, 1_000)
 
 
-def session(*responses: Response, **more: object) -> Session:
-    made = Session("s", "", "claude-code", "p", "1", responses, (), ("head, not in the log",))
-    return msgspec.structs.replace(made, **more)  # type: ignore[arg-type]
-
-
 def cost(requests: Requests) -> float:
-    total = 0.0
-    for one in requests:
-        read, write, long, plain, output = RATES.at(one.input)
-        total += one.read * read + (one.write - one.long) * write + one.long * long + one.plain * plain
-        total += one.output * output
-    return round(total, 6)
+    return round(sum(listed(one, RATES["x-dear"]).usd for one in requests), 6)
 
 
 def test_a_new_session_where_nothing_older_is_used_leaves_the_old_one_behind() -> None:
@@ -83,11 +64,13 @@ def test_a_servers_tools_go_where_none_was_called() -> None:
 
 def test_another_model_has_its_own_tokens() -> None:
     one = session(FIRST)
-    (found,) = changes.other_model("m", "n", 0.5, False, one, as_recorded(one), Effect())
+    (found,) = changes.other_model("x-dear", "n", 0.5, False, one, as_recorded(one), Effect())
     assert (found.model, found.write, found.output) == ("n", 550, 5)
-    assert changes.other_model("m", "n", 0.5, True, one, as_recorded(one), Effect())[0].model == "m", "no sub-agent"
+    assert changes.other_model("x-dear", "n", 0.5, True, one, as_recorded(one), Effect())[0].model == "x-dear", (
+        "no sub-agent"
+    )
     child = msgspec.structs.replace(one, parent="s0")
-    assert changes.other_model("m", "n", 0.5, True, child, as_recorded(child), Effect())[0].model == "n"
+    assert changes.other_model("x-dear", "n", 0.5, True, child, as_recorded(child), Effect())[0].model == "n"
 
 
 @pytest.mark.parametrize(("start", "tokens", "left"), [

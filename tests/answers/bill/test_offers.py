@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from billed import PRICES, RATES, response, session
 
 from ctxsim.answers.bill.changes import Effect, as_recorded
 from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
-from ctxsim.answers.bill.facts import Rates, Response, Session
+from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.answers.bill.index import Index, Indexed, Known, forget, load, place, save
 from ctxsim.answers.bill.offers import BY_HAND, Offer, offers
 from ctxsim.answers.bill.smaller import smaller
@@ -22,25 +23,12 @@ from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given
 from ctxsim.readers.source import Source
 
-RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
-PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
-
-
-def response(read: int, write: int, **more: Any) -> Response:
-    made = Response(None, "x-dear", read, write, 0, 0, 10, False, None, head=100)
-    return msgspec.structs.replace(made, **more)
-
-
-def session(name: str, *responses: Response, **more: Any) -> Session:
-    return msgspec.structs.replace(Session(name, "", "claude-code", "p", "2.1.330", responses, (), ()), **more)
-
-
 SESSIONS = (
-    session("s", response(0, 1_100), response(1_100, 50, compacted=True), chars_per_token=3.5,
+    session(response(0, 1_100), response(1_100, 50, compacted=True), chars_per_token=3.5,
             parts=("head, not in the log", "head, MCP server b", "head, MCP server a")),
-    session("t", response(0, 3_000, compacted=True), response(0, 100, model="x-cheap"), version="2.1.9",
+    session(response(0, 3_000, compacted=True), response(0, 100, model="x-cheap"), name="t", version="2.1.9",
             chars_per_token=2.5),
-    session("c", response(0, 100), format="codex-rollout", version="0.140.0"),
+    session(response(0, 100), name="c", format="codex-rollout", version="0.140.0"),
 )  # fmt: skip
 
 
@@ -93,7 +81,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
     (["2.1.19", "2.1.2"], 32_000), (["2.1.20-beta.1", "2.1.19", "nightly"], 20_000), (["nightly"], 20_000),
 ])  # fmt: skip
 def test_the_newest_version_says_where_it_compacts(versions: list[str], reserve: int) -> None:
-    own = [session(one, response(0, 1_100), version=one) for one in versions]
+    own = [session(response(0, 1_100), name=one, version=one) for one in versions]
     every = [one for group in offers(billed(own, PRICES, None), PRICES, {}, None) for one in group]
     (limit,) = (told(one)[2][1] for one in every if one.name == "autoCompactWindow = 100000")  # type: ignore[index]
     # Up to 2.1.19 more is kept for an answer, and 13,000 beside it.
@@ -105,7 +93,7 @@ def test_who_answers_by_program_is_told_nothing_about_sessions_and_pauses() -> N
     # A new turn that leaves 8,000 tokens behind, and 8,000 written again after a pause.
     tokens = (response(0, 9_000), response(0, 9_000, turn=True, fresh=10, missed=8_000, cause=1, pause_s=400.0))
     for format, names in (("claude-code", 2), ("mini-swe-agent", 0)):
-        found = smaller(billed([session("s", *tokens, format=format)], PRICES, None), PRICES)
+        found = smaller(billed([session(*tokens, format=format)], PRICES, None), PRICES)
         assert sum("session" in one.name or "pauses" in one.name for one in found.savings) == names
 
 
@@ -136,12 +124,12 @@ def test_models_of_another_maker_or_as_dear_are_not_offered() -> None:
     # Dearest is what most was paid for, by its output; names are of a maker up to the first dash.
     rates = {"x-dear": 50.0, "x-same-20260101": 49.0, "y-cheap": 1.0, "x-alike": 50.0, "vendor/x-low": 2.0}
     prices: Any = SimpleNamespace(of=lambda model, time_s: Rates(*[rates[model] * 1e6] * 5) if model in rates else None)
-    made = session("s", response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
+    made = session(response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
     names = [one.name for group in offers(billed([made], prices, None), prices, {}, None) for one in group]
     assert [name for name in names if name.endswith("for most")] == ["x-same for most", "vendor/x-low for most"]
     assert DATED.sub("", "claude-haiku-4-5-20251001") == "claude-haiku-4-5"
     # Without a price nothing is cheaper, and without sessions nothing is dear.
-    bare = billed([session("s", response(0, 9_000, model="none"), response(0, 10, model="y-cheap"))], prices, None)
+    bare = billed([session(response(0, 9_000, model="none"), response(0, 10, model="y-cheap"))], prices, None)
     assert not [one for group in offers(bare, prices, {}, None) for one in group if "model" in one.how]
     assert [one.name for group in offers(billed([], prices, None), prices, {}, None) for one in group] == [
         "a new session per task", "pauses within the cache's life",
@@ -152,7 +140,7 @@ def test_a_request_costs_by_its_classes() -> None:
     one = response(100, 50, long=20, plain=7)
     # 100 read at 1, 30 written at 10, 20 for an hour at 20, 7 plain at 5, 10 answered at 50.
     assert listed(one, RATES["x-dear"]) == Paid(100.0, 700.0, 35.0, 500.0, "listed")
-    assert listed(as_recorded(session("s", one))[0], RATES["x-dear"]).usd == 1_335
+    assert listed(as_recorded(session(one))[0], RATES["x-dear"]).usd == 1_335
     assert listed(one, None) == NOTHING == Paid(0.0, 0.0, 0.0, 0.0, "") and NOTHING.usd == 0
 
 

@@ -9,28 +9,20 @@ from typing import Any
 
 import msgspec
 import pytest
+from billed import PRICES, RATES, response, session
 
 from ctxsim.answers.bill import offers
 from ctxsim.answers.bill.changes import compacted_at
 from ctxsim.answers.bill.dollars import Rates, paid
-from ctxsim.answers.bill.facts import Large, Response, Session
+from ctxsim.answers.bill.facts import Large, Response
 from ctxsim.answers.bill.offers import Offer
 from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
 from ctxsim.policies.agents.given import Given
 
-RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
-PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
-
-
-def response(read: int, write: int, fresh: int, **more: Any) -> Response:
-    made = Response(None, "x-dear", read, write, 0, 0, 10, False, None, head=100, fresh=fresh)
-    return msgspec.structs.replace(made, **more)
-
 
 def bill(*responses: Response, **more: Any) -> Bill:
-    made = Session("s", "", "claude-code", "p", "2.1.330", responses, (), ("head, not in the log",))
-    return billed([msgspec.structs.replace(made, **more)], PRICES, None)
+    return billed([session(*responses, **more)], PRICES, None)
 
 
 FIRST = response(0, 1_100, 1_000)
@@ -183,7 +175,7 @@ def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
     ],
 )
 def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read: float, output: float) -> None:
-    ((_, made),) = paid(Session("s", "", "claude-code", "p", "2.1.330", (one,), (), ()), PRICES)
+    ((_, made),) = paid(session(one), PRICES)
     assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")
 
 
