@@ -5,14 +5,16 @@ Rule: landlock(7), the system calls of include/uapi/linux/landlock.h.
 """
 
 import ctypes
+import errno
 import os
 import struct
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from ctxsim.live.own_root import DEVICES, SETTINGS, SYSTEM, give_up_rights
+from ctxsim.live.own_root import DEVICES, NO_NEW_RIGHTS, SETTINGS, SYSTEM, give_up_rights
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _BENEATH = 1, 1
@@ -27,7 +29,8 @@ _SIGNALS_AND_SOCKETS, _FROM = 0b11, 6
 def restrict(work: str, readable: Iterable[str]) -> bool:
     """Let this thread and what it starts read only programs and these paths, and write only `work`.
 
-    Call it before any thread is started. Returns False, and changes nothing, if the system has no Landlock.
+    Call it before any thread is started. Returns False if the system has no Landlock or refuses it; the process keeps
+    its rights then.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -47,10 +50,17 @@ def restrict(work: str, readable: Iterable[str]) -> bool:
     try:
         for path, what in allowed.items():
             _allow(libc, rules, path, what & rights)
-        give_up_rights(libc)
-        return bool(libc.syscall(_RESTRICT, rules, ctypes.c_uint32(0)) == 0)
+        restricted = partial(libc.syscall, _RESTRICT, rules, ctypes.c_uint32(0))
+        refused = restricted()
+        if refused and ctypes.get_errno() == errno.EPERM:
+            # Who doesn't administer the system may be restricted only if no program can gain rights any more.
+            libc.prctl(NO_NEW_RIGHTS, 1, 0, 0, 0)
+            refused = restricted()
     finally:
         os.close(rules)
+    if not refused:
+        give_up_rights(libc)
+    return not refused
 
 
 def _allow(libc: ctypes.CDLL, rules: int, path: str, what: int) -> None:

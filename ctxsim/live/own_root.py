@@ -26,7 +26,7 @@ _PROGRAMS = ("bin", "shims", ".bin")
 _BIND, _RECURSIVE, _PRIVATE, _DETACHED = 0x1000, 0x4000, 0x40000, 2
 _NO_SETUID, _NO_DEVICES = 2, 4
 _MOUNT_SETATTR, _HERE, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
-_DROP_BOUNDING, _NO_NEW_RIGHTS, _CAPABILITIES = 24, 38, 64
+_DROP_BOUNDING, NO_NEW_RIGHTS, _CAPABILITIES = 24, 38, 64
 
 
 def readable(path: str, command: Sequence[str]) -> list[str]:
@@ -88,7 +88,7 @@ def give_up_rights(libc: ctypes.CDLL) -> None:
     """Keep programs that this process starts from mounting anything or reading other processes, even as root."""
     for number in range(_CAPABILITIES):
         libc.prctl(_DROP_BOUNDING, number, 0, 0, 0)
-    libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
+    libc.prctl(NO_NEW_RIGHTS, 1, 0, 0, 0)
 
 
 def _show(libc: ctypes.CDLL, path: str, root: Path) -> None:

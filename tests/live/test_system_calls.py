@@ -5,6 +5,8 @@ Sources of the numbers: include/uapi/linux/landlock.h, sched.h, mount.h, prctl.h
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import signal
 import struct
@@ -134,8 +136,14 @@ def test_a_restriction_that_is_refused_and_another_system(
     library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     handle = os.open(os.devnull, os.O_RDONLY)
-    library(version=1, landlock_create_ruleset=handle, landlock_restrict_self=-1)
-    assert restrict(str(tmp_path), []) is False
+    refusing = library(version=1, landlock_create_ruleset=handle, landlock_restrict_self=-1)
+    ctypes.set_errno(errno.E2BIG)
+    assert restrict(str(tmp_path), []) is False and not refusing.of("prctl"), "it keeps its rights"
+    # Who isn't root is asked to gain none first.
+    refusing.answers["landlock_create_ruleset"] = os.open(os.devnull, os.O_RDONLY)
+    ctypes.set_errno(errno.EPERM)
+    assert restrict(str(tmp_path), []) is False and refusing.of("prctl") == RIGHTS_GIVEN_UP[-1:]
+    assert len(refusing.of("landlock_restrict_self")) == 3
     one = library(version=6)
     monkeypatch.setattr(landlock.sys, "platform", "darwin")
     assert restrict("/work", []) is False and enclose() == () and not one.calls
