@@ -4,7 +4,7 @@ import json
 import math
 import random
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -38,9 +38,8 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     tools: bool = True
 
 
-def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
-    """Return the transcript. Raises msgspec.ValidationError for parameters that don't fit."""
-    wanted = msgspec.convert(parameters, Parameters)
+def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transcript:
+    """Return the transcript."""
     # The 90th percentile of a normal distribution lies 1.2816 standard deviations above the mean.
     sigma = math.log(wanted.p90_chars / wanted.median_chars) / 1.2816
     fields = {"target": "string", "symbol": "string"}
@@ -70,7 +69,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             elif found and not last:
                 fact = rng.choice(found)
             facts += found[:3]
-    return made.transcript(name, Head(system, tools))
+    return made.transcript(Head(system, tools))
 
 
 def _response(rng: random.Random, fact: str, tokens: int) -> tuple[str, str]:

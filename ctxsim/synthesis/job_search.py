@@ -6,7 +6,7 @@ The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of d
 import json
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
@@ -29,14 +29,11 @@ TOOLS = (
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     """`input_tokens` of the seven calls, counted with head, without framing."""
 
-    input_tokens: list[int]
+    input_tokens: Annotated[list[int], msgspec.Meta(min_length=7, max_length=7)]
 
 
-def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
-    """Return the seven-call transcript. Raises msgspec.ValidationError for parameters that don't fit."""
-    wanted = msgspec.convert(parameters, Parameters)
-    if len(wanted.input_tokens) != 7:
-        raise msgspec.ValidationError(f"input_tokens needs 7 numbers, not {len(wanted.input_tokens)}")
+def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transcript:
+    """Return the seven-call transcript."""
     mails, jobs = job_pages.make_mails(rng), job_pages.make_jobs(rng)
     task = (
         "I am looking for a new job. Look through my mail for recruiters who wrote this month, read what they say, "
@@ -60,7 +57,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
         total += counter.text(text)
         made.result(text)
     made.respond(responses[-1][0])
-    return made.transcript(name, Head(system, tools))
+    return made.transcript(Head(system, tools))
 
 
 def _system_prompt(notes: str) -> str:

@@ -6,7 +6,7 @@ Each fact is used by exactly one later call, a rule by several, so what a policy
 import json
 import random
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -31,9 +31,8 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     head_words: Age = 400
 
 
-def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
-    """Return the transcript with its needles. Raises msgspec.ValidationError for parameters that don't fit."""
-    wanted = msgspec.convert(parameters, Parameters)
+def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transcript:
+    """Return the transcript with its needles."""
     cells = list(product(KINDS, DEPTHS, wanted.ages))
     rng.shuffle(cells)
     total = len(cells) + max(wanted.ages) + 1
@@ -58,7 +57,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             due.setdefault(number + 1 + age, []).append(value)
     made.respond("Done. ")
     head = Head("You look things up and use exactly what you find. " + " ".join(prose(rng, wanted.head_words)))
-    return made.transcript(name, head)
+    return made.transcript(head)
 
 
 def _rule(rng: random.Random) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import json
 import random
 from collections import defaultdict
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -17,8 +17,17 @@ from ctxsim.synthesis.scenario import Session
 from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
 from ctxsim.transcript import Head, Needle, Transcript
 
-KINDS = ("value", "name", "decision", "constraint", "correction", "negation")
+FACTS = {
+    "value": "{}",
+    "name": "settle_{}",
+    "decision": "we chose the queue {} over the table",
+    "constraint": "charge every booking to cost centre {}",
+    "correction": "the limit is {} from now on",
+    "negation": "never touch the archive node {}",
+}
 """A value and a name stand in tool results, a decision in the agent's own text, the rest in the user's texts."""
+
+KINDS = tuple(FACTS)
 
 CANARIES = {
     "safety rule": "never restart {} without a person's consent",
@@ -29,7 +38,9 @@ CANARIES = {
 }
 """Further kinds of facts, which stand alternately in the user's texts and in tool results."""
 
-Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join((*KINDS, *CANARIES))})$")]
+FACTS |= CANARIES
+
+Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(FACTS)})$")]
 
 PARTS = ("early", "middle", "late")
 """Thirds of the calls that plant facts."""
@@ -52,9 +63,8 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     head_words: Count = 400
 
 
-def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
-    """Return the transcript with its needles. Raises msgspec.ValidationError for parameters that don't fit."""
-    wanted = msgspec.convert(parameters, Parameters)
+def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transcript:
+    """Return the transcript with its needles."""
     told = wanted.each * len(wanted.kinds) * len(PARTS)
     looked = tuple(told + 1 + wanted.calls_per_round * number for number in range(wanted.rounds + 1))
     made = _Telling(rng, wanted.result_chars, looked, wanted.superseded)
@@ -71,7 +81,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     # The last call repeats all facts, as if none had been forgotten.
     made.respond("What I was told: " + "; ".join(needle.text for needle in made.needles) + ".")
     head = Head("You keep to what you were told. " + " ".join(prose(rng, wanted.head_words)))
-    return made.transcript(name, head)
+    return made.transcript(head)
 
 
 class _Telling(Session):
@@ -82,53 +92,36 @@ class _Telling(Session):
         self._to_replace: defaultdict[str, list[tuple[Needle, str]]] = defaultdict(list)
 
     def tell(self, kind: str, part: str) -> None:
-        """Add a call that plants a fact: in a user text before it, in its response, or in its result."""
+        """Add a call that plants a fact: in a user text before it, in its response, or in its result.
+
+        A correction states two limits, of which the second holds. A canary stands alternately in a user text and in a
+        result; one that replaces an earlier one stands in the other.
+        """
         code = f"{self._rng.choice(('tk', 'ord', 'ref'))}{digits(self._rng, 2)}{hexadecimal(self._rng, 6)}"
-        match kind:
-            case "value":
-                self._plant(kind, part, code, self.step(f"The token is {code}."))
-            case "name":
-                function = f"settle_{code}"
-                self._plant(kind, part, function, self.step(f"def {function}(order):"))
-            case "decision":
-                text = f"we chose the queue {code} over the table"
-                self._plant(kind, part, text, self.step(said=f"So {text}.") - 2)
-            case _ if kind in CANARIES:
-                self._canary(kind, part, code)
-            case _:
-                self._rule(kind, part, code)
-
-    def _canary(self, kind: str, part: str, code: str) -> None:
-        """Plant a canary in a user text or in a result. One that replaces an earlier one stands in the other."""
-        text = CANARIES[kind].format(code)
-        by_user, line, replaces = sum(one.kind == kind for one in self.needles) % 2 == 0, f"Mind: {text}.", ""
-        if part == "late" and self._to_replace[kind]:
-            old, old_code = self._to_replace[kind].pop(0)
-            self.needles.remove(old)
-            by_user, replaces = self.items[old.place].kind != "user", old.text
-            line = f"No longer {old_code}: {text}."
-        if by_user:
-            self._plant(kind, part, text, self.user(f"{sentence(self._rng)} {line} {sentence(self._rng)}"), replaces)
-            self.step()
+        text, replaces = FACTS[kind].format(code), ""
+        if kind == "value":
+            place = self.step(f"The token is {text}.")
+        elif kind == "name":
+            place = self.step(f"def {text}(order):")
+        elif kind == "decision":
+            place = self.step(said=f"So {text}.") - 2
         else:
-            self._plant(kind, part, text, self.step(line), replaces)
-        if part == "early" and len(self._to_replace[kind]) < self._superseded:
-            self._to_replace[kind].append((self.needles[-1], code))
-
-    def _rule(self, kind: str, part: str, code: str) -> None:
-        """Plant a rule amid other sentences of a user text. A correction states two limits, and the second holds."""
-        text = {
-            "constraint": f"charge every booking to cost centre {code}",
-            "correction": f"the limit is {code} from now on",
-            "negation": f"never touch the archive node {code}",
-        }[kind]
-        before = f"The limit is {digits(self._rng, 6)}. " if kind == "correction" else ""
-        place = self.user(f"{before}{sentence(self._rng)} Mind: {text}. {sentence(self._rng)}")
-        self._plant(kind, part, text, place)
-        self.step()
-
-    def _plant(self, kind: str, part: str, text: str, place: int, replaces: str = "") -> None:
+            by_user = kind not in CANARIES or sum(one.kind == kind for one in self.needles) % 2 == 0
+            line = f"Mind: {text}."
+            if part == "late" and self._to_replace[kind]:
+                old, old_code = self._to_replace[kind].pop(0)
+                self.needles.remove(old)
+                by_user, replaces = self.items[old.place].kind != "user", old.text
+                line = f"No longer {old_code}: {text}."
+            before = f"The limit is {digits(self._rng, 6)}. " if kind == "correction" else ""
+            if by_user:
+                place = self.user(f"{before}{sentence(self._rng)} {line} {sentence(self._rng)}")
+                self.step()
+            else:
+                place = self.step(line)
         self.needles.append(Needle(kind, text, place, part, self._looked, replaces))
+        if kind in CANARIES and part == "early" and len(self._to_replace[kind]) < self._superseded:
+            self._to_replace[kind].append((self.needles[-1], code))
 
     def step(self, line: str = "", said: str = "") -> int:
         """Add a call and its result, which contains `line` at a random place, and return the result's place."""

@@ -66,7 +66,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 GENERATORS = ("job-search", "coding-agent", "needles", "turns", "rounds")
-"""Names of generators. Each is a module here with a function `generate`; only the scenario's own is imported."""
+"""Names of generators. Each is a module here with `Parameters` and a function `generate`; only the scenario's own is
+imported.
+"""
 
 MOST_CALLS = 50_000
 MOST_CHARS = 50_000_000
@@ -123,12 +125,13 @@ def synthesize(scenario: Scenario) -> Transcript:
     counter = Counter(open_tokenizer(made.tokenizer))
     generator = importlib.import_module(f"ctxsim.synthesis.{made.generator.replace('-', '_')}")
     try:
-        found: Transcript = generator.generate(scenario.name, random.Random(made.seed), counter, made.parameters)
+        wanted = msgspec.convert(made.parameters, generator.Parameters)
+        found: Transcript = generator.generate(random.Random(made.seed), counter, wanted)
     except msgspec.ValidationError as error:
         raise InputError(f"scenario {scenario.name}: synthesis.parameters", str(error)) from None
     except CtxsimError as error:
         raise InputError(f"scenario {scenario.name}", str(error)) from None
-    return found
+    return msgspec.structs.replace(found, name=scenario.name)
 
 
 class Session:
@@ -182,10 +185,10 @@ class Session:
         self.items.append(item)
         return len(self.items) - 1
 
-    def transcript(self, name: str, head: Head) -> Transcript:
-        """Return the transcript, with the planted facts that some call uses."""
+    def transcript(self, head: Head) -> Transcript:
+        """Return the transcript, still without a name, with the planted facts that some call uses."""
         needles = tuple(needle for needle in self.needles if needle.used)
-        return Transcript(name, head, tuple(self.items), tuple(self.calls), format="synthetic", needles=needles)
+        return Transcript("", head, tuple(self.items), tuple(self.calls), format="synthetic", needles=needles)
 
 
 def schema(tool: str, description: str, fields: dict[str, str], required: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ Other generators imitate a day's work. This one makes a test case: exactly what 
 import json
 import random
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -58,9 +58,8 @@ PIECES: dict[str, Callable[[random.Random], str]] = {
 }
 
 
-def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
-    """Return the transcript. Raises msgspec.ValidationError for parameters that don't fit."""
-    wanted = msgspec.convert(parameters, Parameters)
+def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transcript:
+    """Return the transcript."""
     made = Session()
 
     def text(content: str, tokens: int) -> str:
@@ -78,7 +77,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             made.result(*(text(turn.content, size) for size in turn.results), media=media)
         if turn.results:
             made.respond(f"Task {number + 1} is done.")
-    return made.transcript(name, Head(text("prose", wanted.head_tokens)))
+    return made.transcript(Head(text("prose", wanted.head_tokens)))
 
 
 def _text(rng: random.Random, content: str, tokens: int, counter: Counter) -> str:

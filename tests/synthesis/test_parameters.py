@@ -100,8 +100,8 @@ def test_a_conversation_is_put_together_from_steps() -> None:
     )  # fmt: skip
     calls = (Call(1, 5), Call(7, 8), Call(9, 10))
     made.needles.append(Needle("fact", "two", 5, "middle", ()))
-    found = made.transcript("made", Head("Be kind."))
-    assert (found.name, found.head, found.items, found.calls) == ("made", Head("Be kind."), items, calls)
+    found = made.transcript(Head("Be kind."))
+    assert (found.head, found.items, found.calls) == (Head("Be kind."), items, calls)
     assert found.needles == tuple(made.needles[:1]) and found.format == "synthetic", "what no call uses is left out"
 
 
@@ -176,7 +176,9 @@ def test_words_by_chance() -> None:
      [*["assistant", "tool_call", "tool_call", "tool_result", "tool_result"] * 2, "assistant"]),
 ])  # fmt: skip
 def test_what_a_turn_consists_of(turn: dict[str, Any], said: list[str]) -> None:
-    made = turns.generate("t", random.Random(1), Provider().counter(), {"turns": [turn], "repeat": 2})
+    made = turns.generate(
+        random.Random(1), Provider().counter(), msgspec.convert({"turns": [turn], "repeat": 2}, turns.Parameters)
+    )
     assert [item.kind for item in made.items] == ["user", *said] * 2
     spoken = [item.text for item in made.items if item.kind == "assistant"]
     if turn["results"]:

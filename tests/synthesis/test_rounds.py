@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 from command_line import ctxsim
 
@@ -23,12 +24,12 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Needles
 from ctxsim.simulator.references.canonical import canonical
 from ctxsim.simulator.replay import replay
-from ctxsim.synthesis.rounds import CANARIES, KINDS, PARTS, generate
+from ctxsim.synthesis.rounds import CANARIES, KINDS, PARTS, Parameters, generate
 from ctxsim.transcript import Transcript, problems
 
 
 def made(**parameters: int | list[str]) -> Transcript:
-    return generate("rounds", random.Random(3), Counter(open_tokenizer("o200k_base")), parameters)
+    return generate(random.Random(3), Counter(open_tokenizer()), msgspec.convert(parameters, Parameters))
 
 
 def test_every_fact_is_told_once_and_not_again_before_the_end() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -13,7 +14,7 @@ from ctxsim.transcript import Transcript, problems
 
 
 def made(**parameters: object) -> Transcript:
-    return turns.generate("made", random.Random(1), Counter(open_tokenizer()), parameters)
+    return turns.generate(random.Random(1), Counter(open_tokenizer()), msgspec.convert(parameters, turns.Parameters))
 
 
 def test_turns_calls_and_parallel_results() -> None:
