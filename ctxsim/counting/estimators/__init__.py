@@ -1,4 +1,4 @@
-"""Estimators: one file per family, in this folder and in those of agents and frameworks. Users' own are found by path
+"""Estimators, by rule in this folder, and in those of agents and frameworks. Users' own are found by path
 or entry point.
 """
 

@@ -1,8 +1,11 @@
-"""Characters divided by a constant: the rule of thumb that most agents use."""
+"""Rules of thumb: characters, bytes or words times a constant, rounded for each text, message or request."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, gone_on, length
+from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,42 @@ class Chars(Divides, Estimator):
 
 
 @dataclass(frozen=True)
+class UsageTail(Chars):
+    """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
+
+    openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
+    usage it is the plain estimate. The error grows with what joined since, not with the context.
+    """
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        return gone_on(self, head, size, reported)
+
+
+@dataclass(frozen=True)
+class CharsTotal(Divides, Estimator):
+    """Characters of texts, and of calls' names and arguments, over `ratio`; rounded for all at once or by `message`.
+
+    pydantic/pydantic-ai-harness, pydantic_ai_harness/compaction (4, down). Tool schemas aren't counted.
+    """
+
+    judged_at = ()
+    ratio: float = 4.0
+    by: Literal["all", "message"] = "all"
+    rounding: Rounding = "floor"
+
+    def text(self, text: str) -> int:
+        return divided(len(text), self.ratio, self.rounding)
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        chars = [sum(len(text) for item in message for text in item.texts) for message in messages]
+        parts = [sum(chars) + len(system)] if self.by == "all" else [*chars, len(system)]
+        return sum(divided(size, self.ratio, self.rounding) for size in parts)
+
+    def head(self, head: Head) -> int:
+        return self.text(head.system) + head.hidden
+
+
+@dataclass(frozen=True)
 class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
@@ -30,3 +69,13 @@ class Bytes(Divides, Estimator):
 
     def text(self, text: str) -> int:
         return divided(length(text, "bytes"), self.ratio, "ceil")
+
+
+@dataclass(frozen=True)
+class Words(Estimator):
+    """White-space separated words x factor, rounded up. OpenAI: 0.75 words a token; Gemini: 60 to 80 words per 100."""
+
+    factor: float = 1.33
+
+    def text(self, text: str) -> int:
+        return -int(-len(text.split()) * self.factor // 1)
