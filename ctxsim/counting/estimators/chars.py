@@ -1,10 +1,10 @@
-"""Rules of thumb: characters, bytes or words times a constant, rounded for each text, message or request."""
+"""Characters or bytes divided by a constant, the rule of thumb that most agents use: rounded by text or for more."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, gone_on, length
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
 
 
@@ -26,15 +26,13 @@ class Chars(Divides, Estimator):
 
 
 @dataclass(frozen=True)
-class UsageTail(Chars):
-    """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
+class Bytes(Divides, Estimator):
+    """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
-    openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
-    usage it is the plain estimate. The error grows with what joined since, not with the context.
-    """
+    ratio: float = 4.0
 
-    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
-        return gone_on(self, head, size, reported)
+    def text(self, text: str) -> int:
+        return divided(length(text, "bytes"), self.ratio, "ceil")
 
 
 @dataclass(frozen=True)
@@ -59,23 +57,3 @@ class CharsTotal(Divides, Estimator):
 
     def head(self, head: Head) -> int:
         return self.text(head.system) + head.hidden
-
-
-@dataclass(frozen=True)
-class Bytes(Divides, Estimator):
-    """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
-
-    ratio: float = 4.0
-
-    def text(self, text: str) -> int:
-        return divided(length(text, "bytes"), self.ratio, "ceil")
-
-
-@dataclass(frozen=True)
-class Words(Estimator):
-    """White-space separated words x factor, rounded up. OpenAI: 0.75 words a token; Gemini: 60 to 80 words per 100."""
-
-    factor: float = 1.33
-
-    def text(self, text: str) -> int:
-        return -int(-len(text.split()) * self.factor // 1)

@@ -1,9 +1,12 @@
-"""The two estimators of document 004: one tracks output tokens only, the other adds the characters of tool results."""
+"""Estimates from reported usage: output tokens only, with the characters of tool results, or the last total and what
+joined since. The first two are those of document 004.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, length
+from ctxsim.counting.estimators.chars import Chars
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, gone_on, length
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 
@@ -34,3 +37,15 @@ class ToolChars(Divides, OutputOnly):
 
     def item(self, item: Item) -> int:
         return divided(length(item.text, self.unit), self.ratio, "floor") if item.kind == "tool_result" else 0
+
+
+@dataclass(frozen=True)
+class UsageTail(Chars):
+    """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
+
+    openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
+    usage it is the plain estimate. The error grows with what joined since, not with the context.
+    """
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        return gone_on(self, head, size, reported)
