@@ -141,12 +141,10 @@ def _columns(of: Callable[[str, str], Array], labels: Sequence[str], share: str)
 
 def _at_rate(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, rate: float) -> Seen:
     """The same at another refetch rate: the saving in a draw keeps its ratio to the saving over all sessions."""
-    added = np.array([found.again(label, amount) or 0.0 for label in labels]) * (rate - found.rate)
-    base, own = 0.0, 0.0
-    if seen.nothing is not None:
-        # The row that stands for doing nothing may lose results too, as an agent does as set.
-        base, own = found.total(labels[seen.nothing], amount), float(added[seen.nothing])
-    saved = 1 - (1 - seen.saved + (added / base if base else 0.0)) / (1 + own / base if base else 1.0)
+    spent = np.array([found.at(rate, label, amount) for label in labels])
+    # The row that stands for doing nothing may lose results too, as an agent does as set.
+    base = spent[seen.nothing] if seen.nothing is not None else 0.0
+    saved = 1 - spent / base if base else seen.saved
     part = np.divide(saved, seen.saved, out=np.zeros(len(labels)), where=seen.saved > 0)
     later = np.where(seen.saved > 0, seen.saved_next * part, seen.saved_next + saved - seen.saved)
     return seen._replace(saved=saved, saved_next=later)

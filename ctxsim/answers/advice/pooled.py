@@ -25,14 +25,6 @@ from ctxsim.results.run_info import Sample
 
 Array = npt.NDArray[np.float64]
 
-MEASURES = (
-    "tokens", "tokens_all", "tokens_again", "peak", "peak_all", "usd", "usd_all", "usd_again", "usd_least", "kept",
-    "kept_low", "kept_high", "having", "refused", "calls",
-)  # fmt: skip
-"""The sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having` counts
-transcripts with aged needs.
-"""
-
 AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
 """The amount that each goal minimizes. `kept` minimizes dollars too, among policies that lose little."""
 
@@ -41,8 +33,6 @@ DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
 
 FINE, FINE_AT_ONCE = 10_000, 2_000_000
 """Draws of the next sessions, and the most numbers in them: with DRAWS only, the rule's limits err by .005."""
-
-_AT = {name: number for number, name in enumerate(MEASURES)}
 
 SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": "having"}
 """Each share and what it is a share of."""
@@ -75,7 +65,8 @@ class Pooled:
         self._priced = priced.to_numpy()
         self.rate = run.info.refetch if run.info.refetch is not msgspec.UNSET else 0.0
         """The refetch rate in all amounts."""
-        self.sums: dict[str, Array] = {}
+        self.sums: dict[str, dict[str, Array]] = {}
+        """By label and measure (see `_sums`), the sum of each session."""
         self._tops: dict[str, tuple[int, int]] = {}
         self.nothing = run.nothing
         keep_all = run.of(self.nothing) if self.nothing else None
@@ -104,16 +95,19 @@ class Pooled:
         }
         for sums in self.sums.values():
             for name, (total, others) in known.items():
-                estimated = sums[:, _AT[name]].sum()
-                if estimated > 0:
-                    sums[:, [_AT[one] for one in (name, *others)]] *= total / estimated
+                estimated = sums[name].sum()
+                for one in (name, *others) if estimated > 0 else ():
+                    sums[one] *= total / estimated
 
     def _spent(self, rows: Any, amount: str, again: str) -> Array:
         """An amount at the run's refetch rate; refetching that isn't known, as of bounds, counts as 0."""
         spent: Array = rows[amount].to_numpy(dtype=float) + self.rate * np.nan_to_num(rows[again].to_numpy(dtype=float))
         return spent
 
-    def _sums(self, part: Any, bill: Array, sent: Array, peaks: Any) -> Array:
+    def _sums(self, part: Any, bill: Array, sent: Array, peaks: Any) -> dict[str, Array]:
+        """Sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having`
+        counts transcripts with aged needs.
+        """
         tokens_again, usd_again = (part[name].to_numpy(dtype=float) for name in ("tokens_refetch", "cost_refetch_usd"))
         usd = self._spent(part, "cost_usd", "cost_refetch_usd")
         columns = {
@@ -133,8 +127,10 @@ class Pooled:
             "refused": refused(part),
             "calls": part.calls,
         }
-        weights = [self._weight * np.asarray(columns[name], dtype=float) for name in MEASURES]
-        return np.stack([np.bincount(self._session, one, minlength=self.sessions) for one in weights], axis=1)
+        return {
+            name: np.bincount(self._session, self._weight * np.asarray(values, dtype=float), minlength=self.sessions)
+            for name, values in columns.items()
+        }
 
     @property
     def ranges(self) -> str:
@@ -146,14 +142,13 @@ class Pooled:
 
     def total(self, label: str, measure: str) -> float:
         """Return a policy's sum over all transcripts."""
-        return float(self.sums[label][:, _AT[measure]].sum())
+        return float(self.sums[label][measure].sum())
 
     def value(self, label: str, share: str) -> float | None:
         """Return one of SHARES over all sessions; None if it isn't known."""
-        totals = self.sums[label].sum(axis=0)
-        of = totals[_AT[SHARES[share]]]
+        of = self.total(label, SHARES[share])
         if of > 0:
-            return float(totals[_AT[share]] / of)
+            return self.total(label, share) / of
         # Transcripts without any tokens save nothing.
         return 1.0 if share in ("tokens", "peak") else None
 
@@ -166,6 +161,10 @@ class Pooled:
         """Return what fetching all lost results again adds to an amount; None if it isn't known, as for bounds."""
         added = self.total(label, f"{amount}_again") if amount in ("usd", "tokens") else 0.0
         return None if np.isnan(added) else added
+
+    def at(self, rate: float, label: str, amount: str) -> float:
+        """Return an amount at another refetch rate; lost results that aren't known add nothing."""
+        return self.total(label, amount) + (rate - self.rate) * (self.again(label, amount) or 0.0)
 
     def refusals(self, label: str) -> float:
         """Return the share of calls that were refused."""
@@ -214,7 +213,7 @@ class Pooled:
         return self._shares(self._ways, label, share, self._noise[:, : len(self._ways)])
 
     def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
-        own, whole = self.sums[label][:, [_AT[share], _AT[SHARES[share]]]].T
+        own, whole = (self.sums[label][name] for name in (share, SHARES[share]))
         if share == "kept":
             return by_odds(come, own, whole, noise[2])
         return varied(come, own, whole, noise[:2])
@@ -237,10 +236,9 @@ class Pooled:
     def _of_this_folder(self, label: str, share: str, other: str | None) -> tuple[float, float] | None:
         """For a sample: the interval of the whole folder's share, or of its difference to another policy's."""
         assert self._taken is not None
-        of = self.sums[label][:, _AT[SHARES[share]]]
-        parts = self.sums[label][:, _AT[share]]
+        of, parts = self.sums[label][SHARES[share]], self.sums[label][share]
         if other is not None:
-            parts = parts - self.sums[other][:, _AT[share]]
+            parts = parts - self.sums[other][share]
         middle = float(parts.sum() / of.sum())
         # In a sample each transcript counts as a session.
         taken = self._taken[np.argsort(self._session)]

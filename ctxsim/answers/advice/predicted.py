@@ -23,7 +23,7 @@ class Prediction(msgspec.Struct, frozen=True):
     settings advised. `days` has both for the next 30 days, None if sessions have no times; `saves` is the share that
     the settings save in these days, from paired draws. `made` is its time, in seconds, UTC. `seen` is the number of
     sessions used: those since `since`, in seconds too, if something changed then. `over` marks the paths of these
-    sessions; it is '' in files of earlier versions. `by_priors`: the range of `days` comes from other projects.
+    sessions. `by_priors`: the range of `days` comes from other projects.
     """
 
     agent: str
@@ -108,11 +108,10 @@ def mark(paths: Sequence[str]) -> str:
 
 
 def not_scored(paths: Sequence[str]) -> Iterator[str]:
-    """Yield a line on how many predictions are from other paths than these, or from unknown ones."""
+    """Yield a line on how many predictions are from other paths than these."""
     others = [one.over for one in kept() if one.over != mark(paths)]
     if others:
-        old = f"; an earlier version didn't store the paths of {old:,}" if (old := others.count("")) else ""
-        yield f"Not scored: {many(len(others), 'prediction(s)')} from other paths{old}."
+        yield f"Not scored: {many(len(others), 'prediction(s)')} from other paths."
 
 
 def keep(one: Prediction, made: float, paths: Sequence[str]) -> None:

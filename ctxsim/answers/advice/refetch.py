@@ -38,32 +38,30 @@ class Again(msgspec.Struct, frozen=True):
 
 def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | None:
     """Return the refetch rate, from 0 to 1, at which two policies' amounts are equal; None if there is none."""
-    rise = [found.again(one, amount) for one in (label, other)]
-    if rise[0] is None or rise[1] is None:
+    if found.again(label, amount) is None or found.again(other, amount) is None:
         return None
-    # The run's amounts may already be at a rate above 0.
-    gap = found.total(other, amount) - found.total(label, amount) + found.rate * (rise[0] - rise[1])
-    steeper = rise[0] - rise[1]
-    rate = gap / steeper if steeper else -1.0
+    # The gap at rate 0, closed by how much faster the one rises than the other.
+    gap, left = (found.at(rate, other, amount) - found.at(rate, label, amount) for rate in (0.0, 1.0))
+    rate = gap / (gap - left) if gap != left else -1.0
     return rate if 0 <= rate <= 1 else None
 
 
 def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str]) -> Again | None:
     """Return how the answer `take` holds at other rates, given the choice at each; None if that isn't known."""
-    if found.nothing is None or found.again(take, amount) is None:
+    nothing = found.nothing
+    if nothing is None or found.again(take, amount) is None:
         return None
-    pair = take, found.nothing
 
     def at(rate: float) -> list[float]:
-        return [found.total(one, amount) + (rate - found.rate) * (found.again(one, amount) or 0.0) for one in pair]
+        return [found.at(rate, label, amount) for label in (take, nothing)]
 
     spent, base = at(found.rate)
-    saves = take != found.nothing and 0 < spent < base
+    saves = take != nothing and 0 < spent < base
     rates = [rate / 100 for rate in range(round(100 * SEEN[0]), round(100 * SEEN[1]) + 1)]
     instead, turned = chosen(rates[-1]), None
     if instead != take:
         turned = rates[bisect_left(rates, True, key=lambda rate: chosen(rate) != take)]
-    even_at = even_rate(found, take, found.nothing, amount) if saves else None
+    even_at = even_rate(found, take, nothing, amount) if saves else None
     spent, base = at(1.0)
     above = even_at is not None and spent < base
     if even_at is not None and not above:

@@ -13,8 +13,6 @@ from ctxsim.plugins.files import small_file
 from ctxsim.transcript import Item
 
 VERSION = 2
-READS = (1, VERSION)
-"""File versions that can be read. Version 1 has neither `heads` nor `holds_for`."""
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -73,7 +71,7 @@ def read_calibration(path: Path) -> Calibration:
         raise InputError(path, f"cannot be read: {error.strerror}; write one with ctxsim calibrate") from None
     except (ValueError, RecursionError) as error:
         raise InputError(path, str(error)) from None
-    if found.version not in READS:
+    if found.version != VERSION:
         raise InputError(path, f"is version {found.version} of the calibration file; this program reads {VERSION}")
     if found.class_weights.keys() != set(FEATURES):
         raise InputError(path, f"class_weights has other names than {', '.join(FEATURES)}")

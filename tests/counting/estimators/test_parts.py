@@ -145,19 +145,16 @@ def test_a_sample_of_a_long_text() -> None:
         assert hash(open_estimator(name)) == hash(open_estimator(name))
 
 
-def test_a_calibration_of_either_version(tmp_path: Path) -> None:
+def test_a_calibration_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     plain = Ratio(4.0, None, None, 1, 1, 1, 1)
     weights = dict.fromkeys(reversed(FEATURES), 1.0) | {"words": 3.0}
-    for version in (1, 2):
-        file.write_bytes(msgspec.json.encode(Calibration(version, "x", plain, 2.0, None, "tool", {}, weights, {}, {})))
-        estimator = Calibrated(str(file))
-        assert (
-            estimator.text("abc") == 2 and estimator == Calibrated(str(file)) and "_calibration=" not in repr(estimator)
-        )
-        assert hash(estimator) == hash(Calibrated(str(file)))
-        # A word of two letters is 3 and 2, and a sign 1, in whatever order they stand.
-        assert Calibrated(str(file), "classes").text("ab!") == 6
+    file.write_bytes(msgspec.json.encode(Calibration(2, "x", plain, 2.0, None, "tool", {}, weights, {}, {})))
+    estimator = Calibrated(str(file))
+    assert estimator.text("abc") == 2 and estimator == Calibrated(str(file)) and "_calibration=" not in repr(estimator)
+    assert hash(estimator) == hash(Calibrated(str(file)))
+    # A word of two letters is 3 and 2, and a sign 1, in whatever order they stand.
+    assert Calibrated(str(file), "classes").text("ab!") == 6
     with pytest.raises(CtxsimError, match="bogus"):
         open_estimator(f"calibrated:file={file},use=bogus")
     short = {"words": 1.0}
