@@ -68,12 +68,6 @@ def test_the_head_can_be_left_out_or_given() -> None:
     assert (given.size.how, given.transcript.head.hidden) == ("given", 7_000)
 
 
-def test_policies_believe_in_the_hidden_head_too() -> None:
-    [one] = as_sent(hidden_head())
-    first = keep_all(one)[0]
-    assert first.tokens_estimated > 20_000 - 200, "an agent knows how large its own prompt is"
-
-
 def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> None:
     texts = conversation(*[WORDS] * 9)
     counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
@@ -146,25 +140,6 @@ def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> 
     assert found == {"m in /p": (510, 2), "n in /p": (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
 
 
-def test_reads_are_as_recorded_where_the_rules_say_otherwise() -> None:
-    # Ten minutes between calls: by the rule nothing is alive. Recorded: the first request reads what other sessions
-    # wrote of its head, the second reads all of the first, the third only the head again, the fourth nothing.
-    found = hidden_head()
-    sizes = [call.usage.input_tokens for call in found.calls if call.usage]
-    reads = [18_000, sizes[0], 18_000, 0, 0, 0]
-    calls = tuple(
-        msgspec.structs.replace(
-            call, usage=Usage(size, 5, read, size - read, cache_write_long_tokens=0), time_s=1_770_000_000.0 + 600 * at
-        )
-        for at, (call, size, read) in enumerate(zip(found.calls, sizes, reads, strict=True))
-    )
-    [one] = as_sent(msgspec.structs.replace(found, calls=calls))
-    assert not one.provider.long_cache
-    billed = [sent.bill for sent in keep_all(one)]
-    assert [bill.split.read for bill in billed] == pytest.approx(reads, rel=0.01)
-    assert [bill.tokens_missed > 0 for bill in billed] == [False] * 6, "by its rules it should have read nothing"
-
-
 @corpus.here
 @pytest.mark.corpus
 @pytest.mark.slow
@@ -187,16 +162,6 @@ def test_recordings_are_replayed_at_their_recorded_size() -> None:
         assert 0.97 < pooled < 1.03, name
         # Of a handful of calls the 95th percentile is the worst one.
         assert errors[len(errors) // 2] < 0.02 and (len(errors) < 40 or errors[int(len(errors) * 0.95)] < 0.06), name
-
-
-def test_a_small_fall_keeps_the_history() -> None:
-    # 10,000 of 50,000 tokens go before call 5, and no line says which: all stays, the fitted head is smaller.
-    texts = conversation(*[WORDS] * 7)
-    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
-    usages = [Usage(46_000 + text if call < 5 else 36_000 + text) for call, text in enumerate(counted, 1)]
-    first, second = as_sent(with_usage(texts, usages))
-    assert first.size.head - second.size.head == pytest.approx(10_000, abs=100)
-    assert [item.text for item in second.transcript.items[:3]] == [item.text for item in texts.items[:3]]
 
 
 def test_what_was_cleared_and_not_logged_is_said_first(tmp_path: Path) -> None:

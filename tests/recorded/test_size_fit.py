@@ -41,14 +41,6 @@ def recording(head: float, factor: float, texts: list[int], steps: dict[int, int
     return found
 
 
-def test_a_head_and_a_factor_are_found() -> None:
-    # recorded = 20,000 + 1.2 x text + framing
-    found = fit_size(recording(20_000, 1.2, [1_000, 4_000, 9_000, 20_000]))
-    assert found is not None
-    assert (found.how, found.head, found.factor, found.steps) == ("fitted", 20_000, 1.2, ())
-    assert (found.calls, found.median_error, found.p95_error) == (4, 0.0, 0.0)
-
-
 def test_usage_of_less_than_framing_says_nothing_of_the_texts() -> None:
     # 100 tokens of framing and 200 of texts, and one recorded token: 1 - 100 = factor x 200 has no factor above zero.
     size = fit_size([Request(call=1, text=200, framing=100, recorded=1)], 1.2)

@@ -31,14 +31,6 @@ def advised(folder: Path, policies: dict[str, Sequence[dict[str, Any]]], goal: s
     return found
 
 
-def test_amounts_are_pooled_and_kept_is_a_mean_over_transcripts(tmp_path: Path) -> None:
-    # 1 of 2 and 9 of 18 USD and so on: ratios 0.5 and 0.9, their mean 0.7; together 1 + 16.2 of 2 + 18 = 0.86.
-    run = made_run(tmp_path, {"keep-all": rows(2, 18), "a": [*rows(1, kept=0.5), *rows(16.2, kept=1.0)]})
-    figures = Pooled(run).all["a"]
-    assert figures.usd == pytest.approx(17.2) and figures.usd_share is not None and figures.kept is not None
-    assert figures.usd_share.value == pytest.approx(0.86) and figures.kept.value == 0.75
-
-
 def test_a_transcript_is_priced_where_it_can_be_compared_with_keep_all(tmp_path: Path) -> None:
     # The second costs 4, but keep-all's price isn't known there; the third costs nobody knows what.
     unlike = {"cost_usd": 4, "cost_vs_keep_all": None}
@@ -46,26 +38,6 @@ def test_a_transcript_is_priced_where_it_can_be_compared_with_keep_all(tmp_path:
     table = {"keep-all": [*rows(2), unlike, unknown], "a": [*rows(1), unlike, unknown]}
     figures = Pooled(made_run(tmp_path, table)).all["a"]
     assert (figures.transcripts, figures.priced, figures.usd) == (3, 1, 1.0)
-
-
-def test_what_loses_more_than_a_tenth_is_no_answer_but_is_named(tmp_path: Path) -> None:
-    table = {
-        "keep-all": rows(10, 10),
-        "heavy": rows(2, 2, kept=0.5),
-        "light": rows(7, 7, kept=0.96),
-        "careful": rows(9, 9, kept=0.99),
-    }
-    found = advised(tmp_path, table)
-    assert found.take.policy == "light"
-    assert found.cheaper is not None and found.cheaper.policy == "heavy"
-    assert found.losing_less is not None and found.losing_less.policy == "careful"
-    lines = verdict(found)
-    assert re.fullmatch(
-        r"Take light: 14.00 USD instead of 20.00 \(-30 %, -\d+ to -\d+\), keeps 96 % of what later calls used, no call "
-        "refused.", lines[0]
-    )  # fmt: skip
-    assert lines[1] == "Losing less: careful (-10 %, keeps 99 %). Cheaper: heavy (-80 %, keeps 50 %)."
-    assert 3 <= len(lines) <= 5
 
 
 @pytest.mark.parametrize(("cost", "named"), [(6.9, False), (6.85, False), (6.75, True), (6.5, True)])
@@ -98,16 +70,6 @@ def test_overlap_is_said(tmp_path: Path) -> None:
     assert any("These may be as good: b (intervals overlap)" in line for line in verdict(found))
 
 
-def test_beside_change_nothing_a_cheaper_policy_says_what_is_unsure_of_it(tmp_path: Path) -> None:
-    chance = {"keep-all": rows(10, 10, 10, 10), "a": rows(2, 11, 12, 2)}
-    lines = verdict(advised(tmp_path / "chance", chance))
-    # 27 of 40 dollars.
-    assert re.fullmatch(r"Cheaper: a \(-32 %, keeps 100 %\), with a range of -\d+ to \d+ %\.", lines[1]), lines
-    loses = {"keep-all": rows(*[10] * 8), "a": [*rows(*[5] * 4, kept=0.5), *rows(*[5] * 4)]}
-    lines = verdict(advised(tmp_path / "loses", loses))
-    assert re.fullmatch(r"Cheaper: a \(-50 %, keeps 75 %\), but may keep only \d+ %\.", lines[1]), lines
-
-
 def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> None:
     # a saves in each of twelve sessions and loses nothing: it always wins. Nothing has to be said of others.
     found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12)})
@@ -131,13 +93,6 @@ def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
     assert max(found.wins.values()) < 0.6 and found.more is not None
     lines = verdict(found)
     assert lines[0].startswith("Open between ") and "may tell them apart" in lines[-1]
-
-
-@pytest.mark.parametrize("left", [0.0, 0.1, 1.9, 5.0])
-def test_no_range_saves_more_than_all(left: float, tmp_path: Path) -> None:
-    share = Pooled(made_run(tmp_path, {"keep-all": rows(10, 10), "a": rows(left, left)})).all["a"].usd_share
-    assert share is not None and share.low is not None and share.high is not None
-    assert 0 <= share.low <= share.value <= share.high < 1
 
 
 @settings(max_examples=12)

@@ -5,40 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench_runs import SOURCES
 from made_runs import made_run
 
 from ctxsim.answers.advice.comparison import Change, compared, pairs_of, unpaired
 from ctxsim.api.runs import compare
 from ctxsim.errors import CtxsimError
-from ctxsim.results import Run, read_run
-
-
-def test_the_same_run_has_no_change(undisturbed: Path) -> None:
-    run = read_run(undisturbed)
-    assert {change.verdict for change in compared(run, run)} == {"same"}
-
-
-def test_change_and_noise_are_told_apart(pair: tuple[Run, Run]) -> None:
-    found = {(change.policy, change.column): change for change in compared(*pair)}
-    grown = found["keep-all", "tokens_sum"]
-    assert grown.verdict == "changed" and grown.difference > 0 and grown.transcripts == SOURCES
-    assert grown.interval is not None and grown.interval[0] > 0
-    assert found["keep-all", "survival"].verdict == "same"
-    verdicts = {change.verdict for change in found.values()}
-    assert verdicts <= {"same", "changed", "noise"}
-
-
-def test_rules_break_on_change_only(pair: tuple[Run, Run]) -> None:
-    changes = {(change.policy, change.column): change for change in compared(*pair)}
-    grown = changes["keep-all", "tokens_sum"]
-    assert grown.percent is not None
-    forbidden = [f"tokens_sum > {grown.percent - 0.5:.3f}%", "survival < 0"]
-    broken = compare(*pair, fail_if=forbidden).broken
-    assert grown in broken and {one.column for one in broken} <= {"tokens_sum", "survival"}
-    assert all(one.verdict == "changed" for one in broken)
-    allowed = [f"tokens_sum > {grown.percent + 0.5:.3f}%", "tokens_sum < -1%", "tokens_peak > 1000%"]
-    assert grown not in compare(*pair, fail_if=allowed).broken
+from ctxsim.results import Run
 
 
 def test_one_refused_call_of_many_sessions_is_no_noise(tmp_path: Path) -> None:

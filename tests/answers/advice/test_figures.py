@@ -256,8 +256,10 @@ def test_the_answer_turns_at_the_first_rate_that_changes_it(tmp_path: Path) -> N
     run = Pooled(again(tmp_path / "d", 5.0))
     assert even_rate(run, "a", "keep-all", "usd") == pytest.approx(0.8) == even_rate(run, "keep-all", "a", "usd")
     assert even_rate(run, "a", "a", "usd") is None
-    unknown = Pooled(made_run(tmp_path / "e", {"keep-all": rows(10, cost_refetch_usd=0.0), "a": rows(6)}))
-    assert even_rate(unknown, "a", "keep-all", "usd") is None
+    without = made_run(tmp_path / "e", {"keep-all": rows(10, cost_refetch_usd=0.0), "a": rows(6)})
+    assert even_rate(Pooled(without), "a", "keep-all", "usd") is None
+    found = advise(without)
+    assert found is not None and found.take.policy == "a" and found.again is None
 
 
 def test_what_an_agent_as_it_is_set_fetches_again_is_in_what_others_are_beside(tmp_path: Path) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from made_samples import sample, series
+from made_samples import sample
 
-from ctxsim.answers.calibration.calibration import by_project, cross_validate, recorded_prompts
+from ctxsim.answers.calibration.calibration import by_project, cross_validate
 from ctxsim.answers.calibration.risk import Unsafe, unsafe, votes
-from ctxsim.recorded.chars_fit import head, slope, unseen_errors
 from ctxsim.recorded.sample import Prompt, Sample
 
 ODD = [0.25] * 4 + [0.5]
@@ -42,15 +41,3 @@ def test_a_divisor_is_judged_by_requests_of_half_the_largest_and_more() -> None:
     # 400 / 4 is all of 100; 160 / 4 and 30 / 4 are less than 50 and 10.
     assert votes(prompts, 4.0) == [(0, False), (0, True), (1, True)]
     assert unsafe([(0, False), (0, True), (1, True), (2, False)]) == Unsafe(0.5, 0.6667) and unsafe([]) is None
-
-
-def test_growth_tells_the_slope_and_what_is_left_the_head() -> None:
-    one = series(3, 0.5, 700, (100, 400, 1_000))
-    assert slope([one]) == pytest.approx(0.5) and head(one, 0.5) == pytest.approx(700) and head(one, 9.0) == 0.0
-    assert slope([series(0, 0.5, 10, (100,))]) == 0.0
-    # 750 + 300 / 4 of 900 and 750 + 900 / 4 of 1,200.
-    assert unseen_errors(one, 0.25).tolist() == pytest.approx([825 / 900 - 1, 975 / 1_200 - 1])
-    found = recorded_prompts([one], 0.5)
-    assert [(each.transcript, each.chars, each.tokens) for each in found] == [
-        (3, 100, pytest.approx(50)), (3, 400, pytest.approx(200)), (3, 1_000, pytest.approx(500)),
-    ]  # fmt: skip

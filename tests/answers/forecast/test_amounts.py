@@ -11,7 +11,7 @@ from ctxsim.answers.forecast import drift, forecast, known_texts, ranges
 from ctxsim.answers.forecast.drift import change_point, last_change
 from ctxsim.answers.forecast.forecast import Amount, by_priors, come, drawn_totals, saving
 from ctxsim.answers.forecast.ranges import next_sessions, stretched
-from ctxsim.answers.forecast.sessions import Next, enough
+from ctxsim.answers.forecast.sessions import Next
 
 
 def test_published_numbers() -> None:
@@ -39,17 +39,6 @@ def test_draws_are_a_thousand_unless_others_are_asked_for() -> None:
 )
 def test_a_share_is_stretched(left: float, unseen: float, found: float) -> None:
     assert stretched(np.array([left]), np.array([unseen])).tolist() == pytest.approx([found])
-
-
-def test_sessions_can_be_cut_and_keep_how_many_have_prices() -> None:
-    one = sessions([1.0, 2.0, 3.0], models=["a", "b", "c"])
-    cut = one.part(1, 2)
-    assert (cut.names, cut.models, cut.started, len(cut), cut.priced) == (("s1",), ("b",), (4 * DAY,), 1, 3)
-    assert {name: values.tolist() for name, values in cut.amounts.items()} == {
-        "usd": [2.0], "tokens": [2.0], "calls": [2.0], "compactions": [0.0], "refused": [0.0]
-    }  # fmt: skip
-    assert one.part(2).names == ("s2",) and one.part(0).names == one.names
-    assert [enough(*both) for both in ((0, 0), (1, 2), (1, 3), (2, 4), (2, 5))] == [False, True, False, True, False]
 
 
 def test_totals_are_drawn_of_each_amount() -> None:

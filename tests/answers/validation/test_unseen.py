@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
-import corpus
 import msgspec
 import pytest
 from half_by_half import errors
 
-from ctxsim.answers.validation.unseen import Predicted, Stretch, Unseen, of_later_calls, predicted, stretches, unseen
+from ctxsim.answers.validation.unseen import Predicted, Stretch, Unseen, of_later_calls, predicted, unseen
 from ctxsim.recorded.size_fit import Request, fit_size
 
 
@@ -48,17 +47,6 @@ def test_a_recording_that_a_fit_reproduces_prints_its_bad_forecast() -> None:
     [later] = unseen(list(of_later_calls(stretch(planted))))
     # 8,000 of 14,510 to 18,510: the middle of five is 8,000 / 16,510.
     assert later.median == pytest.approx(8_000 / 16_510, abs=1e-4)
-
-
-def test_nothing_after_the_half_is_asked() -> None:
-    dice = random.Random(3)
-    for _ in range(200):
-        texts = sorted(dice.sample(range(100, 60_000), dice.randint(8, 30)))
-        rows = grown(dice.randint(0, 9_000), dice.uniform(0.8, 1.6), texts)
-        half = len(rows) // 2
-        other = [*rows[:half], *((text, framing, size + dice.randint(1, 99)) for text, framing, size in rows[half:])]
-        told = [[one.tokens for one in of_later_calls(stretch(given))] for given in (rows, other)]
-        assert told[0] == told[1], "what was recorded later leaks into the prediction"
 
 
 def test_half_by_half_says_the_same() -> None:
@@ -138,17 +126,3 @@ def test_errors_are_told_by_their_middle_and_the_nineteenth_of_twenty() -> None:
     found = [Predicted("later calls", "t", "f", "m", n, 100 + n * (-1) ** n, 100) for n in range(1, 21)]
     # Of 1 to 20 per cent, odd ones below: they add up to 10 of 20.
     assert unseen(found) == [Unseen("later calls", 20, 0.1, 0.19, 0.005)]
-
-
-@corpus.here
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_half_by_half_says_the_same_of_recordings() -> None:
-    checked = 0
-    for transcript in corpus.recorded(every=5):
-        for one in stretches(transcript):
-            if len(one.requests) >= 8 and not one.whole:
-                rows = [(request.text, request.framing, request.recorded) for request in one.requests]
-                assert [told.error for told in of_later_calls(one)] == pytest.approx(errors(rows, one.prior))
-                checked += len(rows)
-    assert checked > 300

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""A hundred kinds of invented secrets, planted in recordings of three formats: which are left in what ctxsim writes."""
+"""Many kinds of invented secrets, planted in recordings of three formats: which are left in what ctxsim writes."""
 
 from __future__ import annotations
 
@@ -19,28 +19,8 @@ HEX = "3f9a07c1d25be8846a1fc09e7d53b2643f9a07c1d25be8846a1fc09e7d53b264"
 WORD = "tR7kW2pLq9Xz"
 """All invented. Prefixes are put before them at run time: no file of the project looks like a key."""
 
-PREFIXES = (
-    ("sk-", "ant-api03-"), ("sk-", "proj-"), ("AI", "za"), ("gh", "p_"), ("github_", "pat_"), ("gl", "pat-"), ("AK", "IA"),
-    ("xo", "xb-"), ("xa", "pp-"), ("sk_", "live_"), ("rk_", "test_"), ("wh", "sec_"), ("np", "m_"), ("pypi-", "AgE"),
-    ("S", "G."), ("x", "ai-"), ("g", "sk_"), ("pp", "lx-"), ("r", "8_"), ("dop", "_v1_"), ("da", "pi"), ("dp", ".pt."),
-    ("gl", "sa_"), ("hv", "s."), ("lin", "_api_"), ("NR", "AK-"), ("nt", "n_"), ("pscale", "_tkn_"), ("PM", "AK-"),
-    ("pn", "u_"), ("pu", "l-"), ("rubygems", "_"), ("shp", "at_"), ("sq0", "atp-"), ("sntry", "u_"), ("xkey", "sib-"),
-    ("tf", "p_"), ("AT", "ATT3"), ("LT", "AI"), ("ops", "_eyJ"), ("tskey-", "auth-"), ("sb", "p_"), ("dckr", "_pat_"),
-    ("GOC", "SPX-"), ("ya", "29."), ("sha", "256~"), ("fo", "1_"), ("EZ", "AK"), ("shippo_", "live_"), ("h", "f_"),
-)  # fmt: skip
-OF_HEX = {"da", "dop", "pu", "rubygems", "shp", "sntry", "sb", "shippo_"}
-
-
-def of_form(first: str, rest: str) -> str:
-    if first == "AK":
-        return first + rest + "QWERTYUIOPASDFGH"
-    if first == "h":
-        return first + rest + "".join(filter(str.isalpha, LETTERS))[:36]
-    return first + rest + (HEX if first in OF_HEX else LETTERS[:35] if first == "AI" else LETTERS)
-
-
-KEY = of_form("gh", "p_")[:40]
-KINDS: dict[str, tuple[str, str]] = {f"{a}{b}": (f"using {of_form(a, b)} now", of_form(a, b)) for a, b in PREFIXES}
+KEY = "gh" + "p_" + LETTERS[:36]
+KINDS: dict[str, tuple[str, str]] = {"key": (f"using {KEY} now", KEY)}
 """What is planted, and what must not be left of it."""
 
 for name, text in {
@@ -120,10 +100,6 @@ def left_in(said: str) -> set[str]:
     """The kinds whose value is in a text, as it is or as JSON has it."""
     plain = said.replace("\\n", "\n").replace('\\"', '"')
     return {name for name, (_, value) in KINDS.items() if value in said or value in plain}
-
-
-def test_there_are_a_hundred_kinds() -> None:
-    assert len(KINDS) == 100
 
 
 @pytest.mark.parametrize("form", [chat, codex, messages])
