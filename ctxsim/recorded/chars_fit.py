@@ -105,7 +105,8 @@ def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, floa
     sums = np.zeros((len(numbers), 2))
     np.add.at(sums, position, np.asarray(parts, dtype=float))
     rng = np.random.default_rng(0)
-    drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
+    # One at a time: of many transcripts, all of them together would fill the memory.
+    drawn = np.array([sums[rng.integers(0, len(numbers), len(numbers))].sum(axis=0) for _ in range(RESAMPLES)])
     usable = drawn[drawn[:, 1] > 0]
     low, high = np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5])
     return float(low), float(high)

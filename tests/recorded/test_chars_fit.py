@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import numpy as np
 import pytest
@@ -193,6 +195,11 @@ def test_intervals_are_the_middle_95_per_cent_of_a_thousand_draws() -> None:
     assert ratio_interval([4, 4, 9, 9], [(1.0, 1.0), (3.0, 1.0), (1.0, 1.0), (3.0, 1.0)]) == (2.0, 2.0)
     assert ratio_interval([0, 1], [(3.0, 1.0), (1.0, 0.0)]) == (3.0, 4.0)
     assert ratio_interval([3, 3], [(1.0, 1.0), (3.0, 1.0)]) is None
+    # A thousand draws of 2,000 transcripts are not in memory together.
+    tracemalloc.start()
+    ratio_interval(range(2_000), [(1.0, 1.0)] * 2_000)
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
     # Products by squares: both series have the same slope.
     assert slope_interval([series(0, 9, 0.25, [400, 800]), series(1, 5, 0.25, [400, 4_000])]) == pytest.approx(
         (0.25, 0.25)
