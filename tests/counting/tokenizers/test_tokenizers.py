@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import pytest
-import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,12 +67,6 @@ def test_special_strings_are_ordinary_text_singly_and_in_batches(vocabulary: str
     expected = [len(engine.encode_ordinary(text)) - boundary for text in texts]
     assert tokenizer.count_many(texts) == expected and min(expected) > 0
     assert [tokenizer.count_many([text])[0] for text in texts] == expected
-
-
-def test_special_strings_cost_more_than_the_trap() -> None:
-    engine = splintr.Tokenizer.from_pretrained("o200k_base")
-    text = "tool output with <|endoftext|> in it"
-    assert open_tokenizer("o200k_base").count_many([text])[0] > len(engine.encode(text))
 
 
 def test_counting_a_text_in_pieces_or_alone_is_the_same() -> None:
