@@ -1,14 +1,16 @@
 # ruff: noqa: E501
-"""Many kinds of invented secrets, planted in a recording: which are left in what ctxsim writes."""
+"""A hundred kinds of invented secrets, planted in recordings of three formats: which are left in what ctxsim writes."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas
+import pytest
 from command_line import ctxsim
 from pages import words_of
 
@@ -17,8 +19,28 @@ HEX = "3f9a07c1d25be8846a1fc09e7d53b2643f9a07c1d25be8846a1fc09e7d53b264"
 WORD = "tR7kW2pLq9Xz"
 """All invented. Prefixes are put before them at run time: no file of the project looks like a key."""
 
-KEY = "gh" + "p_" + LETTERS[:36]
-KINDS: dict[str, tuple[str, str]] = {"key": (f"using {KEY} now", KEY)}
+PREFIXES = (
+    ("sk-", "ant-api03-"), ("sk-", "proj-"), ("AI", "za"), ("gh", "p_"), ("github_", "pat_"), ("gl", "pat-"), ("AK", "IA"),
+    ("xo", "xb-"), ("xa", "pp-"), ("sk_", "live_"), ("rk_", "test_"), ("wh", "sec_"), ("np", "m_"), ("pypi-", "AgE"),
+    ("S", "G."), ("x", "ai-"), ("g", "sk_"), ("pp", "lx-"), ("r", "8_"), ("dop", "_v1_"), ("da", "pi"), ("dp", ".pt."),
+    ("gl", "sa_"), ("hv", "s."), ("lin", "_api_"), ("NR", "AK-"), ("nt", "n_"), ("pscale", "_tkn_"), ("PM", "AK-"),
+    ("pn", "u_"), ("pu", "l-"), ("rubygems", "_"), ("shp", "at_"), ("sq0", "atp-"), ("sntry", "u_"), ("xkey", "sib-"),
+    ("tf", "p_"), ("AT", "ATT3"), ("LT", "AI"), ("ops", "_eyJ"), ("tskey-", "auth-"), ("sb", "p_"), ("dckr", "_pat_"),
+    ("GOC", "SPX-"), ("ya", "29."), ("sha", "256~"), ("fo", "1_"), ("EZ", "AK"), ("shippo_", "live_"), ("h", "f_"),
+)  # fmt: skip
+OF_HEX = {"da", "dop", "pu", "rubygems", "shp", "sntry", "sb", "shippo_"}
+
+
+def of_form(first: str, rest: str) -> str:
+    if first == "AK":
+        return first + rest + "QWERTYUIOPASDFGH"
+    if first == "h":
+        return first + rest + "".join(filter(str.isalpha, LETTERS))[:36]
+    return first + rest + (HEX if first in OF_HEX else LETTERS[:35] if first == "AI" else LETTERS)
+
+
+KEY = of_form("gh", "p_")[:40]
+KINDS: dict[str, tuple[str, str]] = {f"{a}{b}": (f"using {of_form(a, b)} now", of_form(a, b)) for a, b in PREFIXES}
 """What is planted, and what must not be left of it."""
 
 for name, text in {
@@ -59,6 +81,30 @@ SURVIVE = {"a word as a password", "in prose", "reversed"}
 """Which kinds are left, in whatever output: the line at the end of a command names them."""
 
 
+def chat(texts: list[str]) -> tuple[str, bytes]:
+    """A chat of OpenAI's shape, with the texts in results of a tool."""
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "look"}]
+    for number, text in enumerate(texts):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                     {"role": "tool", "tool_call_id": f"c{number}", "content": text}]  # fmt: skip
+    return "chat.json", json.dumps([*messages, {"role": "assistant", "content": "done"}]).encode()
+
+
+def codex(texts: list[str]) -> tuple[str, bytes]:
+    """A rollout of Codex."""
+    lines = [{"type": "session_meta", "payload": {"id": "1", "cwd": "/x", "timestamp": "2026-01-01T00:00:00Z"}},
+             {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "look"}]}}]  # fmt: skip
+    for number, text in enumerate(texts):
+        call = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": f"c{number}"}
+        lines += [{"type": "response_item", "payload": call},
+                  {"type": "response_item", "payload": {"type": "function_call_output", "call_id": f"c{number}", "output": text}}]  # fmt: skip
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
+    lines.append({"type": "response_item", "payload": said})
+    stamped = [{"timestamp": "2026-01-01T00:00:00Z", **line} for line in lines]
+    return "rollout.jsonl", "\n".join(map(json.dumps, stamped)).encode()
+
+
 def messages(texts: list[str]) -> tuple[str, bytes]:
     """A conversation of Anthropic's shape."""
     turns: list[object] = [{"role": "user", "content": "look"}]
@@ -76,8 +122,13 @@ def left_in(said: str) -> set[str]:
     return {name for name, (_, value) in KINDS.items() if value in said or value in plain}
 
 
-def test_what_is_left_is_named(tmp_path: Path) -> None:
-    name, data = messages([text for text, _ in KINDS.values()])
+def test_there_are_a_hundred_kinds() -> None:
+    assert len(KINDS) == 100
+
+
+@pytest.mark.parametrize("form", [chat, codex, messages])
+def test_what_is_left_is_named(form: Callable[[list[str]], tuple[str, bytes]], tmp_path: Path) -> None:
+    name, data = form([text for text, _ in KINDS.values()])
     (tmp_path / name).write_bytes(data)
     assert left_in(data.decode()) >= set(KINDS) - {"broken in code", "json password", "escaped json"}
     made = ctxsim("transcripts", "convert", name, "--redact", "--out", "shared.jsonl", cwd=tmp_path)
