@@ -115,15 +115,13 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal) or _only(own, goal)
     better = whole.take if whole else None
-    values = {name: getattr(found, name) for name in Advice.__struct_fields__}
     # An agent's edits of its own history need no caveat on thinking; refusals do.
-    values["caveats"] = tuple(line for line in found.caveats if not line.startswith(EDITS))
+    caveats = tuple(line for line in found.caveats if not line.startswith(EDITS))
     return AsSetAdvice(
-        **values,
-        recorders=own.recorders,
-        tried=tuple(own.labels[1:]),
+        **msgspec.structs.asdict(msgspec.structs.replace(found, caveats=caveats)),
+        recorders=own.recorders, tried=tuple(own.labels[1:]),
         builders=better if better and _better(better, found.take, found.amount) else None,
-    )
+    )  # fmt: skip
 
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:

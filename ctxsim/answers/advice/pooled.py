@@ -127,10 +127,8 @@ class Pooled:
             "refused": refused(part),
             "calls": part.calls,
         }
-        return {
-            name: np.bincount(self._session, self._weight * np.asarray(values, dtype=float), minlength=self.sessions)
-            for name, values in columns.items()
-        }
+        weighted = {name: self._weight * np.asarray(values, dtype=float) for name, values in columns.items()}
+        return {name: np.bincount(self._session, one, self.sessions).astype(float) for name, one in weighted.items()}
 
     @property
     def ranges(self) -> str:

@@ -43,8 +43,7 @@ def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> 
         return None
     values = {"says": verdict(advice, shown), **msgspec.to_builtins(advice)}
     if isinstance(advice, AsSetAdvice):
-        given = given_in(advice.take.policy)
-        values["settings"] = [{"agent": one.agent, "key": one.key, "value": one.value} for one in given]
+        values["settings"] = [one._asdict() for one in given_in(advice.take.policy)]
     return values
 
 

@@ -1,9 +1,11 @@
-"""Replacement of account names, in home folders and wherever else they stand as words, and of e-mail addresses.
+"""Replacement of account names, in home folders and wherever else they stand as words, and of e-mail addresses; if the
+user chooses it, also of IP addresses, phone numbers and host names.
 
 Folders: `/home/NAME` (Filesystem Hierarchy Standard 3.0, 3.8), `/Users/NAME`, `C:\\Users\\NAME`; also as JSON and URLs
 escape them, and with hyphens for slashes, as agents name their folders: `-home-NAME-project`.
 """
 
+import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -110,3 +112,40 @@ def _replaced(found: re.Match[str], group: str | int, stand_in: Callable[[str], 
     units = zip(_UNIT.findall(found[group]), stand_in(unescaped(found[group])), strict=True)
     made = "".join(f"\\u{ord(new):04x}" if len(old) > 1 else new for old, new in units)
     return whole[: start - begin] + made + whole[end - begin :]
+
+
+_IP = re.compile(r"(?<![\w.:-])(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[0-9A-Fa-f]{0,4}:){3,7}[0-9A-Fa-f]{1,4})(?![\w:-]|\.\d)")
+_PHONE = re.compile(r"(?<![\w.+/-])(?:\+\d[\d ().-]{7,16}\d|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4})(?![\w-]|\.\d)")
+_HOST_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)+[A-Za-z][A-Za-z0-9-]*"
+_HOST = re.compile(
+    rf"(?<=://)(?:[\w.-]+@)?(?P<url>{_HOST_NAME})|(?<![\w.-])(?P<own>[\w-]{{2,40}}(?:\.[\w-]{{1,40}}){{0,4}}"
+    r"\.(?:local|internal|lan|corp|intranet|home\.arpa))(?![\w-]|\.\w)|(?<=\w)@(?P<prompt>[A-Za-z][\w-]{2,40})(?=:[~/])"
+)
+_NOBODYS = re.compile(r"^threading\.|(?:^|\.)(?:localhost|example(?:\.\w+)?|test|invalid|w3\.org|github\.com)$", re.I)
+
+
+def with_network(text: str, stand_in: Callable[[str, str], str]) -> str:
+    """Return a text with IP addresses, phone numbers and host names replaced, except reserved and public ones.
+
+    `stand_in` gets the original and its kind, and returns the replacement.
+    """
+    text = _IP.sub(lambda found: stand_in(found[0], "IP address") if _somebodys(found[0]) else found[0], text)
+    text = _PHONE.sub(lambda found: stand_in(found[0], "phone number"), text)
+    return _HOST.sub(lambda found: _host(found, stand_in), text)
+
+
+def _somebodys(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified or address.is_multicast or address.is_reserved)
+
+
+def _host(found: re.Match[str], stand_in: Callable[[str, str], str]) -> str:
+    group = found.lastgroup or "url"
+    name = found[group]
+    if _NOBODYS.search(name):
+        return found[0]
+    start, end = (place - found.start() for place in found.span(group))
+    return found[0][:start] + stand_in(name, "host name") + found[0][end:]

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines
-from ctxsim.safety.redaction.network import with_network
-from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
+from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_network, with_words, words_of
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 

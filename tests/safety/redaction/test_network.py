@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import ctxsim
 
-from ctxsim.safety.redaction.network import with_network
+from ctxsim.safety.redaction.people import with_network
 
 
 def replaced(text: str) -> str:
