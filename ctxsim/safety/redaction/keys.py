@@ -195,16 +195,8 @@ class Secrets:
         """Return a text with a mark in place of each likely key, and of each remaining piece of a known key."""
         text = marked(text)
         for piece, mark in self._pieces:
-            kept, after = [], 0
-            while (at := text.find(piece, after)) >= 0:
-                start, end = at, at + len(piece)
-                while start > after and _of_key(text[start - 1]):
-                    start -= 1
-                while end < len(text) and _of_key(text[end]):
-                    end += 1
-                kept += [text[after:start], mark]
-                after = end
-            text = "".join(kept) + text[after:]
+            if piece in text:
+                text = re.sub(rf"(?<!{_OF_KEY}){_OF_KEY}*{re.escape(piece)}{_OF_KEY}*", mark, text)
         return text
 
     def marked_atom(self, atom: str) -> str:
@@ -216,10 +208,6 @@ class Secrets:
         return marked(atom)
 
 
-def _of_key(character: str) -> bool:
-    return character.isalnum() or character in "_./+=-"
-
-
 def lines(key: str) -> list[str]:
     """Return the lines of a private key's body, also with JSON's line ends; any other key is returned as one line."""
     if not key.startswith(_BEGIN):
@@ -228,6 +216,8 @@ def lines(key: str) -> list[str]:
 
 
 LINE_END = re.compile(r"\s+|\\+[nrt]")
+
+_OF_KEY = r"[\w./+=-]"
 
 PIECE = 10
 """Characters that identify a known key; a shorter identifier is part of too many."""
