@@ -44,7 +44,7 @@ class UsageTail(Chars):
     """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
 
     openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
-    usage it is the plain estimate. The error grows with what joined since, not with the context.
+    usage it is the plain estimate.
     """
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
