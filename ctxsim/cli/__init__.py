@@ -27,9 +27,6 @@ GROUPS: dict[str, dict[str, str]] = _TABLES["groups"]
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
-HIDDEN = ("statusline",)
-"""Commands that are run by programs, and that the help leaves out."""
-
 BEFORE: dict[str, str] = _TABLES["before"]
 
 GONE: dict[str, str] = _TABLES["gone"]
@@ -49,8 +46,8 @@ class _Commands(click.Group):
         return COMMANDS
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS and name not in HIDDEN:
-            return None
+        if name not in COMMANDS:
+            return super().get_command(context, name)
         module: Any = importlib.import_module(f"ctxsim.cli.{'lists' if name == 'list' else name}")
         command: click.Command = module.command
         return command
@@ -61,7 +58,7 @@ class _Commands(click.Group):
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         if args and args[0] in BEFORE:
             raise click.UsageError(f"'{args[0]}' is now: {BEFORE[args[0]]}")
-        if args and args[0] not in (*COMMANDS, *HIDDEN) and not args[0].startswith("-"):
+        if args and args[0] not in (*COMMANDS, *self.commands) and not args[0].startswith("-"):
             raise click.UsageError(str(unknown("command", args[0], COMMANDS)))
         return super().resolve_command(context, args)
 
@@ -111,6 +108,14 @@ def cli(context: click.Context, trusting: bool) -> None:
         from ctxsim.cli.settings import defaults
 
         context.default_map = defaults()
+
+
+@cli.command("statusline", hidden=True)
+def _statusline() -> None:
+    """Read the JSON that Claude Code passes to a status-line command, and print the status line."""
+    from ctxsim.answers.bill import status
+
+    status.main()
 
 
 @doors()

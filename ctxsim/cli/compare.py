@@ -12,8 +12,8 @@ from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import console, tell
-from ctxsim.cli.show import escaped, show
+from ctxsim.cli.output import tell
+from ctxsim.cli.show import escaped, show, tell_lines
 from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
@@ -84,9 +84,7 @@ def command(
         click.echo("".join(f"\n{line}\n" for line in table.notes), nl=False)
     else:
         if form == "table":
-            from rich.text import Text
-
-            console().print(Text(told, style="bold"))
+            tell_lines([told])
         advice = advise(second, goal)
         values = as_values(advice, second.info.shown)
         show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)

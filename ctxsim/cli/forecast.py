@@ -1,7 +1,7 @@
 """`ctxsim forecast`: dollars, tokens, calls and compactions of the next sessions."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,18 @@ import msgspec
 from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known_texts
 from ctxsim.answers.forecast.backtest import Tried
-from ctxsim.answers.forecast.forecast import LEVELS, Amount
+from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
 from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
+from ctxsim.cli.output import tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
-from ctxsim.cli.show import show
+from ctxsim.cli.show import show, tell_lines
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError, agreed, many
 from ctxsim.report.advised import day
-from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet_of
 from ctxsim.runs.conduct import Watch
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "compaction(s)"}
@@ -60,10 +60,7 @@ def command(
         found = forecast(asked, policies=policies, watch=watch, **options.fields(said))
     sheets = _backtests(found) if tried else [_table(found)]
     if form == "table":
-        from rich.text import Text
-
-        for number, line in enumerate(_lines(found)):
-            console().print(Text(line, style="" if number else "bold"))
+        tell_lines(_lines(found))
         say()
     if tried and not found.tried and form == "table":
         say("No forecast of several sessions could be tested: these sessions are too few.")
@@ -153,23 +150,23 @@ def _number(value: float, name: str) -> str:
 def _table(found: Forecasts) -> Sheet:
     """Each policy's amounts: the middle, and the ranges of dollars, or of tokens, at every level."""
     main = "usd" if "usd" in found.today.amounts else "tokens"
-    levels = [f"{round(100 * one)}" for one in LEVELS]
+
+    def span(level: str, name: str = main) -> Callable[[tuple[str, Forecast]], Cell]:
+        return lambda pair: _span(pair[1].amounts[name], level, name)
+
+    *inner, last = [f"{round(100 * one)}" for one in LEVELS]
     columns = [
-        Column("policy", "under", "which policy, or which change of the rules", left=True),
-        Column("middle", UNITS[main], "the median of the simulated totals"),
-        *(Column(f"level_{one}", f"{one} %") for one in levels[:-1]),
-        Column(f"level_{levels[-1]}", f"{levels[-1]} %", "range with this probability"),
-        Column("compactions", "compactions", "90 % range"),
-        Column("refused", "refused", "refused calls, 90 % range", rank=1),
-    ]
-    rows = []
-    for name, one in found.all.items():
-        spans = [_span(one.amounts[main], level, main) for level in levels]
-        others = [_span(one.amounts[other], "90", other) for other in ("compactions", "refused")]
-        middle = one.amounts[main].middle
-        rows.append((name, Cell(middle, _number(middle, main)), *spans, *others))
+        Column("policy", "under", "which policy, or which change of the rules", left=True, of=lambda pair: pair[0]),
+        Column("middle", UNITS[main], "the median of the simulated totals", form=lambda value: _number(value, main),
+               of=lambda pair: pair[1].amounts[main].middle),
+        *(Column(f"level_{one}", f"{one} %", of=span(one)) for one in inner),
+        Column(f"level_{last}", f"{last} %", "range with this probability", of=span(last)),
+        Column("compactions", "compactions", "90 % range", of=span("90", "compactions")),
+        Column("refused", "refused", "refused calls, 90 % range", rank=1, of=span("90", "refused")),
+    ]  # fmt: skip
     kind = "from how sessions of other projects differ" if found.today.basis == "priors" else "of the next sessions"
-    return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"Ranges are {kind}.",))
+    notes = (f"Ranges are {kind}.",)
+    return sheet_of("forecast", f"The next {found.ahead}", columns, found.all.items(), notes=notes)
 
 
 def _span(amount: Amount, level: str, name: str) -> Cell:
@@ -177,31 +174,39 @@ def _span(amount: Amount, level: str, name: str) -> Cell:
     return Cell({"low": low, "high": high}, "-".join(_ends(amount, level, name)))
 
 
+def _mean(name: str) -> Callable[[Sequence[Tried]], float]:
+    return lambda group: sum(getattr(one, name) for one in group) / len(group)
+
+
+def _width(group: Sequence[Tried]) -> float:
+    return sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]
+
+
+BACKTEST = (
+    Column("ahead", "next", "sessions forecast", of=lambda group: group[0].ahead),
+    Column("level", "level", "of the range", of=lambda group: group[0].level, form="{} %"),
+    Column("forecasts", "forecasts", "made so far", of=len),
+    Column("held", "held", "share of the ranges that held the real value", of=_mean("held"), form="{:.0%}"),
+    Column("width", "width", "upper end divided by lower end, median", of=_width, form="x {:.2f}"),
+    Column("score", "score", "interval score as a share of the mean; smaller is better", of=_mean("score"),
+           form="{:.2f}"),
+    Column("plain_held", "plain held", "the same of a plain bootstrap", rank=1, of=_mean("plain_held"), form="{:.0%}"),
+    Column("plain_score", "plain score", "the same of a plain bootstrap", rank=1, of=_mean("plain"), form="{:.2f}"),
+)  # fmt: skip
+"""The columns of earlier forecasts, of which each row has those with one number of sessions and one level."""
+
+KNOWN_TEXTS = (
+    Column("amount", "amount", "of one session", of=lambda one: UNITS[one.amount]),
+    *(msgspec.structs.replace(column, of="") for column in BACKTEST[2:5]),
+)
+
+
 def _backtests(found: Forecasts) -> list[Sheet]:
     """How often ranges held: of forecasts that know nothing of the sessions, their texts, or their first call too."""
-    columns = [
-        Column("ahead", "next", "sessions forecast"),
-        Column("level", "level", "of the range"),
-        Column("forecasts", "forecasts", "made so far"),
-        Column("held", "held", "share of the ranges that held the real value"),
-        Column("width", "width", "upper end divided by lower end, median"),
-        Column("score", "score", "interval score as a share of the mean; smaller is better"),
-        Column("plain_held", "plain held", "the same of a plain bootstrap", rank=1),
-        Column("plain_score", "plain score", "the same of a plain bootstrap", rank=1),
-    ]
     groups: dict[tuple[int, int], list[Tried]] = {}
     for one in found.tried:
         groups.setdefault((one.ahead, one.level), []).append(one)
-    rows = [
-        (
-            ahead, Cell(level, f"{level} %"), len(group), _mean([one.held for one in group], "{:.0%}"),
-            cell(width, "x {:.2f}"), _mean([one.score for one in group]),
-            _mean([one.plain_held for one in group], "{:.0%}"), _mean([one.plain for one in group]),
-        )
-        for (ahead, level), group in groups.items()
-        for width in [sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]]
-    ]  # fmt: skip
-    sheets = [sheet("backtest", "Forecasts that know nothing of the next sessions", columns, rows)]
+    sheets = [sheet_of("backtest", "Forecasts that know nothing of the next sessions", BACKTEST, groups.values())]
     for name, title, sessions in (
         ("texts", "Forecasts that know the next session's texts, 90 %", found.told),
         ("first_call", "Forecasts that know its texts and its first call, 90 %", found.told_from_first_call),
@@ -211,15 +216,5 @@ def _backtests(found: Forecasts) -> list[Sheet]:
             f"Of {counts.sessions:,} sessions {counts.came:,} had a compaction, {counts.told:,} were forecast to, "
             f"{counts.both:,} are in both.",
         ) if counts else ()  # fmt: skip
-        told = [
-            (UNITS[one.amount], one.forecasts, cell(one.held, "{:.0%}"), cell(one.width, "x {:.2f}"))
-            for one in known_texts.held(sessions)
-        ]
-        heads = [Column("amount", "amount", "of one session"), columns[2], columns[3], columns[4]]
-        if told:
-            sheets.append(sheet(name, title, heads, told, notes=notes))
+        sheets.append(sheet_of(name, title, KNOWN_TEXTS, known_texts.held(sessions), notes=notes))
     return [one for one in sheets if one.rows]
-
-
-def _mean(values: Sequence[float], form: str = "{:.2f}") -> Cell:
-    return cell(sum(values) / len(values), form)

@@ -1,6 +1,6 @@
 """Printing of tables: at the terminal's width, or as JSON, CSV or Markdown. A run's verdict comes before its table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -50,15 +50,20 @@ def _print(sheets: Sequence[Sheet], wide: bool) -> None:
         print_sheet(escaped(one), out.print, out.width, wide, rest)
 
 
-def tell_answer(run: Run, goal: str) -> None:
-    """Print the verdict of a run, its first line in bold."""
+def tell_lines(lines: Iterable[str], caveats: Sequence[str] = ()) -> None:
+    """Print the lines of an answer, the first in bold, and what weakens the answer in yellow."""
     from rich.text import Text
 
-    advice, out = advise(run, goal), console()
-    caveats = advice.caveats if advice else ()
-    for n, line in enumerate(verdict(advice, run.info.shown)):
+    out = console()
+    for n, line in enumerate(lines):
         weak = line.startswith("Weak") or line in caveats
         out.print(Text(line, style="bold" if not n else "yellow" if weak else ""))
+
+
+def tell_answer(run: Run, goal: str) -> None:
+    """Print the verdict of a run."""
+    advice = advise(run, goal)
+    tell_lines(verdict(advice, run.info.shown), advice.caveats if advice else ())
 
 
 def show_run(
