@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -48,6 +49,14 @@ def test_an_old_python_is_told(
     else:
         start.main()
         assert ran == ["commands"]
+
+
+def test_importing_loads_nothing() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import ctxsim; new = set(sys.modules) - before\n"
+        "print(sorted(name for name in new if name.partition('.')[0] not in sys.stdlib_module_names))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "['ctxsim']\n"
 
 
 def test_each_public_name_is_loaded_from_its_module() -> None:

@@ -193,10 +193,13 @@ def test_what_a_policy_that_can_not_be_used_is_told() -> None:
         """
 
         family: ClassVar = "own"
+        source: ClassVar = "a page"
+        version: ClassVar = "1.2"
+        read_on: ClassVar = "2026-01-02"
 
     found, said = lists._classes("policies", "m*", {"mine": Mine, "other": Mine}, {"bad": "it raises"})
     assert found.rows == (
-        ("mine", "mine", "", "own", "", "", "", "First\nline.\n\nSecond."),
+        ("mine", "mine", "", "own", "a page", "1.2", "2026-01-02", "First\nline.\n\nSecond."),
         ("bad", "bad", "can't be used", "", "", "", "", "it raises"),
     )  # fmt: skip
     assert said == [("mine", "First line.\n\nSecond."), ("bad   (can't be used)", "it raises")]

@@ -40,6 +40,20 @@ def test_a_pattern_is_contained_unless_it_has_wildcards() -> None:
         listed("policies", "token*x")
 
 
+@pytest.mark.parametrize(
+    ("kind", "pattern", "names"),
+    [
+        ("policies", "mask", "mask"), ("estimators", "chars*", "chars chars-total"), ("agents", "pi", "pi copilot-cli"),
+        ("formats", "codex", "codex-rollout"), ("scenarios", "documented-53k*", "documented-53k documented-53k-cached"),
+        ("tokenizers", "tiktoken:*", "tiktoken:o200k_base tiktoken:cl100k_base"), ("config", "window", "window"),
+        ("vendors", "gemini", "google"), ("columns", "survival_loose", "summary"), ("columns", "losses.*", "losses"),
+        ("columns", "table.usd*", "table"),
+    ],
+)  # fmt: skip
+def test_a_pattern_lists_what_fits_it(kind: str, pattern: str, names: str) -> None:
+    assert {row[0] for row in listed(kind, pattern)[0].rows} == set(names.split())
+
+
 def test_a_vendor_may_be_said_in_part_and_a_model_whole() -> None:
     rows = listed("vendors", "anthro")[0].rows
     assert {row[0] for row in rows} == {"anthropic"} and rows[0][1] == "models" and rows[0][3:] == ("*", "", "")

@@ -201,9 +201,6 @@ ROWS = (
 )  # fmt: skip
 """Every command that prints rows."""
 
-NO_ROWS = {"trust", "transcripts", "replay", "serve", "drive", "compactions"}
-"""Those that print one conversation or their own report; and the group, whose commands are above."""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ROWS)
@@ -221,10 +218,6 @@ def test_rows_in_every_form(line: str, runs: tuple[Path, dict[str, Done]]) -> No
     read = list(csv.DictReader(io.StringIO(told["csv"].stdout)))
     assert set(read[0]) == set().union(*first) and read[0][next(iter(first[0]))] == str(next(iter(first[0].values())))
     assert "|---" in told["md"].stdout
-
-
-def test_every_command_with_rows_has_its_forms() -> None:
-    assert {line.split()[0] for line in ROWS} | NO_ROWS == set(COMMANDS)
 
 
 def forms() -> Iterator[tuple[str, list[str]]]:

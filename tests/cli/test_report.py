@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 from command_line import ctxsim
 from invented import write_logs
 from pages import parts
-
-from ctxsim.cli.report import command
 
 
 def test_a_report_of_an_empty_run_is_one_line(tmp_path: Path) -> None:
@@ -21,11 +18,6 @@ def test_a_report_of_an_empty_run_is_one_line(tmp_path: Path) -> None:
     for line in ("report out", "report out --only pictures", "report out --only losses", "check run out"):
         done = ctxsim(*line.split(), cwd=tmp_path)
         assert (done.returncode, done.stderr) == (1, "ctxsim: out: holds no replayed call\n")
-
-
-def test_the_help_names_what_goes_with_lists_of_losses_alone() -> None:
-    told = {one.name: one.help for one in command.params if isinstance(one, click.Option)}
-    assert all((told[name] or "").startswith("With --only losses, ") for name in ("by", "form"))
 
 
 def test_a_report_of_some_transcripts(tmp_path: Path) -> None:
