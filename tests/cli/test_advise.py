@@ -11,9 +11,11 @@ import pytest
 from click.testing import CliRunner
 from command_line import ctxsim
 
+from ctxsim.answers.advice.predicted import Came, Prediction
 from ctxsim.cli import advise as advise_room
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.given import Given
+from ctxsim.report.advised import came_lines
 
 LIMIT = Given("codex", "model_auto_compact_token_limit", 90_000)
 OTHER = Given("codex", "tool_output_token_limit", 900)
@@ -148,3 +150,26 @@ def test_a_framework_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert asked == [("langchain", ("logs",), {"goal": "dollars", "head": "fitted", "jobs": None})]
     rows = json.loads(ctxsim(*line, "--format", "json", cwd=tmp_path).stdout)
     assert rows["advice"] == {"code": "x"} and rows["command"] == "advise"
+
+
+def test_a_score_is_lines_json_and_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # What other tests predicted is told too.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    said = Prediction("codex", {"key": 1}, {5: (9.0, 20.0)}, {5: (4.0, 8.0)}, None, 100.0)
+    found = [Came(said, 5, 7.5, as_set=False, advised=True)]
+    monkeypatch.setattr(advise_room, "score", lambda paths: found)
+    line = ("advise", "--score")
+    assert ctxsim(*line, cwd=tmp_path).stdout == "\n".join([*came_lines(found), ""])
+    held = "1 of 1 prediction held for the advised settings"
+    drawn = ctxsim(*line, "--out", "score.svg", cwd=tmp_path, drawn=True).stdout
+    assert drawn.startswith(held) and drawn.endswith("\nwritten: score.svg\n")
+    assert held in (tmp_path / "score.svg").read_text()
+    (tmp_path / "score.svg").unlink()
+    rows = ctxsim(*line, "--out", "score.svg", "--format", "json", cwd=tmp_path, drawn=True).stdout
+    [came] = json.loads(rows)["came"]
+    assert (came["usd"], came["advised"], came["prediction"]["advised"]["5"]) == (7.5, True, [4.0, 8.0])
+    assert "--score prints lines, or --format json" in ctxsim(*line, "--format", "csv", cwd=tmp_path).stderr
+    found.clear()
+    (tmp_path / "score.svg").unlink()
+    assert "fewer than 5 sessions began" in ctxsim(*line, "--out", "score.svg", cwd=tmp_path).stdout
+    assert not (tmp_path / "score.svg").exists(), "there is nothing to draw"

@@ -21,6 +21,8 @@ from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
+CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+
 
 @pytest.fixture(scope="module")
 def default_bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
@@ -84,68 +86,44 @@ def test_charts_are_drawn(tmp_path: Path) -> None:
     assert charts == dict.fromkeys(("token-growth", "estimates", "survival-dollars"), b"\x89PNG")
 
 
-def test_a_bad_file_is_reported_and_the_others_are_done(tmp_path: Path) -> None:
-    good = [
-        {"role": "system", "content": "s"},
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "yo"},
-    ]
+def test_a_stranger_is_left_out_and_a_bad_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a.json").write_text('[{"role": "user", "content": "cut')
-    (tmp_path / "logs" / "b.json").write_text(json.dumps(good))
+    (tmp_path / "logs" / "package.json").write_text('{"name": "x", "version": "1"}')
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(CHAT))
     done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "package.json" in done.stderr and "left out: is no transcript format" in done.stderr
+    inputs = json.loads((tmp_path / "results" / "logs" / "run.json").read_text())["inputs"]
+    assert {one["name"]: one["transcripts"] for one in inputs} == {"logs/b.json": 1, "logs/package.json": 0}
+    assert ctxsim("bench", "logs/package.json", cwd=tmp_path).returncode == 1, "one that is named is a mistake"
+    (tmp_path / "logs" / "a.json").write_text('[{"role": "user", "content": "cut')
+    done = ctxsim("bench", "logs", "--force", cwd=tmp_path)
     assert done.returncode == 1
     assert "a.json: is not complete JSON" in done.stderr and "Traceback" not in done.stderr
     rows = pandas.read_csv(tmp_path / "results" / "logs" / "summary.csv")
     assert set(rows.transcript) == {str(Path("logs") / "b.json")}
 
 
-def test_a_stranger_among_transcripts_is_left_out_but_a_named_one_is_a_mistake(tmp_path: Path) -> None:
-    good = [
-        {"role": "system", "content": "s"},
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "yo"},
-    ]
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "package.json").write_text('{"name": "x", "version": "1"}')
-    (tmp_path / "logs" / "b.json").write_text(json.dumps(good))
-    done = ctxsim("bench", "logs", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "package.json" in done.stderr and "left out: is no transcript format" in done.stderr
-    inputs = json.loads((tmp_path / "results" / "logs" / "run.json").read_text())["inputs"]
-    assert {one["name"]: one["transcripts"] for one in inputs} == {"logs/b.json": 1, "logs/package.json": 0}
-    checked = ctxsim("transcripts", "check", "logs", cwd=tmp_path)
-    assert checked.returncode == 0 and "left out:" in checked.stderr and "1 transcript: 1 openai-chat" in checked.stdout
-    assert ctxsim("bench", "logs/package.json", cwd=tmp_path).returncode == 1
-
-
 def test_standard_input(tmp_path: Path) -> None:
-    chat = [
-        {"role": "system", "content": "s"},
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "yo"},
-    ]
-    done = ctxsim("bench", "-", "--policy", "keep-all", "--out", "out", cwd=tmp_path, stdin=json.dumps(chat))
+    done = ctxsim("bench", "-", "--policy", "keep-all", "--out", "out", cwd=tmp_path, stdin=json.dumps(CHAT))
     assert done.returncode == 0, done.stderr
     assert pandas.read_csv(tmp_path / "out" / "summary.csv").calls.tolist() == [1]
 
 
 def test_empty_transcripts_make_a_table(tmp_path: Path) -> None:
     empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": "hello"}]
-    full = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.json").write_text(json.dumps(empty))
     assert ctxsim("bench", "logs", cwd=tmp_path).returncode == 0
-    (tmp_path / "logs" / "b.json").write_text(json.dumps(full))
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(CHAT))
     assert ctxsim("bench", "logs", "--force", cwd=tmp_path).returncode == 0
 
 
 def test_a_damaged_archive_does_not_stop_the_others(tmp_path: Path) -> None:
-    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.zip").write_bytes(b"PK\x03\x04 not really")
     with ZipFile(tmp_path / "logs" / "b.zip", "w") as archive:
-        archive.writestr("one.json", json.dumps(chat))
+        archive.writestr("one.json", json.dumps(CHAT))
     done = ctxsim("bench", "logs", cwd=tmp_path)
     assert done.returncode == 1 and "a.zip: is a damaged zip archive" in done.stderr
     assert "Traceback" not in done.stderr
@@ -153,10 +131,9 @@ def test_a_damaged_archive_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_a_file_name_that_is_not_utf8(tmp_path: Path) -> None:
-    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
     folder = tmp_path / "logs"
     folder.mkdir()
-    (Path(str(folder)) / "n\udcffm.json").write_text(json.dumps(chat))
+    (Path(str(folder)) / "n\udcffm.json").write_text(json.dumps(CHAT))
     done = ctxsim("bench", "logs", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -165,9 +142,6 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     done = ctxsim("bench", "--scenario", "documented-53k", "--out", "file/x", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "file" in done.stderr
-
-
-CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
 
 
 def test_another_run_is_not_overwritten_but_the_same_question_may_be_asked_again(tmp_path: Path) -> None:

@@ -56,6 +56,25 @@ def test_programs_and_papers_get_what_they_need(runs: Path) -> None:
     assert same.returncode == 0 and same.stdout.startswith("All ")
 
 
+def test_papers_get_latex(runs: Path) -> None:
+    done = ctxsim("compare", "a", "--policy", "mask", "keep-all", "--format", "latex", cwd=runs)
+    assert done.returncode == 0 and "\\caption{A: mask in a; B: keep-all (bound) in a; " in done.stdout
+    assert "figure & A & B & B - A & \\% & 95 \\% interval & n & p" in done.stdout
+    assert done.stdout.count("\\end{tabular}") == 1
+    assert "mask" not in done.stdout.split("\\hline")[1] and "p: sign-flip permutation test by session" in done.stdout
+    assert "Command: ctxsim compare a -{}-policy mask keep-all -{}-format latex" in done.stdout
+
+
+def test_a_narrow_terminal_shows_both_figures_their_difference_and_its_interval(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = ctxsim("compare", "a", "b", cwd=runs).stdout.splitlines()
+    head = next(line for line in lines if line.startswith(" figure"))
+    assert all(word in head for word in (" A ", " B ", "B - A", "95 % interval", " p")), head
+    assert max(map(len, lines)) <= 80 and "figures changed" in lines[0]
+
+
 def test_what_has_no_partner_and_no_checksums_is_told(runs: Path) -> None:
     made_run(runs / "c", {"keep-all": [{}] * 8, "fifo": [{}] * 8, "pi": [{}] * 8})
     done = ctxsim("compare", "a", "c", cwd=runs)

@@ -113,9 +113,3 @@ def test_verbose_of_a_command_that_reads(folder: Path) -> None:
 def test_verbose_of_one_conversation(folder: Path) -> None:
     told = ctxsim("replay", "logs/rollout-1.jsonl", "--policy", "keep-all", "-v", cwd=folder).stderr
     assert re.match(r"read: \d\.\d\d s\nlogs/rollout-1\.jsonl: fitted, 9\d\d tokens .*\nin all: \d\.\d\d s\n$", told)
-
-
-def test_less_and_more_are_not_both(folder: Path) -> None:
-    for line in (("list", "scenarios", "-q", "-v"), ("-q", "list", "scenarios", "--verbose")):
-        done = ctxsim(*line, cwd=folder)
-        assert done.returncode == 2 and "give one of them" in done.stderr

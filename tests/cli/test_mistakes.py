@@ -208,6 +208,17 @@ def test_a_slip_is_told_in_one_line(line: str, folder: Path, monkeypatch: pytest
     assert not list(folder.rglob("*.tmp")) and not list(folder.glob("results/*")), "a failed command left files"
 
 
+def test_a_report_of_an_empty_run_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"messages": [')
+    assert "is not complete JSON" in ctxsim("bench", "bad.json", "--out", "out", cwd=tmp_path).stderr
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    assert "is not complete JSON" in ctxsim("bench", "bad.json", "--out", "out", cwd=tmp_path).stderr
+    for line in ("report out", "report out --only pictures", "report out --only losses", "check run out"):
+        done = ctxsim(*line.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (1, "ctxsim: out: holds no replayed call\n")
+
+
 def test_options_of_before_say_what_to_type_now(tmp_path: Path) -> None:
     for option, now in GONE.items():
         words = option.split()
