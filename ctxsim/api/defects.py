@@ -12,9 +12,13 @@ import msgspec
 from ctxsim.api.live import faults_of, needing_endpoint
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
+from ctxsim.live.install import located
+from ctxsim.live.observed import observe
 from ctxsim.policies import open_policies, open_policy
 from ctxsim.results.frames import frame_of
 from ctxsim.runs.doctor import Case, Defect, Diagnosis, defect_names, examine, load_defect, prepare_case, shortest
+from ctxsim.runs.driven import UNPLAYED, examine_driven
+from ctxsim.runs.presets import expanded
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -53,8 +57,6 @@ class Diagnoses(msgspec.Struct, frozen=True):
 
 def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     """Test policies for known defects of compaction: all, or those named. Raises UnknownName."""
-    from ctxsim.runs.presets import expanded
-
     specs = open_policies(expanded(policies))
     return Diagnoses([examine(spec, case) for case in _cases(defects) for spec in specs])
 
@@ -80,9 +82,6 @@ def diagnose_driven(
     """
     with needing_endpoint():
         from ctxsim.live.drive import drive
-    from ctxsim.live.install import located
-    from ctxsim.live.observed import observe
-    from ctxsim.runs.driven import UNPLAYED, examine_driven
 
     cases = list(_cases(defects))
     broken = faults_of(faults, [case.one.transcript for case in cases if case.defect.name not in UNPLAYED])

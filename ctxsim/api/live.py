@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,11 +22,19 @@ from ctxsim.api.runs import Run, read_run
 from ctxsim.errors import CtxsimError, LabelError, how_to_install, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import Faults, parse_faults
+from ctxsim.live.install import located
+from ctxsim.live.log import Entry, Log
+from ctxsim.live.observed import Observation, observe
 from ctxsim.live.script import script_of
+from ctxsim.live.session import Session, ask
+from ctxsim.policies import open_policies
+from ctxsim.readers import read
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import frame_of
+from ctxsim.runs.observed import write_observed
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
 
@@ -33,8 +42,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ctxsim.live.drive import Driven
-    from ctxsim.live.log import Entry
-    from ctxsim.live.observed import Observation
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that agents are compared with by default."""
@@ -44,14 +51,10 @@ def _played(
     what: What, number: int, models: str | PathLike[str] | None, fields: ProviderFields
 ) -> tuple[Transcript, Provider]:
     """The conversation to play, as it was recorded, and the provider whose rules apply."""
-    from ctxsim.simulator.provider.resolve import resolve
-
     inputs = inputs_of(what, models=models, **fields)
     if inputs.scenario is not None:
         one = the_one(inputs)
         return one.transcript, one.provider
-    from ctxsim.readers import read
-
     every = [inputs.transcript] if inputs.transcript else (one for path in inputs.paths for one in read(path))
     chosen = next(islice(every, number - 1, None), None)
     if chosen is None:
@@ -98,8 +101,6 @@ class Endpoint(ExitStack):
 
     def wait(self) -> None:
         """Block until the process is interrupted: Ctrl-C raises KeyboardInterrupt."""
-        import threading
-
         threading.Event().wait()
 
     def frame(self) -> pandas.DataFrame:
@@ -138,8 +139,6 @@ def serve(
     with needing_endpoint():
         from ctxsim.live.app import Endpoint as Answering
         from ctxsim.live.server import beside
-    from ctxsim.live.log import Log
-    from ctxsim.live.session import Session
 
     conversation, rules = _played(what, number, models, provider)
     broken, script = faults_of(faults, [conversation]), script_of(conversation)
@@ -210,10 +209,6 @@ def drive(
         raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
     with needing_endpoint():
         from ctxsim.live.drive import drive as driven
-    from ctxsim.live.install import located
-    from ctxsim.live.observed import observe
-    from ctxsim.policies import open_policies
-    from ctxsim.runs.observed import write_observed
 
     conversation, rules = _played(what, number, models, provider)
     open_policies(tuple(policies))
@@ -258,8 +253,6 @@ def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, .
     A request for a summary is recognised by its text. The result has this text as lines for the file; `learn` writes
     them at the file's end, for later runs. Raises CtxsimError if the agent can't be started.
     """
-    from ctxsim.live.session import ask
-
     bad: list[str] = []
     seen: list[str] = []
     learned: dict[str, None] = {}

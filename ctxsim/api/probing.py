@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent, load_agent
+from ctxsim.live.configs.edit import Value
+from ctxsim.live.install import located
+from ctxsim.live.probe.check import SettingCheck
+from ctxsim.live.probe.check import check_setting as checked
+from ctxsim.live.probe.drive import setting_of
+from ctxsim.live.probe.versions import alike, bisected, published
+from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
-
-    from ctxsim.live.probe.check import SettingCheck
-
-Value = bool | int | float | str
 
 
 class SettingChecks(msgspec.Struct, frozen=True):
@@ -27,8 +31,6 @@ class SettingChecks(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> list[tuple[SettingCheck, SettingCheck]]:
         """The pairs of neighbouring versions that act differently: the last before a change, and the first after it."""
-        from ctxsim.live.probe.versions import alike
-
         return [(a, b) for a, b in pairwise(self.checks) if not alike(a, b)]
 
     def frame(self) -> pandas.DataFrame:
@@ -53,11 +55,6 @@ def check_setting(
     The settings are written into a temporary home, in the agent's own format. The agent runs against a mock endpoint,
     without any network. Raises CtxsimError for an unknown setting, and if the agent is missing or can't be run.
     """
-    from ctxsim.live.install import located
-    from ctxsim.live.probe.check import check_setting as checked
-    from ctxsim.live.probe.drive import setting_of
-    from ctxsim.policies.agents.settings_file import settings_of
-
     wanted = _agent(agent, version)
     for key in settings:
         setting_of(settings_of(agent), key)
@@ -82,21 +79,17 @@ def bisect_setting(
     Each version to check is installed into a cache folder. `told` is called with each check. Raises the errors of
     `check_setting`.
     """
-    from ctxsim.live.probe.versions import bisected, published
-
     known = _agent(agent, "")
 
-    def checked(version: str) -> SettingCheck:
+    def check(version: str) -> SettingCheck:
         found = check_setting(agent, settings, version=version, model=model, window=window, install=True)
         told(found)
         return found
 
-    return SettingChecks(tuple(bisected(published(known, first, last), checked)))
+    return SettingChecks(tuple(bisected(published(known, first, last), check)))
 
 
-def _agent(name: str, version: str):  # type: ignore[no-untyped-def]
-    from ctxsim.live.agent import load_agent
-
+def _agent(name: str, version: str) -> Agent:
     known = load_agent(name, version)
     if not known.package:
         raise CtxsimError(f"{name}: it isn't known how to install it")

@@ -12,23 +12,34 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 
 from ctxsim import readers
+from ctxsim.answers.calibration.calibration import calibrate as fitted
+from ctxsim.answers.calibration.calibration import recorded_prompts
+from ctxsim.answers.compactions import Compactions
+from ctxsim.answers.compactions import score as compaction_score
+from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, consequence, observe, table
+from ctxsim.answers.validation.unseen import Stretch, Unseen, predicted, stretches, unseen
+from ctxsim.answers.validation.validation import Compared, Score, compare, score
 from ctxsim.api.inputs import AnyEstimator, estimator_of
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
+from ctxsim.counting.estimators.calibrated import Calibration
+from ctxsim.counting.estimators.contract import violations
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import CtxsimError, unknown
+from ctxsim.live.agent import agent_problems, is_file
+from ctxsim.policies import open_policy
+from ctxsim.readers.contract import examined
+from ctxsim.recorded.chars_fit import holds_its_texts
+from ctxsim.recorded.sample import Sample, collect
+from ctxsim.results import read_run
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import frame_of
+from ctxsim.simulator.provider.rule_table import vendor_gaps
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     import pandas
-
-    from ctxsim.answers.compactions import Compactions
-    from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
-    from ctxsim.answers.validation.unseen import Stretch, Unseen
-    from ctxsim.answers.validation.validation import Compared, Score
-    from ctxsim.counting.estimators.calibrated import Calibration
-    from ctxsim.recorded.sample import Sample
 
 Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
 """A path, a transcript in hand, or several of them."""
@@ -64,9 +75,6 @@ def validate(recordings: Recordings) -> Validation:
 
     Raises InputError for a path that can't be read.
     """
-    from ctxsim.answers.validation.unseen import predicted, stretches, unseen
-    from ctxsim.answers.validation.validation import compare, score
-
     calls: list[Compared] = []
     segments: list[Stretch] = []
     for transcript in _transcripts(recordings):
@@ -110,8 +118,6 @@ def estimates(
 
     Raises CtxsimError if there is no call.
     """
-    from ctxsim.answers.validation.accuracy import consequence, observe, table
-
     judged = [made for one in estimators or judged_estimators() if (made := estimator_of(one))]
     found = observe(_transcripts(recordings), open_tokenizer(tokenizer), judged)
     if not found.requests:
@@ -137,9 +143,6 @@ class Fit(msgspec.Struct, frozen=True):
         """Return (characters, tokens, group) of texts; if heads were fitted, of recorded requests without heads."""
         if not self.calibration.heads:
             return [(text.chars, text.tokens, text.group) for text in self.sample.texts]
-        from ctxsim.answers.calibration.calibration import recorded_prompts
-        from ctxsim.recorded.chars_fit import holds_its_texts
-
         return [
             (prompt.chars, round(prompt.tokens), series.model)
             for series in filter(holds_its_texts, self.sample.series)
@@ -167,9 +170,6 @@ def calibrate(
 
     Raises CtxsimError if there is no text, or no usage.
     """
-    from ctxsim.answers.calibration.calibration import calibrate as fitted
-    from ctxsim.recorded.sample import collect
-
     sample = collect(_transcripts(recordings), open_tokenizer(tokenizer), by)
     return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
 
@@ -181,11 +181,9 @@ def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
 
     Raises InputError for a path that can't be read.
     """
-    from ctxsim.answers.compactions import Compactions, score
-
     found = Compactions()
     for transcript in _transcripts(recordings):
-        found.add(score(transcript, beside=beside))
+        found.add(compaction_score(transcript, beside=beside))
     return found
 
 
@@ -239,26 +237,18 @@ def check(
     """
     target, paths = str(target), tuple(map(str, on))
     if kind == "policy":
-        from ctxsim.policies import open_policy
         from ctxsim.runs.check import check as checked
 
         one = checked(target, scenarios=paths)
         return Checked(open_policy(target).label, tuple(one.violations), tuple(one.findings), one.append_only)
     if kind == "estimator":
-        from ctxsim.counting.estimators.contract import violations
-        from ctxsim.synthesis import load_scenario, synthesize
-
         transcripts = [synthesize(load_scenario(name)) for name in paths or ESTIMATED]
         broken = violations(lambda: open_estimator(target), transcripts)
         return Checked(estimator_label(open_estimator(target)), tuple(dict.fromkeys(broken)))
     if kind == "reader":
-        from ctxsim.readers.contract import examined
-
         violated, known = examined(target, paths)
         return Checked(target, tuple(violated), tuple(known))
     if kind == "agent":
-        from ctxsim.live.agent import agent_problems, is_file
-
         problems = tuple(agent_problems(target))
         if problems or not is_file(target):
             return Checked(target, problems)
@@ -266,13 +256,9 @@ def check(
 
         return Checked(target, *tried(target, learn))
     if kind == "vendor":
-        from ctxsim.simulator.provider.rule_table import vendor_gaps
-        from ctxsim.simulator.provider.vendor import load_vendor
-
         load_vendor(target)
         return Checked(target, (), tuple(vendor_gaps(target)))
     if kind == "run":
-        from ctxsim.results import read_run
         from ctxsim.runs.rerun import made_again
 
         run = read_run(target)

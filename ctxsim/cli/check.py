@@ -7,15 +7,19 @@ from typing import cast
 
 import click
 
+from ctxsim.api.defects import diagnose, shortest_case
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
+from ctxsim.cli.check_setting import run
 from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import many
 from ctxsim.live.agent import is_file
+from ctxsim.policies import open_policies
+from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.report.sheet import sheet
 from ctxsim.results.files import replacing
 from ctxsim.runs.presets import expanded
@@ -106,8 +110,6 @@ def command(
     if learn and (kind != "agent" or not all(map(is_file, targets))):
         raise click.UsageError("--learn is for agents' files: ctxsim check agent FILE.toml --learn")
     if kind == "setting":
-        from ctxsim.cli.check_setting import run
-
         run(targets, version, model, window, install, form)
         return
     if kind == "policy":
@@ -119,9 +121,6 @@ def command(
         _case(targets[0], defects_of(scenarios)[0], case)
         return
     if doctor:
-        from ctxsim.api.defects import diagnose
-        from ctxsim.policies import open_policies
-
         short = {spec.label: spec.short for spec in open_policies(targets)}
         show_diagnoses("check", diagnose(targets, defects_of(scenarios)), form, short)
         return
@@ -149,9 +148,6 @@ def command(
 
 def _case(policy: str, defect: str, file: Path) -> None:
     """Write the shortest transcript in which a policy shows a defect, and print how to see and mend it."""
-    from ctxsim.api.defects import shortest_case
-    from ctxsim.readers.formats import ctxsim_jsonl
-
     found = shortest_case(policy, defect)
     with replacing(file) as partial:
         partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(found.transcript)))

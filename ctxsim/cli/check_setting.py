@@ -1,11 +1,8 @@
 """`ctxsim check setting AGENT KEY=VALUE`: what the installed agent does with a setting."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +10,8 @@ from ctxsim.api.probing import Value, bisect_setting, check_setting
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.live.probe.check import SettingCheck
 from ctxsim.report.sheet import sheet
-
-if TYPE_CHECKING:
-    from ctxsim.live.probe.check import SettingCheck
 
 COLUMNS = ("agent", "version", "model", "key", "value", "verdict", "firing", "lower", "upper", "expected", "unit",
            "inside", "calls", "seconds", "offline")  # fmt: skip

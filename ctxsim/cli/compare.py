@@ -9,11 +9,13 @@ import msgspec
 
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.verdict import as_values, verdict
+from ctxsim.api.bill import compare_unpaired
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import escaped, show, tell_lines
+from ctxsim.report.changes import change_sheet, read_sheet, said, unpaired_sheet
 from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
@@ -57,8 +59,6 @@ def command(
             raise click.UsageError("--policy goes with two runs; these are recordings")
         _unpaired(before, after, rules, form)
         return
-    from ctxsim.report.changes import change_sheet, read_sheet, said
-
     first = read_run(before)
     second = first if after is None else read_run(after)
     if not first.info.files and second.info.files:
@@ -119,9 +119,6 @@ def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run)
 
 
 def _unpaired(before: Path, after: Path, rules: tuple[str, ...], form: str) -> None:
-    from ctxsim.api.bill import compare_unpaired
-    from ctxsim.report.changes import unpaired_sheet
-
     found = compare_unpaired(before, after, rules)
     show("compare", [unpaired_sheet(found.differences, found.broken, found.alike, found.left_out)], form)
     for line in found.errors:

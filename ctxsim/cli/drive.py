@@ -15,13 +15,14 @@ from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
+from ctxsim.live.differences import Amounts, compared
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 from ctxsim.policies.installed import compared_with
+from ctxsim.report.tables import bench_sheet
+from ctxsim.runs.doctor import Diagnosis
 
 if TYPE_CHECKING:
-    from ctxsim.live.differences import Amounts
     from ctxsim.live.drive import Driven
-    from ctxsim.runs.doctor import Diagnosis
 
 MOST_LINES = 12
 """Printed lines on the items that differ in one call, at most."""
@@ -63,10 +64,6 @@ def command(
     allows, it has no network but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each
     agent.
     """
-    from ctxsim.report.charts import OF_COMMAND, plot
-    from ctxsim.report.picture import picture
-    from ctxsim.report.tables import bench_sheet
-
     given = options.fields(said)
     if doctor:
         options.alone("--doctor", ("agents", "played", *DIAGNOSED))
@@ -86,6 +83,9 @@ def command(
     made = drive(agents, played[0], policies=policies or BESIDE, told=told, **given)
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")
+    from ctxsim.report.charts import OF_COMMAND, plot
+    from ctxsim.report.picture import picture
+
     tell_results(made, plot(picture(made), OF_COMMAND["bench"]))
 
 
@@ -124,8 +124,6 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
 
 
 def _compare(run: AgentRun, label: str) -> None:
-    from ctxsim.live.differences import compared
-
     observation = run.observation
     found = compared(observation, label, run.driven.provider)
     if found.first is None:

@@ -1,9 +1,9 @@
 """How much a command prints beside its result: nothing with `-q`, more with `-v`. Errors and warnings always print."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Literal, TypeVar
+from typing import Literal
 
 import click
 
@@ -55,36 +55,9 @@ def _tell(text: str) -> None:
     click.echo(one_line(text), err=True)
 
 
-class Clock:
-    """A context manager that adds up the wall time spent inside its blocks, in seconds."""
-
-    seconds = 0.0
-
-    def __enter__(self) -> None:
-        self._began = perf_counter()
-
-    def __exit__(self, *error: object) -> None:
-        self.seconds += perf_counter() - self._began
-
-
 @contextmanager
 def stage(name: str) -> Iterator[None]:
     """With `-v`, print how long the block took."""
-    clock = Clock()
-    with clock:
-        yield
-    detail(f"{name}: {clock.seconds:.2f} s")
-
-
-One = TypeVar("One")
-
-
-def timed(ones: Iterable[One], clock: Clock) -> Iterator[One]:
-    """Yield the same objects. The clock counts the time to produce each one, but not the time to use it."""
-    rest = iter(ones)
-    while True:
-        with clock:
-            one = next(rest, None)
-        if one is None:
-            return
-        yield one
+    began = perf_counter()
+    yield
+    detail(f"{name}: {perf_counter() - began:.2f} s")

@@ -1,24 +1,21 @@
 """What commands print beside their result: notes, warnings, errors, providers, and where results are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
+import msgspec
 
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
+from ctxsim.results import Run, RunInfo
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
-
-if TYPE_CHECKING:
-    from ctxsim.results import Run, RunInfo
 
 NOTES_SHOWN = 5
 PROVIDERS_SHOWN = 6
@@ -74,8 +71,6 @@ def tell_results(run: Run, pictures: Sequence[Path]) -> None:
 
 def tell_providers(info: RunInfo) -> None:
     """Print which provider was assumed for each model, and why, a line per model, for the first PROVIDERS_SHOWN."""
-    import msgspec
-
     from ctxsim.simulator.provider import Provider
 
     groups: dict[str, list[Provider]] = {}

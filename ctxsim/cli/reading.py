@@ -1,9 +1,10 @@
 """Reading of transcripts: errors are printed at the end, so that an unreadable file doesn't end the command."""
 
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 from typing import NoReturn
 
-from ctxsim.cli.loudness import Clock, detail, timed
+from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell_and_exit
 from ctxsim.errors import InputError, NotATranscript, agreed
 from ctxsim.readers import read_source, sources
@@ -22,7 +23,7 @@ class Reading:
         self.paths = paths
         self.errors: list[str] = []
         self.left_out: list[str] = []
-        self._all = Clock()
+        self._seconds = 0.0
 
     def __iter__(self) -> Iterator[Transcript]:
         for source in sources(*self.paths):
@@ -34,16 +35,24 @@ class Reading:
                 self.errors.append(str(error))
 
     def _told(self, source: Source) -> Iterator[Transcript]:
-        before, transcripts, calls = self._all.seconds, 0, 0
-        for transcript in timed(read_source(source), self._all):
+        before, transcripts, calls = self._seconds, 0, 0
+        found = read_source(source)
+        while True:
+            began = perf_counter()
+            try:
+                transcript = next(found, None)
+            finally:
+                self._seconds += perf_counter() - began
+            if transcript is None:
+                break
             transcripts, calls = transcripts + 1, calls + len(transcript.calls)
             yield transcript
             for one in transcript.notes:
                 detail(f"{transcript.name}: {agreed(one)}")
-        found = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
-        detail(f"{source.name}: {found}, read in {self._all.seconds - before:.2f} s")
+        told = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
+        detail(f"{source.name}: {told}, read in {self._seconds - before:.2f} s")
 
     def finish(self) -> NoReturn:
         """Print what wasn't read, and exit: with status 1 if there was an error."""
-        detail(f"read: {self._all.seconds:.2f} s")
+        detail(f"read: {self._seconds:.2f} s")
         tell_and_exit(self.left_out, self.errors)

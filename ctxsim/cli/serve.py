@@ -1,8 +1,6 @@
 """`ctxsim serve`: the mock endpoint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +8,7 @@ from ctxsim.api.live import serve
 from ctxsim.cli import options
 from ctxsim.cli.loudness import loudness, note
 from ctxsim.cli.terminal import say
-
-if TYPE_CHECKING:
-    from ctxsim.live.log import Entry
+from ctxsim.live.log import Entry
 
 
 @click.command("serve")

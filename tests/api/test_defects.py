@@ -77,12 +77,12 @@ class Driving:
         self.asked: list[Any] = []
         pytest.importorskip("starlette")
         monkeypatch.setattr(room, "load_agent", lambda name: SimpleNamespace(name=name, label=f"{name} 1.0"))
-        monkeypatch.setattr("ctxsim.live.install.located", lambda agent, install: (agent, f"bin, {install}"))
+        monkeypatch.setattr(room, "located", lambda agent, install: (agent, f"bin, {install}"))
         monkeypatch.setattr("ctxsim.live.drive.drive", self.drive)
-        monkeypatch.setattr("ctxsim.live.observed.observe", lambda label, script, entries: SimpleNamespace(
+        monkeypatch.setattr(room, "observe", lambda label, script, entries: SimpleNamespace(
             label=label, transcript=SimpleNamespace(calls=script.steps[:2])
         ))  # fmt: skip
-        monkeypatch.setattr("ctxsim.runs.driven.examine_driven", self.examine)
+        monkeypatch.setattr(room, "examine_driven", self.examine)
 
     def drive(self, agent: Any, played: Any, rules: Any, programs: str, faults: Any, limit_s: float, kept: Any) -> Any:
         self.asked.append((agent.name, played.name, rules.window, programs, faults, limit_s, kept.is_dir()))

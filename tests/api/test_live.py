@@ -122,9 +122,7 @@ def lived(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
         return SimpleNamespace(agents=(run,))
 
     monkeypatch.setattr(room, "drive", drive)
-    monkeypatch.setattr(
-        "ctxsim.live.session.ask", lambda api, request, *rest: SimpleNamespace(text=f" {api}: be brief ")
-    )
+    monkeypatch.setattr("ctxsim.api.live.ask", lambda api, request, *rest: SimpleNamespace(text=f" {api}: be brief "))
     return told
 
 

@@ -29,9 +29,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         heard.append((agent.version, programs, settings, model, window))
         return SimpleNamespace(version=agent.version)
 
-    monkeypatch.setattr("ctxsim.live.agent.load_agent", load)
-    monkeypatch.setattr("ctxsim.live.install.located", located)
-    monkeypatch.setattr("ctxsim.live.probe.check.check_setting", checked)
+    monkeypatch.setattr("ctxsim.api.probing.load_agent", load)
+    monkeypatch.setattr("ctxsim.api.probing.located", located)
+    monkeypatch.setattr("ctxsim.api.probing.checked", checked)
     return heard
 
 
@@ -52,8 +52,8 @@ def test_the_installed_version_is_checked_unless_another_is_named(asked: list[An
 
 
 def test_between_two_versions_each_is_installed(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxsim.live.probe.versions.published", lambda agent, *ends: [*ends])
-    monkeypatch.setattr("ctxsim.live.probe.versions.bisected", lambda versions, check: [check(one) for one in versions])
+    monkeypatch.setattr("ctxsim.api.probing.published", lambda agent, *ends: [*ends])
+    monkeypatch.setattr("ctxsim.api.probing.bisected", lambda versions, check: [check(one) for one in versions])
     told: list[Any] = []
     found = bisect_setting("codex", LIMIT, "1.1", "1.2", model="m", window=7, told=told.append)
     assert [one.version for one in found.checks] == ["1.1", "1.2"] and told == list(found.checks)
@@ -61,7 +61,7 @@ def test_between_two_versions_each_is_installed(asked: list[Any], monkeypatch: p
 
 
 def test_changes_are_neighbours_that_act_differently(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxsim.live.probe.versions.alike", lambda a, b: a == b)
+    monkeypatch.setattr("ctxsim.api.probing.alike", lambda a, b: a == b)
     made: Any = ("x", "x", "y", "x")
     assert SettingChecks(made).changes == [("x", "y"), ("y", "x")]
     assert probing.SettingChecks(()).changes == []

@@ -33,7 +33,7 @@ def test_only_later_calls_are_held_out(logs: Path, monkeypatch: pytest.MonkeyPat
     """What other projects predict of a session is no held-out call of its score."""
     ways: list[tuple[Way, int, int]] = [("later calls", 5, 110), ("later calls", 6, 130), ("another project", 0, 900)]
     made = [Predicted(way, "t", "codex-rollout", "gpt-5", at, tokens, 100) for way, at, tokens in ways]
-    monkeypatch.setattr("ctxsim.answers.validation.unseen.predicted", lambda stretches: made)
+    monkeypatch.setattr("ctxsim.api.trust.predicted", lambda stretches: made)
     scores = ctxsim.validate(logs).scores
     assert {one.format: (one.held_out_calls, one.held_out_median, one.held_out_p95) for one in scores} == {
         "claude-code": (0, None, None), "codex-rollout": (2, 0.1, 0.3),
@@ -139,7 +139,7 @@ def test_an_estimator_is_checked_on_three_scenarios_or_those_named(monkeypatch: 
         asked.append((estimator_label(make()), [one.name for one in transcripts]))
         return ["twice", "once", "twice"]
 
-    monkeypatch.setattr("ctxsim.counting.estimators.contract.violations", violations)
+    monkeypatch.setattr("ctxsim.api.trust.violations", violations)
     assert check("estimator", "words") == Checked("words", ("twice", "once"))
     check("estimator", "words", "one-prompt")
     assert asked == [("words", ["documented-53k", "small-results", "text-only"]),
@@ -148,7 +148,7 @@ def test_an_estimator_is_checked_on_three_scenarios_or_those_named(monkeypatch: 
 
 def test_an_agent_of_a_file_is_tried_where_nothing_is_wrong_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problems: list[str] = []
-    monkeypatch.setattr("ctxsim.live.agent.agent_problems", lambda target: problems)
+    monkeypatch.setattr("ctxsim.api.trust.agent_problems", lambda target: problems)
     monkeypatch.setattr("ctxsim.api.live.tried", lambda target, learn: ((f"{target} {learn}",), ("seen",)))
     assert check("agent", "codex") == Checked("codex", ())
     assert check("agent", "mine.toml") == Checked("mine.toml", ("mine.toml False",), ("seen",))

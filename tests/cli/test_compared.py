@@ -95,9 +95,9 @@ def test_recordings_are_compared_by_their_sessions(runs: Path, monkeypatch: pyte
         asked.append((before, after, rules))
         return SimpleNamespace(differences=[], alike=True, left_out=(0, 0), **found)
 
-    monkeypatch.setattr("ctxsim.api.bill.compare_unpaired", compared)
+    monkeypatch.setattr("ctxsim.cli.compare.compare_unpaired", compared)
     monkeypatch.setattr("ctxsim.cli.compare.show", lambda command, sheets, form: None)
-    monkeypatch.setattr("ctxsim.report.changes.unpaired_sheet", lambda *given: given)
+    monkeypatch.setattr("ctxsim.cli.compare.unpaired_sheet", lambda *given: given)
     assert ctxsim("compare", "before", "after", "--fail-if", "cost > 1%", cwd=runs).returncode == 0
     assert asked == [(Path("before"), Path("after"), ("cost > 1%",))]
     found["broken"] = [SimpleNamespace(figure="cost", effect=1_234.56, ratio=True),

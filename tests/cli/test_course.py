@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 
-from ctxsim.cli import progress
-from ctxsim.cli.loudness import Clock, detail, note, stage, taken, timed
+from ctxsim.cli import progress, reading
+from ctxsim.cli.loudness import detail, note, stage, taken
 from ctxsim.cli.progress import _Course
 from ctxsim.results import InputInfo
 
@@ -19,7 +20,7 @@ from ctxsim.results import InputInfo
 def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """A clock that stands still unless it is moved."""
     now = {"s": 100.0}
-    for module in ("progress", "loudness"):
+    for module in ("progress", "loudness", "reading"):
         monkeypatch.setattr(f"ctxsim.cli.{module}.perf_counter", lambda: now["s"])
     return now
 
@@ -124,13 +125,20 @@ def test_notes_details_and_stages_go_by_how_loud_a_command_is(
     assert capsys.readouterr().out == "outside of a command\n"
 
 
-def test_a_clock_counts_what_is_made_and_not_what_is_done_with_it(clock: dict[str, float]) -> None:
-    def made() -> Any:
+def test_reading_takes_what_is_read_and_not_what_is_done_with_it(
+    clock: dict[str, float], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(source: Any) -> Any:
         for number in (1, 2):
             clock["s"] += number
-            yield number
+            yield SimpleNamespace(name="a", calls=(1,), notes=())
 
-    kept = Clock()
-    for _ in timed(made(), kept):
-        clock["s"] += 10
-    assert kept.seconds == 3
+    monkeypatch.setattr(reading, "sources", lambda *paths: [SimpleNamespace(name="a", named=True)])
+    monkeypatch.setattr(reading, "read_source", read)
+    with click.Context(click.Command("bench")) as context, pytest.raises(SystemExit):
+        taken(context, ["-v"])
+        found = reading.Reading(["a"])
+        for _ in found:
+            clock["s"] += 10
+        found.finish()
+    assert capsys.readouterr().err.splitlines()[:2] == ["a: 2 transcripts, 2 calls, read in 3.00 s", "read: 3.00 s"]

@@ -92,7 +92,7 @@ def test_another_version_than_the_policys_is_told(
 
 def compared(first: Difference | None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Comparison(first, Amounts(9_000, 4_000, 1.239), Amounts(8_000, 3_000, None))
-    monkeypatch.setattr("ctxsim.live.differences.compared", lambda *given: found)
+    monkeypatch.setattr("ctxsim.cli.drive.compared", lambda *given: found)
     run: Any = SimpleNamespace(
         observation=SimpleNamespace(label="observed:mine", attempts=(1, 2, 3, 4)), driven=SimpleNamespace(provider=None)
     )  # fmt: skip
