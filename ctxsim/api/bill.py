@@ -13,8 +13,12 @@ from ctxsim import readers
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
+from ctxsim.answers.bill.smaller import Smaller, smaller
 from ctxsim.answers.bill.sums import BYS, By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.sums import Bill as Lines
+from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, Difference, cases, compared, differences
+from ctxsim.answers.forecast.forecast import Forecast, forecast
+from ctxsim.answers.forecast.sessions import Next
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.paths import FOUND
@@ -23,10 +27,6 @@ from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
-
-    from ctxsim.answers.bill.smaller import Smaller
-    from ctxsim.answers.bill.unpaired import Difference
-    from ctxsim.answers.forecast.forecast import Forecast
 
 DAYS = 30
 
@@ -71,15 +71,10 @@ class Bill(msgspec.Struct, frozen=True):
 
     def smaller(self) -> Smaller:
         """Return the changes that would have made the bill smaller, each billed over these sessions."""
-        from ctxsim.answers.bill.smaller import smaller
-
         return smaller(self.lines, self.prices, self.memory, self.folder)
 
     def ahead(self, days: int = DAYS) -> Forecast | None:
         """Return a forecast for the next days. Return None without sessions, or if one has no time."""
-        from ctxsim.answers.forecast.forecast import forecast
-        from ctxsim.answers.forecast.sessions import Next
-
         sessions = sessions_of(self.lines)
         if not len(sessions) or None in sessions.started:
             return None
@@ -156,8 +151,6 @@ def compare_unpaired(
     Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
     between unpaired sets, or another unit.
     """
-    from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, cases, compared, differences
-
     rules = parse_rules(fail_if, "figure", FIGURES, "cost > 10%   or   compactions > 1")
     for rule in rules:
         if rule.value and rule.percent == (rule.figure == BY_NUMBER):

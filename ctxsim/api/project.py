@@ -38,6 +38,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jobs: Annotated[int | None, "processes"] = None
     file: str = ""
 
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return those of the named settings that the file has."""
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+OPTIONS = ("estimator", "model", "models", "window", "head", "jobs")
+"""Settings that are arguments of `bench`, and options of the same name."""
+
+RULES = ("tokenizer", "cache")
+"""Settings that are fields of the provider, and of `--provider`."""
 
 ABOUT: dict[str, str] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items() if name != "file"

@@ -16,7 +16,7 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
     `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
     # Imported only by tests that use the fixture, because pytest loads plug-ins for every project.
-    from ctxsim.api.project import found
+    from ctxsim.api.project import OPTIONS, RULES, found
     from ctxsim.api.runs import bench
 
     root, numbers = pytestconfig.rootpath, count(1)
@@ -32,8 +32,7 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
                 raise pytest.UsageError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
         else:
             what = [at_root(one) for one in what] if isinstance(what, list | tuple) else at_root(what)
-        names = ("model", "models", "window", "head", "cache", "tokenizer", "estimator", "jobs")
-        fields = {name: value for name in names if (value := getattr(said, name)) is not None} | given
+        fields = said.given(*OPTIONS, *RULES) | given
         return bench(what, policies or said.policies or None, out=tmp_path / f"ctxsim-{next(numbers)}", **fields)
 
     return run

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
@@ -19,9 +21,6 @@ from ctxsim.synthesis import Scenario, load_scenario
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
     import pandas
     from matplotlib.figure import Figure
 

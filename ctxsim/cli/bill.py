@@ -25,25 +25,19 @@ from ctxsim.results import InputInfo
 
 @click.command("bill")
 @options.paths
-@click.option(
-    "--by",
-    type=click.Choice(BYS),
-    default="project",
-    help="Print one row of the table for each of these. Default: project.",
-)
+@options.one_of("--by", BYS, "Print one row of the table for each of these. Default: project.", usual="project")
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
               f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
 @options.flag("--no-smaller", "Leave out what would have saved money.", "alone")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
 )
-@click.option(
-    "--index",
-    type=click.Choice(("kept", "none", "forget")),
-    default="kept",
-    help="Keep dates, tokens and costs of the session files in your cache folder, so that the next bill is faster "
+@options.one_of(
+    "--index", ("kept", "none", "forget"),
+    "Keep dates, tokens and costs of the session files in your cache folder, so that the next bill is faster "
     "(kept, the default), or keep nothing (none). Texts are never kept. With `forget`, remove what is kept and exit.",
-)
+    usual="kept",
+)  # fmt: skip
 @options.out("Draw the bill into this file.")
 @options.form
 def command(

@@ -21,17 +21,11 @@ MOST_GROUPS = 24
 @click.command("calibrate")
 @options.some_paths
 @options.tokenizer
-@click.option(
-    "--against",
-    type=click.Choice(["usage"]),
-    help="Fit to the usage that providers recorded, instead of to counted tokens.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["kind", "tool", "model"]),
-    default="tool",
-    help="Fit one ratio for each kind of content, each tool or each model. Default: tool.",
-)
+@options.one_of("--against", ["usage"], "Fit to the usage that providers recorded, instead of to counted tokens.")
+@options.one_of(
+    "--by", ("kind", "tool", "model"),
+    "Fit one ratio for each kind of content, each tool or each model. Default: tool.", usual="tool",
+)  # fmt: skip
 @click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose so few characters per "
               "token that a request near the window's size is underestimated with at most this chance.")  # fmt: skip
 @options.out("Write the calibration to this file, and a picture beside it. Default: calibration.json.")

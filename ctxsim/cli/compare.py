@@ -34,9 +34,7 @@ from ctxsim.results.run_info import __version__
     help="Exit with status 1 if this condition holds, for example 'cost_usd > +2%'. May be repeated.",
 )  # fmt: skip
 @options.goal
-@click.option(
-    "--format", "form", type=click.Choice((*FORMS, "latex")), default="table", help="Print the result in this form."
-)
+@options.one_of("--format", (*FORMS, "latex"), "Print the result in this form.", "form", usual="table")
 def command(
     before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], goal: str, form: str,
 ) -> None:  # fmt: skip

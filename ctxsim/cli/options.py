@@ -75,6 +75,13 @@ def flag(name: str, what: str, *parameter: str) -> Callable[[Command], Command]:
     return click.option(name, *parameter, is_flag=True, help=what)
 
 
+def one_of(
+    name: str, words: Collection[str], what: str, *parameter: str, usual: str | None = None
+) -> Callable[[Command], Command]:
+    """Give a command an option that takes one of some words; `what` says what the word chooses."""
+    return click.option(name, *parameter, type=click.Choice(list(words)), default=usual, help=what)
+
+
 def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
     """Give a command `--policy`, which may be repeated; `what` says what is done under each policy."""
     return click.option(
@@ -89,16 +96,14 @@ def out(what: str) -> Callable[[Command], Command]:
 
 def form_of(what: str) -> Callable[[Command], Command]:
     """Give a command `--format`; `what` says what is printed in it."""
-    return click.option("--format", "form", type=click.Choice(FORMS), default="table", help=what)
+    return one_of("--format", FORMS, what, "form", usual="table")
 
 
 form = form_of("Print the result in this form.")
-goal = click.option(
-    "--goal",
-    type=click.Choice(GOALS),
-    default="dollars",
-    help="Choose what the advice aims at: fewest dollars, most kept, fewest tokens, or least of the window used.",
-)
+goal = one_of(
+    "--goal", GOALS, "Choose what the advice aims at: fewest dollars, most kept, fewest tokens, or least of the window "
+    "used.", usual="dollars",
+)  # fmt: skip
 
 
 def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
@@ -224,10 +229,10 @@ RUN_OPTIONS = (
     estimator, *RULES, head, across, out("Write the results to this folder instead of results/<name>."),
     flag("--force", "Overwrite the run that is in the result folder.", "overwrite"),
     flag("--resume", "Continue the run in the result folder that was stopped or killed."),
-    click.option(
-        "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
-        help="Choose how much of the transcripts' text the result files hold: all, with likely API keys and passwords "
-        "replaced (redacted, the default), all as it is (kept), or none.",
+    one_of(
+        "--text", ("redacted", "kept", "none"), "Choose how much of the transcripts' text the result files hold: all, "
+        "with likely API keys and passwords replaced (redacted, the default), all as it is (kept), or none.",
+        usual="redacted",
     ),
     sample(
         "Replay a random sample of N transcripts, drawn with this seed (default seed: 0); expensive ones are drawn "

@@ -51,11 +51,8 @@ OTHERS_SHOWN = 3
 @click.option(
     "--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print only the request of call K."
 )
-@click.option(
-    "--format",
-    "wire",
-    type=click.Choice(get_args(Format)),
-    help="With --request, print the request in this form. Default: anthropic.",
+@options.one_of(
+    "--format", get_args(Format), "With --request, print the request in this form. Default: anthropic.", "wire"
 )
 def command(
     what: str, label: str, number: int | None, losses: bool, request_call: int | None, wire: Format | None, **said: Any

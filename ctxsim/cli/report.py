@@ -17,12 +17,11 @@ BY = ("age", "depth", "kind", "tool", "form")
 
 @click.command("report")
 @click.argument("run", type=options.PATH, metavar="RUN", shell_complete=completion.runs)
-@click.option(
-    "--only",
-    type=click.Choice(("page", "pictures", "paper", "losses")),
-    default="page",
-    help="Make only this: the HTML page, pictures, pictures for a paper, or the lists of losses. Default: page.",
-)
+@options.one_of(
+    "--only", ("page", "pictures", "paper", "losses"),
+    "Make only this: the HTML page, pictures, pictures for a paper, or the lists of losses. Default: page.",
+    usual="page",
+)  # fmt: skip
 @options.out("Write the page to this file, or the pictures to this folder, instead of into RUN.")
 @click.option(
     "--transcript",

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ctxsim.api.project import found
+from ctxsim.api.project import OPTIONS, RULES, found
 from ctxsim.errors import CtxsimError
 
 
@@ -21,18 +21,11 @@ def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str
     return paths or (() if scenarios else found().paths)
 
 
-OPTIONS = ("goal", "estimator", "model", "models", "window", "head", "jobs")
-"""Settings for which there are options of the same name."""
-
-RULES = ("tokenizer", "cache")
-"""Settings that are fields of `--provider`."""
-
-
 def defaults() -> dict[str, dict[str, Any]]:
     """Return the project's defaults of options, by command."""
     said = found()
-    shared: dict[str, Any] = {name: value for name in OPTIONS if (value := getattr(said, name)) is not None}
-    shared["rules"] = tuple(f"{name}={value}" for name in RULES if (value := getattr(said, name)) is not None)
+    shared = said.given("goal", *OPTIONS)
+    shared["rules"] = tuple(f"{name}={value}" for name, value in said.given(*RULES).items())
     return {
         "bench": shared | ({"policies": said.policies} if said.policies else {}),
         "sweep": shared | ({"grids": said.grids} if said.grids else {}),
