@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from ctxsim.api.probing import Value, bisect_setting, check_setting
+from ctxsim.api.probing import bisect_setting, check_setting
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.check import SettingCheck
 from ctxsim.report.sheet import sheet
 

@@ -23,14 +23,6 @@ from ctxsim.runs.task import Setting, Wanted
 from ctxsim.synthesis import load_scenario
 
 
-def test_a_bench_replaces_another_run_only_if_it_is_told_to(tmp_path: Path) -> None:
-    for _ in range(2):  # the same run may be made again
-        ctxsim.bench("documented-53k", "keep-all", out=tmp_path)
-    with pytest.raises(CtxsimError, match=r"holds another run .* overwrite=True"):
-        ctxsim.bench("documented-53k", "drop-all", out=tmp_path)
-    assert ctxsim.bench("documented-53k", "drop-all", out=tmp_path, overwrite=True).labels == ["keep-all", "drop-all"]
-
-
 def test_a_run_without_a_folder_goes_when_it_is_dropped() -> None:
     run = ctxsim.bench("documented-53k", ["keep-all"])
     folder = run.folder

@@ -100,16 +100,6 @@ def test_a_vendor_of_ones_own_sets_the_rules(tmp_path: Path) -> None:
         ctxsim.replay("documented-53k", cache=f"{tmp_path}/mine.toml")
 
 
-def test_a_vendor_in_the_users_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    (tmp_path / "ctxsim" / "vendors").mkdir(parents=True)
-    (tmp_path / "ctxsim" / "vendors" / "ours.toml").write_text('[cache]\nkind = "prefix"\nlifetime_s = 600\n')
-    assert ctxsim.replay("documented-53k", cache="ours").calls.tokens_cache_read.sum() > 0
-    assert ctxsim.check("vendor", "ours").ok
-    listed = command("list", "vendors", "ours", cwd=tmp_path).stdout
-    assert "models = chosen by name only" in listed and "cache.lifetime_s = 600" in listed
-
-
 def test_a_check_has_a_line_for_each_violation_and_finding() -> None:
     plain = Checked("mask", ())
     assert plain.ok and plain.lines() == [] and plain.append_only == "" and plain.frame().empty

@@ -13,13 +13,8 @@ import pytest
 from bench_runs import content
 from command_line import Done, ctxsim
 from project import ROOT
-from samples import conversation
 
-from ctxsim.readers import sources
-from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results import read_run
-from ctxsim.runs.conduct import conduct
-from ctxsim.runs.task import Setting
 
 CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
 
@@ -160,6 +155,7 @@ def test_another_run_is_not_overwritten_but_the_same_question_may_be_asked_again
         assert "--force" in refused.stderr and content(tmp_path / "out") == before
     assert bench_to_out("--policy", "fifo:budget=20", "--force").returncode == 0
     assert content(tmp_path / "out") != before
+    assert read_run(tmp_path / "out").info.policies == ("keep-all", "fifo:budget=20"), "keep-all is in every bench"
     # A file of somebody else is no run, and stays too.
     (tmp_path / "out" / "run.json").write_text("[]")
     assert bench_to_out("--policy", "fifo:budget=20").returncode == 1
@@ -178,25 +174,3 @@ def test_the_documented_reference_stays_as_it_is(tmp_path: Path) -> None:
         refused = ctxsim(*line.split(), str(held), cwd=tmp_path)
         assert refused.returncode == 1 and "documented reference" in refused.stderr, line
     assert {file.name: file.read_bytes() for file in held.iterdir()} == before
-
-
-def test_keep_all_is_in_every_bench_once(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(CHAT))
-    for n, (asked, labels) in enumerate(
-        (
-            (("mask",), ("keep-all", "mask:keep=10,batch=1")),
-            (("mask", "keep-all"), ("mask:keep=10,batch=1", "keep-all")),
-            (("mask+keep-all",), ("keep-all", "mask:keep=10,batch=1+keep-all")),
-        )
-    ):
-        policies = [part for label in asked for part in ("--policy", label)]
-        assert ctxsim("bench", "a.json", *policies, "--out", f"out{n}", cwd=tmp_path).returncode == 0
-        assert read_run(tmp_path / f"out{n}").info.policies == labels
-
-
-def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
-    given = [str(tmp_path), str(tmp_path / "a.jsonl"), f"{tmp_path}/../{tmp_path.name}/a.jsonl"]
-    assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
-    assert conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
-    assert read_run(tmp_path / "out").transcripts == 1
