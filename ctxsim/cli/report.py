@@ -9,6 +9,8 @@ from ctxsim.cli.output import tell_keys
 from ctxsim.cli.show import show, tell_answer
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
+from ctxsim.report.losses import basis, breakdown, pooled
+from ctxsim.report.planted import needle_sheets
 from ctxsim.results import Run, read_run
 from ctxsim.runs.identity import is_reference
 
@@ -80,9 +82,6 @@ def command(
 
 
 def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
-    from ctxsim.report.losses import basis, breakdown, pooled
-    from ctxsim.report.planted import needle_sheets
-
     something = len(pooled(found, "needs", "detector")) > 0
     sheets = [*([] if chosen else needle_sheets(found)), *(breakdown(found, one) for one in by if something)]
     show("report", sheets, form, basis=basis(found))

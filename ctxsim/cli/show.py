@@ -11,7 +11,9 @@ from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.cli.output import console
 from ctxsim.cli.terminal import safe
+from ctxsim.report.planted import needle_sheets
 from ctxsim.report.sheet import Cell, Sheet, as_csv, as_json, as_markdown
+from ctxsim.report.tables import print_sheet
 from ctxsim.results import Run
 
 
@@ -40,8 +42,6 @@ def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, *
 
 
 def _print(sheets: Sequence[Sheet], wide: bool) -> None:
-    from ctxsim.report.tables import print_sheet
-
     out = console()
     options = {name for parameter in click.get_current_context().command.params for name in parameter.opts}
     rest = "--format csv shows all" if "--format" in options else ""
@@ -75,8 +75,6 @@ def show_run(
     columns: tuple[str, ...] | None = None,
 ) -> None:
     """Print a run's verdict and the sheet that `table` returns. JSON and CSV have all columns; CSV has no verdict."""
-    from ctxsim.report.planted import needle_sheets
-
     advice = advise(run, goal)
     names = columns or (("*",) if form in ("json", "csv") else None)
     sheets = [table(run, figures_of(run), advice, names=names)]

@@ -17,6 +17,7 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import agreed, many
+from ctxsim.readers.agent_folders import PLACES, kept
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
 from ctxsim.report.sheet import Cell, Column, sheet, sheet_of
@@ -151,8 +152,6 @@ def find_command(list_paths: bool) -> None:
 
     The sessions are not read. Other commands take `@found` as a path that stands for all of them.
     """
-    from ctxsim.readers.agent_folders import PLACES, kept
-
     found = list(kept())
     if list_paths:
         for one in found:

@@ -12,6 +12,7 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
+from ctxsim.results.csv_text import write_csv
 
 WORST = 5
 """The number of calls with the largest errors that are printed."""
@@ -22,13 +23,8 @@ WORST = 5
 @options.flag(
     "--estimates", "Judge estimators, and what their errors cause, instead of the modelled provider.", "judged"
 )
-@click.option(
-    "--estimator",
-    "labels",
-    multiple=True,
-    metavar="LABEL",
-    help="With --estimates, judge only this estimator. May be repeated.",
-)
+@click.option("--estimator", "labels", multiple=True, metavar="LABEL",
+              help="With --estimates, judge only this estimator. May be repeated.")  # fmt: skip
 @click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates, judge a policy "
               "that acts above N tokens. Default: 70 % of each segment's largest request.")  # fmt: skip
 @options.tokenizer
@@ -68,7 +64,6 @@ def command(
 
 def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
     from ctxsim.report.accuracy import plot_accuracy
-    from ctxsim.results.csv_text import write_csv
 
     out.mkdir(parents=True, exist_ok=True)
     written = [write_csv(out / "accuracy.csv", found.errors), write_csv(out / "consequences.csv", found.consequences)]

@@ -154,7 +154,7 @@ def test_sessions_on_this_machine_are_told_by_agent(tmp_path: Path, monkeypatch:
         )  # fmt: skip
 
     found = [place("Codex", "codex-rollout", 2, 1_250_000), place("Pi", "pi", 1, 0)]
-    monkeypatch.setattr("ctxsim.readers.agent_folders.kept", lambda: found)
+    monkeypatch.setattr("ctxsim.cli.transcripts.kept", lambda: found)
     assert ctxsim("transcripts", "find", cwd=tmp_path).stdout.splitlines() == [
         "Codex             2 paths       1.2 MB  2026-01-02 to 2026-01-05  codex-rollout /x",
         "Pi                 1 path       0.0 MB  2026-01-02 to 2026-01-05  pi            /x",
