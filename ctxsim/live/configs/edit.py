@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs import json_text, toml_text, yaml_text
 
-Format = Literal["json", "jsonc", "toml", "yaml", "env"]
+Format = Literal["json", "jsonc", "toml", "yaml"]
 Path = tuple[str | int, ...]
 """Keys from the outermost in. A number is an index in a list."""
 

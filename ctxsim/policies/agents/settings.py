@@ -69,7 +69,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     path: str
-    format: Literal["json", "jsonc", "toml", "yaml", "env"]
+    format: Literal["json", "jsonc", "toml", "yaml"]
     scope: Literal["user", "project"]
     variable: str = ""
 

@@ -141,6 +141,7 @@ ENTRY = '[setting."a.b"]\nfile = "code"\nsource = "s"\ntype = "int"\n'
     [
         ("key =", "x.toml: is no TOML: Invalid value"),
         ("setting = [1]", r"Expected `object`, got `array` - at `\$.setting`"),
+        ("files = [{ path = '~/.x/x.env', format = 'env' }]", r"Invalid enum value 'env' - at `\$.format`"),
         (ENTRY.replace('"int"', '"whole"'), r"setting a.b: Invalid enum value 'whole' - at `\$.type`"),
         (ENTRY + "bound = [1, 2]", r"setting a.b: Object contains unknown field `bound`"),
         (ENTRY + "bounds = [1, 2]\ndefault = 3", "a.b, default: 3 is outside 1 to 2"),
