@@ -96,7 +96,9 @@ def test_what_is_a_version_of_a_session(tmp_path: Path) -> None:
     assert [one.name.removeprefix(f"git:{tmp_path}@HEAD:") for one in sources(f"git:{tmp_path}")] == sorted(kept)
 
 
-def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(repository: Path, tmp_path: Path) -> None:
+def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "--bare", str(repository), str(bare))
     (repository / "bb").mkdir()
@@ -107,9 +109,11 @@ def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(repositor
         "1/full.jsonl", "1/metadata.json",
     }  # fmt: skip
     (file,) = sources(f"git:{bare}@{BRANCH}:bb/1/full.jsonl")
-    # A worker gets the source, and opens the repository by itself.
-    for one in (file, pickle.loads(pickle.dumps(file))):
-        assert one.content().decode() == session("two", 2)
+    # A worker gets the source, and opens the repository by itself. What is large lies on disk meanwhile.
+    for one, most in ((file, 1 << 20), (pickle.loads(pickle.dumps(file)), 100)):
+        monkeypatch.setattr("ctxsim.readers.source.git._AT_ONCE", most)
+        with one.open() as stream:
+            assert (stream.read().decode(), stream._rolled) == (session("two", 2), most == 100)
 
 
 def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(

@@ -4,7 +4,6 @@ Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-
 """
 
 import atexit
-import io
 import os
 import re
 import signal
@@ -13,7 +12,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -29,6 +29,7 @@ ANSWER_BYTES = 20_000_000
 """Most bytes that it may print. The entry of one file has about a hundred."""
 
 _START_BYTES = 1 << 16
+_AT_ONCE = 1 << 20
 _IDS = (
     re.compile(rb'"sessionI[dD]"\s*:\s*"([^"]+)"'),
     re.compile(rb'"session_id"\s*:\s*"([^"]+)"'),
@@ -48,7 +49,7 @@ class GitSource(Source):
 
     def open(self) -> BinaryIO:
         """Return the file's bytes as a stream."""
-        return io.BytesIO(_content(self.repository, self.blob, self.name))
+        return _content(self.repository, self.blob, self.name)
 
 
 def git_sources(path: str) -> Iterator[Source]:
@@ -79,9 +80,9 @@ def git_sources(path: str) -> Iterator[Source]:
     for file, blob, size in first.values():
         key = blob
         # A file that can't be read is refused when it is read.
-        with suppress(InputError):
-            if size <= most_bytes():
-                key = _session(_content(repository.resolve(), blob, file)[:_START_BYTES]) or blob
+        if size <= most_bytes():
+            with suppress(InputError), _content(repository.resolve(), blob, file) as data:
+                key = _session(data.read(_START_BYTES)) or blob
         if key not in longest or size > longest[key][0]:
             longest[key] = size, file, blob
     for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
@@ -166,8 +167,8 @@ def _end_asked() -> None:
                 objects.kill()
 
 
-def _content(repository: Path, blob: str, name: str) -> bytes:
-    """Return an object's bytes. Raises InputError if it is too large, damaged, or missing as in a partial clone."""
+def _content(repository: Path, blob: str, name: str) -> BinaryIO:
+    """Return an object's bytes, on disk if they are many. Raises InputError if it is too large, damaged, or missing."""
     key = repository, os.getpid()
     if key not in _ASKED:
         _ASKED[key] = _git(repository, "cat-file", "--batch")
@@ -178,12 +179,19 @@ def _content(repository: Path, blob: str, name: str) -> bytes:
     head = objects.stdout.readline().split()
     if len(head) != 3:
         raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
-    size = int(head[2])
-    large = size > most_bytes()
-    data = b"" if large else objects.stdout.read(size)
-    if large or not objects.stdout.read(1):
-        # Git exits in the middle of a damaged object.
-        objects.kill()
-        with _ASKED.pop(key):
-            raise too_large(name) if large else InputError(name, "is a damaged object of the repository")
-    return data
+    left = int(head[2])
+    if left > most_bytes():
+        error = too_large(name)
+    else:
+        data = SpooledTemporaryFile(_AT_ONCE)  # noqa: SIM115 - the caller closes it
+        while left and (piece := objects.stdout.read(min(left, _AT_ONCE))):
+            left -= data.write(piece)
+        if not left and objects.stdout.read(1):
+            data.seek(0)
+            return cast(BinaryIO, data)
+        data.close()
+        error = InputError(name, "is a damaged object of the repository")
+    # Git has more to say, or exits in the middle of a damaged object.
+    objects.kill()
+    with _ASKED.pop(key):
+        raise error
