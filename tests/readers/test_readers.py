@@ -215,6 +215,9 @@ def test_all_that_a_torn_gzip_file_holds_is_read_before_the_error(tmp_path: Path
     assert [line for _, line in islice(found, len(held))] == held == lines[: len(held)] and len(held) > 2_000
     with pytest.raises(InputError, match="torn: cannot be read: Compressed file ended"):
         next(found)
+    (tmp_path / "torn.jsonl.gz").write_bytes(torn[:10] + b"\xff")
+    with pytest.raises(InputError, match=r"torn.jsonl.gz: cannot be read: Error -3 while decompressing data"):
+        list(read(str(tmp_path / "torn.jsonl.gz")))
 
 
 def test_anthropics_system_prompt_stands_beside_the_messages(tmp_path: Path) -> None:

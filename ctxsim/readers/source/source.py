@@ -159,7 +159,7 @@ class Source:
             yield
         except BrokenPipeError:
             raise
-        except (EOFError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
+        except (EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
             raise InputError(self.name, f"cannot be read: {error}") from error
 
 
