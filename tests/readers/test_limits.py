@@ -8,7 +8,7 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import limits
-from ctxsim.readers.source.limits import Pace, check_expansion, check_values, most_bytes, read_all, too_large
+from ctxsim.readers.source.limits import Pace, check_expansion, check_memory, most_bytes, read_all, too_large
 
 
 @pytest.mark.parametrize(("text", "count"), [("1", 1_000_000), ("0.5", 500_000), ("2000", 2_000_000_000)])
@@ -38,19 +38,19 @@ def test_each_limit_is_as_the_docs_say() -> None:
     assert (limits.SOURCE_BYTES, limits.SOURCE_SECONDS, limits.SECONDS_PER_MB) == (20_000_000_000, 600.0, 1.0)
 
 
-@pytest.mark.parametrize(("data", "enough"), [
-    (b"[1,2,3,4,5]", True), (b"[1,2,3,4,5,6]", False), (b'{"a":[{},1]}', True), (b'{"a":[{},[],1]}', False),
-    (b"[[[[[]]]]]", True), (b"[[[[[[]]]]]]", False), (b",,,,,", True), (b",,,,,,", False),
-])  # fmt: skip
-def test_a_document_of_100_bytes_may_have_five_values(
-    data: bytes, enough: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """50,000 for each megabyte; commas, brackets and braces are counted."""
-    monkeypatch.setenv(limits.VARIABLE, "0.0001")
-    if enough:
-        return check_values(data, "x")
-    with pytest.raises(InputError, match=r"^x: holds more than 5 values; CTXSIM_MAX_MB sets the limit$"):
-        check_values(data, "x")
+@pytest.mark.parametrize("mark", limits.MEMORY)
+def test_what_json_takes_in_memory_is_a_dozen_times_its_limit(mark: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default 1.2 GB: 75 bytes for each comma, 100 for each bracket, 200 for each brace."""
+    most = 1_200_000_000 // {b",": 75, b"[": 100, b"{": 200}[mark]
+    check_memory(b"x" * 60_000_000 + mark * (most // 100), "x")
+    monkeypatch.setenv(limits.VARIABLE, "1")
+    check_memory(mark * (most // 100), "x")
+    with pytest.raises(InputError, match=r"^x: would take more than 12 MB of memory; CTXSIM_MAX_MB sets the limit$"):
+        check_memory(mark * (most // 100 + 1), "x")
+
+
+def test_dense_messages_up_to_the_limit_are_a_recording() -> None:
+    check_memory(b'{"role":"user","content":"hi"},' * (100_000_000 // 31), "x")
 
 
 @pytest.mark.parametrize(("expanded", "compressed"), [(1_000_000, 1), (1_000_000, 10_000), (1_000_100, 10_001)])

@@ -10,9 +10,12 @@ VARIABLE = "CTXSIM_MAX_MB"
 DEFAULT_MB = 100
 """Decoded, a document of nothing but empty lists takes thirty times its size: 100 MB suit a machine of 4 GB."""
 
-VALUES_PER_MB = 50_000
-"""Most JSON values of a document or a line, for each MB of its limit in bytes. Recordings have one in twelve bytes at
-most; a list of empty lists has one in three.
+MEMORY = {b",": 75, b"[": 100, b"{": 200}
+"""Bytes of memory that a JSON value takes, at most, by the mark before it or at its beginning."""
+
+MEMORY_RATIO = 12
+"""How many times the limit in bytes a decoded document or line may take. Dense recordings take ten times their size, a
+list of empty lists sixty.
 """
 
 RATIO = 100
@@ -65,14 +68,14 @@ def too_large(name: str, what: str = "is") -> InputError:
     return InputError(name, f"{what} larger than {most_bytes() / 1e6:,.0f} MB decompressed; {VARIABLE} sets the limit")
 
 
-def check_values(data: bytes, where: str) -> None:
-    """Raise InputError if JSON holds more values than a document may have: each takes memory, however short it is.
+def check_memory(data: bytes, where: str) -> None:
+    """Raise InputError if JSON would take too much memory when it is decoded.
 
     Counts commas and opening brackets, those inside texts too, so that nothing has to be parsed.
     """
-    most = VALUES_PER_MB * most_bytes() // 1_000_000
-    if len(data) > most and data.count(b",") + data.count(b"[") + data.count(b"{") > most:
-        raise InputError(where, f"holds more than {most:,} values; {VARIABLE} sets the limit")
+    most = MEMORY_RATIO * most_bytes()
+    if len(data) * max(MEMORY.values()) > most and sum(data.count(mark) * MEMORY[mark] for mark in MEMORY) > most:
+        raise InputError(where, f"would take more than {most / 1e6:,.0f} MB of memory; {VARIABLE} sets the limit")
 
 
 def check_expansion(expanded: int, compressed: int, name: str) -> None:

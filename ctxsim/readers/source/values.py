@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.limits import check_values, read_all
+from ctxsim.readers.source.limits import check_memory, read_all
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 def json_values(line: bytes) -> list[Any]:
     """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8."""
     try:
-        check_values(line, "line")
+        check_memory(line, "line")
         return [msgspec.json.decode(line)]
     except InputError as error:
         raise ValueError(error.what) from None
@@ -57,7 +57,7 @@ def json_document(data: bytes, where: str) -> Any:
 
     Lone surrogates (half an emoji) become U+FFFD: recordings hold them, and no tokenizer can read them.
     """
-    check_values(data, where)
+    check_memory(data, where)
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as first:
