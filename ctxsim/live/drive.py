@@ -70,8 +70,7 @@ def drive(
             file.write_text(text, encoding="utf-8", errors="replace")
             # Agents use modification times: the file of each later result is one second newer.
             os.utime(file, (time.time() - age, time.time() - age))
-        ours = (plan.work, shown_as(agent), str(os.getpid()))
-        run_apart("run", "ctxsim.live.run_plan", plan, limit_s + GRACE_S, *ours)
+        run_apart("run", plan)
         outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
         shutil.copyfile(plan.log, requests)
         shutil.copyfile(Path(work, "output.txt"), said)
@@ -82,17 +81,17 @@ def drive(
     return Driven(agent, script, faults.over(provider), entries, outcome, said)
 
 
-def run_apart(what: str, module: str, plan: Plan, limit_s: float, *arguments: str) -> None:
+def run_apart(what: str, plan: Plan) -> None:
     """Run a plan in a process of its own. When that process ends, all processes that it started end too.
 
     Raises CtxsimError if that process fails; `what` names it in the message.
     """
+    command = python("ctxsim.live.run_plan", plan.work, shown_as(plan.agent), str(os.getpid()))
     with subprocess.Popen(
-        python(module, *arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        env=without_keys(environment()),
-    ) as process:  # fmt: skip
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=without_keys(environment())
+    ) as process:
         try:
-            _, said = process.communicate(msgspec.json.encode(plan), timeout=limit_s)
+            _, said = process.communicate(msgspec.json.encode(plan), timeout=plan.limit_s + GRACE_S)
         except BaseException:
             process.terminate()
             raise

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxsim.live import seatbelt
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, enclose
@@ -36,7 +36,7 @@ def main(work: str, inside: str, parent: int) -> None:
     """Run the plan from stdin in `work`, and write its outcome there; `inside` is its path in a root of the agent's."""
     asked = sys.stdin.buffer.read()
     told = json.loads(asked)
-    shown = readable(told["path"], told["agent"]["command"])
+    shown = readable(told["path"], told["agent"]["command"] + told["agent"]["probe"]["acp"])
     # This comes before imports that start threads.
     enclosed = enclose(lambda: enter(work, inside, shown))
     moved = FILES in enclosed
@@ -49,18 +49,28 @@ def main(work: str, inside: str, parent: int) -> None:
 
     from ctxsim.live.app import Endpoint
     from ctxsim.live.log import Log
-    from ctxsim.live.plan import Outcome, Plan
+    from ctxsim.live.plan import Plan
+    from ctxsim.live.probe.acp import prompted
+    from ctxsim.live.probe.growing import Growing
+    from ctxsim.live.probe.plan import ProbePlan
     from ctxsim.live.script import script_of
     from ctxsim.live.server import beside
     from ctxsim.live.session import Session
 
-    plan = msgspec.json.decode(asked, type=Plan)
+    plan = msgspec.json.decode(asked, type=ProbePlan if "waypoints" in told else Plan)
     plan = msgspec.structs.replace(plan, work=inside if moved else work)
-    script = script_of(plan.transcript)
     hold: Hold = list
     if seatbelt.there():
         enclosed, hold = (NETWORK, FILES, SOCKETS), partial(seatbelt.held, work=work, readable=shown)
-    session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
+    session: Any
+    if isinstance(plan, ProbePlan):
+        session = Growing(plan)
+    else:
+        session = Session(script_of(plan.transcript), plan.provider, plan.faults, plan.agent, plan.project)
+
+    def over() -> bool:
+        return bool(session.over)
+
     began = time.monotonic()
     statuses: list[int | None] = []
     with (
@@ -68,12 +78,17 @@ def main(work: str, inside: str, parent: int) -> None:
         beside(Endpoint(lambda name: session, log, plan.faults.slow_s, token_hex(8))) as url,
     ):
         write_files(plan, url)
-        for number, (prompt, _) in enumerate(script.prompts):
+        for number, prompt in enumerate(session.prompts):
             left = plan.limit_s - (time.monotonic() - began)
-            statuses.append(run(plan, url, prompt, number, left, grouped, hold=hold) if left > 0 else None)
+            if left <= 0:
+                statuses.append(None)
+            elif session.by_protocol:
+                statuses.append(prompted(plan, url, prompt, left, over, hold))
+            else:
+                statuses.append(run(plan, url, prompt, number, left, grouped, over, hold))
             if statuses[-1] is None:
                 break
-    outcome = Outcome(time.monotonic() - began, tuple(statuses), enclosed, session.step)
+    outcome = session.outcome(time.monotonic() - began, tuple(statuses), enclosed)
     Path(plan.outcome).write_bytes(msgspec.json.encode(outcome))
 
 

@@ -17,6 +17,7 @@ from ctxsim.live.agent import UNNAMED, Agent
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, items_of
 from ctxsim.live.faults import Faults
 from ctxsim.live.matching import History, Matched
+from ctxsim.live.plan import Outcome
 from ctxsim.live.script import Script
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly import Part
@@ -73,6 +74,9 @@ class Session:
     `folder` holds the results as files; None if there are none. Sessions may share a `counter`, and so its memo.
     """
 
+    over = by_protocol = False
+    """A driven agent ends by itself, and gets each prompt by its command."""
+
     def __init__(
         self,
         script: Script,
@@ -83,6 +87,7 @@ class Session:
         counter: Counter | None = None,
     ) -> None:
         self.step = 0
+        self.prompts = [prompt for prompt, _ in script.prompts]
         self._script, self._provider, self._faults = script, faults.over(provider), faults
         self._agent, self._folder = agent, folder
         self._counter = counter or provider.counter()
@@ -134,6 +139,10 @@ class Session:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
         asked = ask(api, body, model, False)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
+
+    def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Outcome:
+        """Return how the run of an agent went that was answered by this session alone."""
+        return Outcome(seconds, statuses, enclosed, self.step)
 
     def _asks_for_summary(self, asked: Asked) -> bool:
         """Return whether a request of an unknown agent asks for a summary: it still holds all places of the last one,

@@ -11,6 +11,7 @@ from probed_agent import agent
 from samples import conversation
 
 from ctxsim.live.agent import Agent, Helper, Probing
+from ctxsim.live.enclosure import FILES
 from ctxsim.live.exchange import Refusal, ToolCall
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.growing import SUMMARY, Growing, text_of
@@ -75,6 +76,8 @@ def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_pa
     assert probe.over and second.reply is not None
     assert (second.reply.calls, second.reply.text, probe.step) == ((), "The conversation is over.", 2)
     assert numbers(probe) == [("main", 0, False)] * 2
+    done = probe.outcome(2.5, (0,), (FILES,))
+    assert (done.sent, done.status, done.seconds, done.enclosed) == (tuple(probe.sent), 0, 2.5, False)
 
 
 def test_the_result_that_is_cut_is_asked_for_by_the_tool_whose_results_are(tmp_path: Path) -> None:

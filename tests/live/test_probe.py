@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -43,8 +44,12 @@ def test_a_setting_that_is_honoured(here: None) -> None:
     assert done.calls <= 10
 
 
-def test_in_processes_of_its_own_it_does_the_same() -> None:
-    done = check_setting(agent("honours"), PATH, {LIMIT: 60_000})
+def test_in_processes_of_its_own_it_does_the_same(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    sees_nothing = f"import os\nassert not os.path.exists('{tmp_path}/mine')\n"
+    one = agent("honours")
+    one = msgspec.structs.replace(one, command=(*one.command[:2], sees_nothing + PROGRAM, *one.command[3:]))
+    done = check_setting(one, PATH, {LIMIT: 60_000})
     assert (done.verdict, done.firing, done.inside, done.calls <= 10) == ("honoured", "proactive", True, True)
     assert done.lower is not None and done.upper is not None and done.lower < 60_000 <= done.upper <= done.lower + 1_200
 

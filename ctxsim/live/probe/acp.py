@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.live.plan import Plan
-from ctxsim.live.run_plan import environment
+from ctxsim.live.run_plan import Hold, environment
 from ctxsim.safety.processes import end_group
 
 VERSION = 1
@@ -21,9 +21,11 @@ MOST = 200
 """The most prompts that are given to an agent."""
 
 
-def prompted(plan: Plan, url: str, prompt: str, limit_s: float, over: Callable[[], bool]) -> int | None:
+def prompted(
+    plan: Plan, url: str, prompt: str, limit_s: float, over: Callable[[], bool], hold: Hold = list
+) -> int | None:
     """Give an agent a prompt repeatedly until `over`. Return its exit status; None if it was still running then."""
-    command = [plan.fill(part, url) for part in plan.agent.probe.acp]
+    command = hold([plan.fill(part, url) for part in plan.agent.probe.acp])
     with Path(plan.work, "output.txt").open("ab") as said:
         process = subprocess.Popen(
             command, cwd=plan.project, env=environment(plan, url), stdin=subprocess.PIPE, stdout=subprocess.PIPE,

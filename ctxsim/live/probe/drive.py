@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
-from ctxsim.live.drive import GRACE_S, run_apart
+from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import Probed, ProbePlan
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting
@@ -42,7 +42,7 @@ def probe(
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()
-        run_apart("probe", "ctxsim.live.probe.run", plan, agent.probe.limit_s + GRACE_S)
+        run_apart("probe", plan)
         probed = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Probed)
         if not any(one.kind == "main" for one in probed.sent):
             said = Path(work, "output.txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()

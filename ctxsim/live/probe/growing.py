@@ -15,8 +15,9 @@ import msgspec
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.live.enclosure import NETWORK
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
-from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, ProbePlan, Sent
+from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, Probed, ProbePlan, Sent
 from ctxsim.live.script import Wanted
 from ctxsim.live.session import OVER, SHAPES, Served, ask
 from ctxsim.live.tools import ending, tool_call
@@ -30,12 +31,16 @@ WORDS = " the and you was for are but not had her his one our out day get has hi
 
 SUMMARY = "The user asks for results to be read, one after the other. They were read. The next one is to be read."
 
+PROMPT = "Read one result after the other until I say that it is enough."
+
 SAME = 16
 """The number of answers that are kept for clients that send a request again."""
 
 
 class Growing:
     """A session of the endpoint. `sent` are the requests so far; `over` is True when the probe is finished."""
+
+    prompts = (PROMPT,)
 
     def __init__(self, plan: ProbePlan) -> None:
         self.sent: list[Sent] = []
@@ -77,6 +82,15 @@ class Growing:
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
         return self._tokens(ask(api, body, model, False)) + self._added
+
+    @property
+    def by_protocol(self) -> bool:
+        """Whether the agent gets its prompts by its protocol. Gemini CLI cuts no results if it does."""
+        return bool(self._probing.acp) and not self._plan.single
+
+    def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Probed:
+        """Return the result of the probe."""
+        return Probed(tuple(self.sent), statuses[0], seconds, NETWORK in enclosed)
 
     def _tokens(self, asked: Asked) -> int:
         if self._frames is None:
