@@ -122,6 +122,12 @@ def test_what_is_answered_is_told_and_logged_with_its_session(tmp_path: Path) ->
     assert set(endpoint.sessions) == {"one", "default"} and len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
 
 
+def test_a_refusal_for_the_rate_says_in_a_header_when_to_come_again() -> None:
+    with client(faults=("429@1:retry=0.01",)) as http:
+        refused, answered = (http.post("/v1/chat/completions", json=CHAT) for _ in range(2))
+    assert (refused.status_code, refused.headers["retry-after"], answered.status_code) == (429, "0.01", 200)
+
+
 def test_a_token_begins_the_path() -> None:
     with Log(None) as log, TestClient(application(Endpoint(sessions(), log, token="abc")), "http://127.0.0.1") as http:
         for path in ("/v1/models", "/t/abd/v1/models"):

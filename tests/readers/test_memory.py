@@ -9,8 +9,6 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from ctxsim.readers import read
-
 PROGRAM = """
 import sys, tracemalloc
 from ctxsim.readers import read
@@ -40,16 +38,6 @@ def test_memory_is_bounded_by_the_largest_transcript(tmp_path: Path) -> None:
     calls, peak = read_alone(file)
     assert calls == 20
     assert peak < 12 << 20
-
-
-def test_one_line_of_5_megabytes(tmp_path: Path) -> None:
-    file = tmp_path / "wide.jsonl"
-    with file.open("w") as stream:
-        for content in ("short", "x" * 5_000_000):
-            stream.write(json.dumps({"role": "user", "content": content}) + "\n")
-        stream.write(json.dumps({"role": "assistant", "content": "ok"}) + "\n")
-    (transcript,) = read(str(file))
-    assert len(transcript.items[1].text) == 5_000_000
 
 
 def test_a_database_is_read_a_session_at_a_time(tmp_path: Path) -> None:
