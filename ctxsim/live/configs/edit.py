@@ -1,10 +1,11 @@
 """Sets one key in the text of a configuration file, in the file's format, and keeps every other byte."""
 
-from types import ModuleType
+import tomllib
+from collections.abc import Callable
 from typing import Any, Literal
 
 from ctxsim.errors import CtxsimError
-from ctxsim.live.configs import json_text, toml_text, yaml_text
+from ctxsim.live.configs import json_text, yaml_text
 
 Format = Literal["json", "jsonc", "toml", "yaml"]
 Path = tuple[str | int, ...]
@@ -12,13 +13,11 @@ Path = tuple[str | int, ...]
 
 Value = bool | int | float | str
 
-_TEXTS: dict[str, ModuleType] = {"json": json_text, "jsonc": json_text, "toml": toml_text, "yaml": yaml_text}
-
 
 def parsed(text: str, form: Format) -> Any:
     """Return the data of a text; an empty text is an empty mapping. Raises CtxsimError if it isn't of the format."""
     try:
-        return _TEXTS[form].parsed(text) if text.strip() else {}
+        return _PARSED[form](text) if text.strip() else {}
     except RecursionError:
         raise CtxsimError("it is nested too deeply") from None
     except ValueError as error:
@@ -33,7 +32,7 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     """
     wanted = with_value(parsed(text, form), path, value)
     try:
-        made: str = _TEXTS[form].edited(text, path, value)
+        made = _EDITED[form](text, path, value)
         done = parsed(made, form) == wanted
     except (ValueError, RecursionError, CtxsimError):
         done = False
@@ -59,3 +58,25 @@ def with_value(data: Any, path: Path, value: Value) -> Any:
 def told(path: Path) -> str:
     """Return a path as text, with dots between its keys."""
     return ".".join(map(str, path))
+
+
+def _toml_edited(text: str, path: Path, value: Value) -> str:
+    import tomlkit
+
+    document: Any = tomlkit.parse(text)
+    table = document
+    for key in path[:-1]:
+        if key not in table:
+            table[key] = tomlkit.table()
+        table = table[key]
+    table[path[-1]] = value
+    made = tomlkit.dumps(document)
+    return made.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else made
+
+
+_PARSED: dict[str, Callable[[str], Any]] = {
+    "json": json_text.parsed, "jsonc": json_text.parsed, "toml": tomllib.loads, "yaml": yaml_text.parsed,
+}  # fmt: skip
+_EDITED: dict[str, Callable[[str, Path, Value], str]] = {
+    "json": json_text.edited, "jsonc": json_text.edited, "toml": _toml_edited, "yaml": yaml_text.edited,
+}  # fmt: skip
