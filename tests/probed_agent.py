@@ -1,43 +1,20 @@
-"""An agent that compacts, and reads its settings where Codex has them: what `check setting` is tried on.
-
-`WHEN` says what it does with its limit: honours, ignores, none (no compaction), refusal (only after one), early.
-"""
+"""An agent that compacts, and reads its settings where Codex has them: what `check setting` is tried on."""
 
 from __future__ import annotations
 
-import io
-import json
 import sys
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-import pytest
-
-from ctxsim.live import chat
 from ctxsim.live.agent import Agent, Helper, Probing, load_agent
-from ctxsim.live.configs.edit import Value
-from ctxsim.live.faults import Faults
-from ctxsim.live.probe.drive import with_settings
-from ctxsim.live.probe.growing import Growing
-from ctxsim.live.probe.plan import Probed, ProbePlan
-from ctxsim.live.run_plan import environment, write_files
-from ctxsim.simulator.provider import Provider
-from ctxsim.transcript import Head, Transcript
 
 PROGRAM = r"""
-import json, os, sys, tomllib, urllib.error, urllib.request
+import json, os, sys, tomllib, urllib.request
 from pathlib import Path
 
-url, when = os.environ["CTXSIM_URL"], os.environ.get("WHEN", "honours")
+url = os.environ["CTXSIM_URL"]
 config = tomllib.loads(Path(os.environ["HOME"], ".codex/config.toml").read_text())
 window = config["model_context_window"]
 limit = config.get("model_auto_compact_token_limit", window)
-if when == "ignores":
-    limit = window
 schema = {"type": "object", "properties": {"command": {"type": "string"}}}
 tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
 head = {"role": "system", "content": "You work. " * int(os.environ.get("HEAD", "1000"))}
@@ -60,13 +37,7 @@ def prompted(messages, text):
     messages.append({"role": "user", "content": text})
     prefix = None
     while True:
-        try:
-            message, usage = ask(messages)
-        except urllib.error.HTTPError:
-            if when != "refusal":
-                sys.exit(1)
-            messages = summary(messages)
-            continue
+        message, usage = ask(messages)
         prefix = prefix or usage["prompt_tokens"]
         used = usage["total_tokens"]
         messages.append(message)
@@ -81,9 +52,7 @@ def prompted(messages, text):
         most = min(limit, window * 9 // 10)
         if config.get("model_auto_compact_token_limit_scope") == "body_after_prefix":
             most = min(prefix + limit, window * 95 // 100)
-        if when == "early":
-            most = 31_415
-        if when in ("honours", "ignores", "early") and used + pending >= most:
+        if used + pending >= most:
             messages, prefix = summary(messages), None
 
 
@@ -103,58 +72,18 @@ if "--acp" in sys.argv:
 else:
     prompted([head], sys.argv[1])
 """
-_COMPILED = compile(PROGRAM, "probed_agent", "exec")
 
 CONFIG = 'model = "mock" # mine\nmodel_context_window = {window}\n'
 
 
-def agent(when: str, probing: Probing | None = None, head: int = 1_000) -> Agent:
+def agent(probing: Probing | None = None, head: int = 1_000) -> Agent:
     """An agent that Codex' settings are known of."""
     return Agent(
         "codex", "0.1.0", command=(sys.executable, "-c", PROGRAM, "{prompt}"), files={".codex/config.toml": CONFIG},
-        env={"WHEN": when, "HEAD": str(head)}, tools={"bash": {"command": "cat {file}"}},
+        env={"HEAD": str(head)}, tools={"bash": {"command": "cat {file}"}},
         helpers=(Helper("^You are performing a CONTEXT CHECKPOINT COMPACTION"),),
         probe=probing or Probing(window=272_000, window_key="model_context_window", formula="0.9 of the window"),
     )  # fmt: skip
-
-
-def lived(
-    agent: Agent,
-    programs: str,
-    given: Mapping[str, Value],
-    model: str,
-    window: int,
-    waypoints: tuple[int, ...],
-    **more: Any,
-) -> Probed:
-    """What `probe` returns of this agent, without processes: its program asks the endpoint of the probe directly."""
-    with TemporaryDirectory() as work, pytest.MonkeyPatch.context() as patch:
-        plan = ProbePlan(
-            Transcript("probe", Head(), (), ()), Provider(window=window, model=model),
-            with_settings(agent, given, model), Faults(), work, programs, 60.0, agent.probe.output, model,
-            agent.probe.prompts, waypoints, **more,
-        )  # fmt: skip
-        Path(plan.project).mkdir()
-        write_files(plan, "http://probe")
-        session = Growing(plan)
-
-        def answered(request: urllib.request.Request) -> io.BytesIO:
-            assert isinstance(request.data, bytes)
-            served = session.answer("chat", json.loads(request.data), "m", False, {})
-            if served.reply is None:
-                raise urllib.error.HTTPError(request.full_url, 400, "refused", {}, None)  # type: ignore[arg-type]
-            return io.BytesIO(json.dumps(chat.whole(served.reply)).encode())
-
-        patch.setattr(urllib.request, "urlopen", answered)
-        patch.setattr(sys, "argv", ["agent", "Read."])
-        for name, value in environment(plan, "http://probe").items():
-            patch.setenv(name, value)
-        status = 0
-        try:
-            exec(_COMPILED, {})
-        except SystemExit as ended:
-            status = int(str(ended.code))
-    return Probed(tuple(session.sent), status, 1.0, True)
 
 
 def installed(folder: Path) -> None:

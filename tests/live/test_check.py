@@ -56,7 +56,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
             return found
 
         monkeypatch.setattr(check, "probe", probe)
-        return check_setting(one or agent("honours"), "/bin", given, **more), asked
+        return check_setting(one or agent(), "/bin", given, **more), asked
 
     return run
 
@@ -107,7 +107,7 @@ def test_where_nobody_expects_it_it_is_looked_for_coarsely_then_finely(made: Mad
 
 
 def test_the_count_of_an_agent_that_counts_by_itself_is_met_less_closely(made: Made) -> None:
-    own = agent("honours", Probing(window=272_000, counts="own"))
+    own = agent(Probing(window=272_000, counts="own"))
     # A leap is no reason to look again: its requests grow as they can. Brackets are wider by half a per cent.
     done, asked = made([summed(50_000, 60_000)], {LIMIT: 60_000}, own)
     # 51,020 * 0.995 = 50,764.9 and 61,020 * 1.005 = 61,325.1.
@@ -186,7 +186,7 @@ def test_a_refusal_to_start_is_a_verdict_where_the_value_is_refused(
 
 
 def test_without_a_model_and_a_window_they_are_the_agents(made: Made) -> None:
-    one = agent("honours", Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))
+    one = agent(Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))
     with pytest.raises(CtxsimError, match="codex: no window is known for other; give --window TOKENS"):
         check_setting(one, "/bin", {LIMIT: 1}, model="other")
     done, _ = made([NOTHING, NOTHING], {LIMIT: 60_000}, one, window=100_000)
@@ -195,7 +195,7 @@ def test_without_a_model_and_a_window_they_are_the_agents(made: Made) -> None:
 
 @pytest.mark.parametrize(("model", "window"), [("Mock-[1M]", 1_000_000), ("mock-x", 300_000), ("MOCK", 300_000)])
 def test_windows_by_pattern_from_specific_to_general(model: str, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = agent("honours", Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))
+    one = agent(Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))
     monkeypatch.setattr(check, "probe", lambda *given, **more: NOTHING)
     assert check_setting(one, "/bin", {LIMIT: 60_000}, model).window == window
 
@@ -273,7 +273,7 @@ def test_what_is_said_of_one_that_never_compacts() -> None:
 
 # what a policy's formula expects
 
-CODEX = Situation(agent("honours"), "mock", 272_000)
+CODEX = Situation(agent(), "mock", 272_000)
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_the_threshold_that_a_policy_expects(given: dict[str, Value], awaited: A
 
 
 def test_a_window_is_taken_up_to_the_most_that_the_agent_takes() -> None:
-    most = msgspec.structs.replace(agent("honours").probe, window_most=80_000)
-    here = Situation(agent("honours", most), "mock", 272_000)
+    most = msgspec.structs.replace(agent().probe, window_most=80_000)
+    here = Situation(agent(most), "mock", 272_000)
     for window, threshold in ((100_000, 72_000), (70_000, 63_000)):
         assert expected(here, {"model_context_window": window}) == Awaited("proactive", threshold)
 

@@ -25,14 +25,14 @@ SUMS = "You are performing a CONTEXT CHECKPOINT COMPACTION."
 
 
 def growing(folder: Path, one: Agent | None = None, **more: Any) -> Growing:
-    one = one or agent("honours")
+    one = one or agent()
     plan = ProbePlan(conversation("text"), Provider(), one, Faults(), str(folder), "/bin", 10, **more)
     Path(plan.project).mkdir(exist_ok=True)
     return Growing(plan)
 
 
 def probing(**more: Any) -> Agent:
-    return agent("honours", Probing(window=272_000, **more))
+    return agent(Probing(window=272_000, **more))
 
 
 def asked(probe: Growing, *texts: str, tools: tuple[Any, ...] = (BASH,)) -> Served:
@@ -47,7 +47,7 @@ def numbers(probe: Growing) -> list[tuple[str, int, bool]]:
 
 def test_the_published_steps() -> None:
     assert (FINE, BEFORE, PAST, LEAP, AFTER) == (1_000, 4_000, 3_000, 2_000, 2)
-    plan = ProbePlan(conversation("x"), Provider(), agent("honours"), Faults(), "/w", "/bin", 10)
+    plan = ProbePlan(conversation("x"), Provider(), agent(), Faults(), "/w", "/bin", 10)
     assert (plan.waypoints, plan.refuses, plan.single, plan.estimator, plan.late, plan.fine, plan.past) == (
         (), 0, 0, "", False, 1_000, 3_000,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def test_usage_leaps_to_where_the_waypoint_is_near_and_then_grows_by_a_thousand(
 
 def test_of_several_waypoints_the_next_is_gone_to_once_one_is_passed(tmp_path: Path) -> None:
     sizes = [7_000, 13_000, 13_001, 13_002]
-    probe = growing(tmp_path, msgspec.structs.replace(agent("honours"), tools={}, ends={}), waypoints=(10_000, 60_000))
+    probe = growing(tmp_path, msgspec.structs.replace(agent(), tools={}, ends={}), waypoints=(10_000, 60_000))
     shell = {"type": "function", "function": {"name": "sh", "parameters": {"properties": {"command": {}}}}}
     base = asked(growing(tmp_path), "x", tools=(shell,)).tokens - COUNT("x")
     for size in sizes:
@@ -216,7 +216,7 @@ def test_an_agent_that_compacts_where_a_run_ends_is_told_that_it_has(tmp_path: P
 
 def test_other_requests_and_the_end_of_an_agent_that_needs_a_call(tmp_path: Path) -> None:
     helpers = (Helper("^Title", kind="title", answer="Short: {summary}"),)
-    one = msgspec.structs.replace(agent("honours"), helpers=helpers, ends={"finish": {}})
+    one = msgspec.structs.replace(agent(), helpers=helpers, ends={"finish": {}})
     probe = growing(tmp_path, one, waypoints=(60_000,))
     title, other = asked(probe, "Title?"), asked(probe, "Read.", tools=())
     assert title.reply is not None and other.reply is not None and not probe.over

@@ -229,7 +229,7 @@ def plan(folder: Path, one: Agent, **more: Any) -> Plan:
 
 
 def test_a_plan_by_itself() -> None:
-    made = plan(Path("/w"), agent("honours"))
+    made = plan(Path("/w"), agent())
     assert (made.output, made.model, made.prompts, HALF, GEMINI_WINDOW) == (4_096, "mock", 1, 0.5, 1_048_576)
     assert msgspec.json.decode(msgspec.json.encode(Outcome(1.0, (0, None), ("network",), 3)), type=Outcome).steps == 3
 

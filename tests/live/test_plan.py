@@ -13,7 +13,7 @@ from ctxsim.simulator.provider import Provider
 
 
 def test_every_place_of_a_template_is_filled() -> None:
-    plan = Plan(conversation("r"), Provider(window=524_288), agent("honours"), Faults(), "/w", "/bin", 60.0)
+    plan = Plan(conversation("r"), Provider(window=524_288), agent(), Faults(), "/w", "/bin", 60.0)
     # Half of a half of the 1,048,576 tokens that Gemini CLI believes in is a quarter.
     text = "{url} {window} {output} {share} {prompt} {home} {folder} {model} {other}"
     filled = "http://u 524288 4096 0.250000 Go. /w/home /w/project mock {other}"

@@ -1,101 +1,63 @@
-"""`check setting` on an agent whose rule is known: each kind of firing is told, wherever it is."""
+"""`check setting` on an agent whose rule is known, in processes of its own."""
 
 from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from probed_agent import PROGRAM, agent, lived
+from probed_agent import PROGRAM, agent
 
 pytest.importorskip("starlette")
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Probing, agent_names, load_agent
-from ctxsim.live.probe.check import SettingCheck, check_setting
-from ctxsim.live.probe.drive import with_settings
+from ctxsim.live.probe.check import check_setting
+from ctxsim.live.probe.drive import probe, with_settings
 from ctxsim.live.probe.plan import Probed, Sent
 
 LIMIT = "model_auto_compact_token_limit"
 PATH = os.environ.get("PATH", os.defpath)
 
 
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The agent is run without processes of its own."""
-    monkeypatch.setattr("ctxsim.live.probe.check.probe", lived)
-
-
-@cache
-def checked(when: str, value: Any, **beside: Any) -> SettingCheck:
-    return check_setting(agent(when), PATH, {LIMIT: value, **beside})
-
-
-def test_a_setting_that_is_honoured(here: None) -> None:
-    done = checked("honours", 60_000)
-    assert (done.verdict, done.firing, done.inside) == ("honoured", "proactive", True)
-    assert done.lower is not None and done.upper is not None
-    assert done.lower < 60_000 <= done.upper <= done.lower + 1_200
+def test_a_setting_that_is_honoured() -> None:
+    done = check_setting(agent(), PATH, {LIMIT: 60_000})
     # Usage carried a constant: a dozen small requests, and two after the compaction.
-    assert done.calls <= 10
-
-
-def test_in_processes_of_its_own_it_does_the_same(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("x")
-    sees_nothing = f"import os\nassert not os.path.exists('{tmp_path}/mine')\n"
-    one = agent("honours")
-    one = msgspec.structs.replace(one, command=(*one.command[:2], sees_nothing + PROGRAM, *one.command[3:]))
-    done = check_setting(one, PATH, {LIMIT: 60_000})
     assert (done.verdict, done.firing, done.inside, done.calls <= 10) == ("honoured", "proactive", True, True)
     assert done.lower is not None and done.upper is not None and done.lower < 60_000 <= done.upper <= done.lower + 1_200
 
 
-def test_a_setting_that_is_ignored(here: None) -> None:
-    done = checked("ignores", 60_000)
-    # 0.9 x 272,000
-    assert (done.verdict, done.inside) == ("ignored", False)
-    assert done.lower is not None and done.upper is not None and done.lower < 244_800 <= done.upper
-
-
-def test_a_setting_over_its_cap(here: None) -> None:
-    assert checked("honours", 300_000).verdict == "capped"
-
-
-def test_two_runs_tell_after_a_refusal_from_never(here: None) -> None:
-    # Without a window that refuses both look alike.
-    assert checked("refusal", 60_000).firing == "only after a refusal"
-    assert checked("none", 60_000).firing == "never"
-
-
-def test_a_threshold_below_the_head_ends_too(here: None) -> None:
+def test_a_threshold_below_the_head_ends_too() -> None:
     # Agents then compact again and again: two calls after the first one it is over.
-    done = check_setting(agent("honours", head=3_000), PATH, {LIMIT: 2_000})
+    done = check_setting(agent(head=3_000), PATH, {LIMIT: 2_000})
     assert done.firing == "proactive" and done.calls <= 14
 
 
 def test_an_agent_that_is_given_prompts_one_by_one() -> None:
     probing = Probing(window=272_000, acp=(sys.executable, "-c", PROGRAM, "--acp"))
-    done = check_setting(agent("honours", probing), PATH, {LIMIT: 60_000})
+    done = check_setting(agent(probing), PATH, {LIMIT: 60_000})
     assert (done.verdict, done.inside) == ("honoured", True)
 
 
-def test_an_agent_that_does_not_start_says_why() -> None:
-    broken = msgspec.structs.replace(agent("honours"), command=(sys.executable, "-c", "print('no such model')"))
-    with pytest.raises(CtxsimError, match="codex sent no request; it said: no such model"):
+def test_an_agent_that_does_not_start_says_why_and_reads_nothing_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("mine")
+    tries = f"try: print('reads', open('{tmp_path}/secret').read())\nexcept OSError: print('no such model')"
+    broken = msgspec.structs.replace(agent(), command=(sys.executable, "-c", tries))
+    with pytest.raises(CtxsimError, match=r"codex sent no request; it said: (no such model|reads mine)$") as told:
         check_setting(broken, PATH, {LIMIT: 60_000})
+    if "reads" in str(told.value):
+        pytest.skip("this system has neither namespaces nor Landlock")
 
 
 def test_an_unknown_setting_is_told_with_those_that_are_known() -> None:
     with pytest.raises(CtxsimError, match="codex has no setting 'limit'; known are model_context_window"):
-        check_setting(agent("honours"), PATH, {"limit": 1})
+        check_setting(agent(), PATH, {"limit": 1})
 
 
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
-    done = lived(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
+    done = probe(agent(), PATH, {}, "mock", 272_000, (), single=50_000)
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
     assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"
 

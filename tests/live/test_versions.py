@@ -80,7 +80,7 @@ def npm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_published_versions_ascend_by_number_within_both_ends(npm: dict[str, Any]) -> None:
-    one = msgspec.structs.replace(agent("honours"), installer="npm", package="pack-{machine}")
+    one = msgspec.structs.replace(agent(), installer="npm", package="pack-{machine}")
     assert published(one, "1.0", "1.10") == ["1.0.0", "1.2.0", "1.10.0"]
     assert npm["command"] == ["npm", "view", "pack-linux-x64", "versions", "--json"]
     assert published(one, "1.3", "2") == ["1.10.0", "2.0.0"]
@@ -91,4 +91,4 @@ def test_published_versions_ascend_by_number_within_both_ends(npm: dict[str, Any
         with pytest.raises(CtxsimError, match="npm doesn't say"):
             published(one, "1", "2")
     with pytest.raises(CtxsimError, match="npm packages only"):
-        published(agent("honours"), "1", "2")
+        published(agent(), "1", "2")
