@@ -19,7 +19,7 @@ from ctxsim.live.enclosure import NETWORK
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
 from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, Probed, ProbePlan, Sent
 from ctxsim.live.script import Wanted
-from ctxsim.live.session import OVER, SHAPES, Served, ask
+from ctxsim.live.session import OVER, REMEMBERED, SHAPES, Served, ask
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.simulator.ledger.frames import Frames
@@ -32,9 +32,6 @@ WORDS = " the and you was for are but not had her his one our out day get has hi
 SUMMARY = "The user asks for results to be read, one after the other. They were read. The next one is to be read."
 
 PROMPT = "Read one result after the other until I say that it is enough."
-
-SAME = 16
-"""The number of answers that are kept for clients that send a request again."""
 
 
 class Growing:
@@ -54,7 +51,7 @@ class Growing:
         self._compacted = False
         self._calls_after = 0
         self._estimator = open_estimator(plan.estimator) if plan.estimator else None
-        self._answered: deque[tuple[bytes, Served]] = deque(maxlen=SAME)
+        self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
