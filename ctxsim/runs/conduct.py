@@ -13,7 +13,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
-from ctxsim.readers.glance import Accepted, accepted
+from ctxsim.readers.glance import accepted
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
@@ -22,16 +22,16 @@ from ctxsim.results.run_info import RECORDED, Drawn, Recorder, __version__
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
-from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
-from ctxsim.runs.rows import Done, Rows, Share, shares, together
-from ctxsim.runs.sizes import Plan, plan, source_sizes
-from ctxsim.runs.task import Setting, scenario_rows, source_content, source_rows, specs_of, transcript_sha256
-from ctxsim.runs.user_code import shipped
-from ctxsim.runs.workers import Task, Workers, fitting, forget_policies
+from ctxsim.runs.parts import Parts, fingerprint, read_part
+from ctxsim.runs.rows import WHOLE, Done, Rows, shares, together
+from ctxsim.runs.sizes import Plan, plan
+from ctxsim.runs.task import Common, Setting, Task, content_of, specs_of
+from ctxsim.runs.user_code import Shipped, shipped
+from ctxsim.runs.workers import Workers, fitting, forget_policies
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import DETECTORS, word_hash
-from ctxsim.synthesis import Scenario, synthesize
+from ctxsim.synthesis import Scenario
 
 LONG_LABEL = 44
 
@@ -73,64 +73,73 @@ def conduct(
     forget_policies()
     specs = specs_of(setting)
     sources = [] if scenario else list(given or sources_of(*paths))
+    whats: Sequence[Source | Scenario] = [scenario] if scenario else sources
+    names = [what.name for what in whats]
     jobs = fitting(sources) if jobs is None else jobs
     inputs: list[InputInfo] = []
     recorders: list[Recorder] = []
     beside, numbers = _Beside(), Numbers()
-    replayed, names = 0, set[str]()
+    replayed, met = 0, set[str]()
     with ExitStack() as stack:
         # First, so that processes start while this one prepares the tasks.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
-        work = _work(setting, scenario, sources)
+        # Reads rule files, and raises once, not for each source, if a model or vendor is unknown.
+        resolve(setting.overrides, (scenario.name, scenario.provider) if scenario else None, None, setting.models)
         sampling = setting.sample is not msgspec.UNSET and scenario is None
-        shared = work.again and not cluster and not sampling
-        each = shares(jobs, len(work.names), len(specs)) if shared else [Share(0, 1)]
-        own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
-        tasks = [
-            _told(task, shipped=own, share=share if len(each) > 1 else msgspec.UNSET, accepted=work.accepted)
-            for task in work.tasks
-            for share in each
-        ]
+        read_again = all(source.path is not None for source in sources)
+        shared = read_again and not cluster and not sampling
+        each = shares(jobs, len(whats), len(specs)) if shared else [WHOLE]
+        code = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else Shipped()
+        common = Common(setting, code, accepted(sources))
+        tasks = [Task(what, common, share) for what in whats for share in each]
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
-        asked = question(setting, work.names)
+        asked = question(setting, names)
         if not replace:
             refuse_another(out.absolute(), asked)
-        digest = fingerprint([msgspec.json.encode(setting).decode(), *map(str, sorted(work.accepted.items()))])
-        made_with = MadeWith(own_code(), digest, others_code(specs), fingerprint(work.names), len(each))
+        others = others_code(specs)
+        made_with = {
+            "ctxsim itself": own_code(),
+            "policies or options": fingerprint(
+                [msgspec.json.encode(setting).decode(), *map(str, sorted(common.accepted.items()))]
+            ),
+            "policy or estimator files": others,
+            "the list of sources": fingerprint(names),
+            "the number of --jobs that do one source": str(len(each)),
+        }
         stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
-        contents = [content for content in work.contents for _ in each]
+        contents = [partial(content_of, task.what) for task in tasks]
         # Sizes are taken by tasks of their own, which are numbered after the others but done before them.
         parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
         sample, known = _drawn(workers, tasks, parts, setting, watch.stopped) if sampling else (None, ())
         chosen = dict(enumerate(tasks))
         if sample:
             # Only sources with drawn transcripts have a task.
-            chosen = {n: _told(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its}
+            chosen = {
+                n: msgspec.structs.replace(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its
+            }
         writer = stack.enter_context(RunWriter(folder))
         drawn: list[Drawn] = []
-        for at, found in workers.until_stopped(_in_order(workers, chosen, parts, len(each), known, len(work.names))):
+        for at, found in workers.until_stopped(_in_order(workers, chosen, parts, len(each), known, len(names))):
             for rows in found:
                 if isinstance(rows, Done):
                     one = _with_failures(rows.info, known[at].info) if sample else rows.info
                     inputs.append(one if setting.text else numbers.info(one))
-                    watch.finished(msgspec.structs.replace(one, name=work.names[at]), len(work.names))
+                    watch.finished(msgspec.structs.replace(one, name=names[at]), len(names))
                 else:
-                    if rows.transcript in names:
+                    if rows.transcript in met:
                         raise InputError(
-                            work.names[at], f"{rows.transcript} is in an earlier path too: leave one of the two out"
+                            names[at], f"{rows.transcript} is in an earlier path too: leave one of the two out"
                         )
-                    names.add(rows.transcript)
+                    met.add(rows.transcript)
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)
                     recorders += [rows.recorder] if rows.recorder else []
                     if sample:
                         drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
                     writer.write(rows.tables, beside.summary(rows))
-            if watch.stopped():
-                break
-        if not inputs and work.names:
+        if not inputs and names:
             raise Stopped
         failed = [line for one in inputs for line in one.failures]
         if failed and not replayed:
@@ -141,7 +150,7 @@ def conduct(
             title=setting.title if setting.text or scenario else RECORDED,
             **said_of(specs, beside.providers),
             inputs=tuple(inputs),
-            complete=len(inputs) == len(work.names),
+            complete=len(inputs) == len(names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
             sample=msgspec.structs.replace(sample.about, drawn=tuple(drawn)) if sample else msgspec.UNSET,
@@ -149,7 +158,7 @@ def conduct(
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
             setting=_kept(setting, paths),
-            others_code=others_code(specs) or msgspec.UNSET,
+            others_code=others or msgspec.UNSET,
         )
         writer.finish(info)
         if info.complete:
@@ -182,16 +191,16 @@ def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence
 
 def _drawn(
     workers: Workers, tasks: Sequence[Task], parts: Parts, setting: Setting, stopped: Callable[[], bool]
-) -> tuple[Plan | None, tuple[Done, ...]]:
+) -> tuple[Plan | None, Sequence[Done]]:
     """Take the sizes of all sources and draw a sample; its plan is None if all transcripts run. Raises Stopped."""
     assert setting.sample is not msgspec.UNSET
-    sizing: dict[int, Task] = {len(tasks) + at: (source_sizes, asked) for at, (_, asked) in enumerate(tasks)}
-    found = []
+    sizing = {at: msgspec.structs.replace(task, sizing=True) for at, task in enumerate(tasks, len(tasks))}
+    found: list[Done] = []
     for number in workers.finished(sizing, parts):
-        found.append(read_sizes(parts.path(number)))
+        found += [one for one in read_part(parts.path(number)) if isinstance(one, Done)]
         if stopped():
             raise Stopped
-    return plan([sizes for sizes, _ in found], *setting.sample), tuple(done for _, done in found)
+    return plan(found, *setting.sample), found
 
 
 def _in_order(
@@ -215,42 +224,6 @@ def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:
         raise InputError(info.name, "changed while the sample was drawn; run bench again")
     failed = tuple(sorted({*info.failures, *before.failures}))
     return msgspec.structs.replace(info, failed=failed or msgspec.UNSET)
-
-
-class _Work(NamedTuple):
-    """The work of a bench: by source, its name, its task, and a callback that returns a hash of its present content.
-
-    `again`: whether each source can be read more than once.
-    """
-
-    names: list[str]
-    tasks: list[Task]
-    contents: list[Callable[[], str]]
-    again: bool = True
-    accepted: Accepted = {}  # noqa: RUF012 - never changed
-    """The largest accepted requests that all sources show, by project and model."""
-
-
-def _told(task: Task, **known: Any) -> Task:
-    """Return a task with fields of its setting that only its worker needs."""
-    function, (what, setting) = task
-    return function, (what, msgspec.structs.replace(setting, **known))
-
-
-def _work(setting: Setting, scenario: Scenario | None, found: list[Source]) -> _Work:
-    if scenario is not None:
-        resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-        task = (scenario_rows, (scenario, setting))
-        return _Work([scenario.name], [task], [lambda: transcript_sha256(synthesize(scenario))])
-    # Reads rule files, and raises once, not for each source, if a model or vendor is unknown.
-    resolve(setting.overrides, None, None, setting.models)
-    return _Work(
-        [source.name for source in found],
-        [(source_rows, (source, setting)) for source in found],
-        [partial(source_content, source) for source in found],
-        all(source.path is not None for source in found),
-        accepted(found),
-    )
 
 
 @contextmanager

@@ -21,31 +21,13 @@ from ctxsim.results import TABLES, Tables
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import MARKER, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
-from ctxsim.runs.rows import Done, Rows, Sizes
+from ctxsim.runs.rows import Done, Rows
 
 MADE_WITH = "setting"
 
 _LENGTH_BYTES = 8
 _SUM_BYTES = hashlib.sha256().digest_size
 _BLOCK = 1 << 20
-
-
-class MadeWith(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hashes of what parts were made with, and the number of shares. Parts are used again only if all are equal."""
-
-    code: str
-    setting: str
-    policies: str
-    sources: str
-    shares: int = 1
-
-    def differs(self, other: MadeWith) -> list[str]:
-        """Return in words what differs."""
-        said = {
-            "code": "ctxsim itself", "setting": "policies or options", "policies": "policy or estimator files",
-            "sources": "the list of sources", "shares": "the number of --jobs that do one source",
-        }  # fmt: skip
-        return [words for name, words in said.items() if getattr(self, name) != getattr(other, name)]
 
 
 def fingerprint(texts: Iterable[str]) -> str:
@@ -57,24 +39,29 @@ def fingerprint(texts: Iterable[str]) -> str:
 
 
 class Parts(AbstractContextManager["Parts"]):
-    """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now."""
+    """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now.
 
-    def __init__(self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool):
+    `made_with` has, for each thing that parts depend on, its name in words and its hash.
+    """
+
+    def __init__(
+        self, out: RunFolder, made_with: dict[str, str], contents: Sequence[Callable[[], str]], resume: bool
+    ) -> None:
         """Begin or, with `resume`, go on. Raises InputError if existing parts were made with something else."""
         self.folder = out.work
         self._out = out
         self._whole: set[int] = set()
         stored = self.folder / MADE_WITH
-        known = None
+        known: dict[str, str] = {}
         if resume and out.marked:
             # A file that can't be read counts as absent.
             with suppress(OSError, ValueError, RecursionError):
-                known = msgspec.json.decode(stored.read_bytes(), type=MadeWith)
-        if known is None:
+                known = msgspec.json.decode(stored.read_bytes(), type=dict[str, str])
+        if known.keys() != made_with.keys():
             out.begin()
             with replacing(stored) as temporary:
                 temporary.write_bytes(msgspec.json.encode(made_with))
-        elif different := known.differs(made_with):
+        elif different := [what for what in made_with if known[what] != made_with[what]]:
             raise InputError(out.folder, f"can't be resumed: {' and '.join(different)} changed; run without --resume")
         self._keep_what_holds(contents)
 
@@ -105,13 +92,13 @@ class Parts(AbstractContextManager["Parts"]):
         self._out.clear()
 
 
-def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
+def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
     """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.writelines(part_pieces(rows))
 
 
-def packed(one: Rows | Done | Sizes) -> bytes:
+def packed(one: Rows | Done) -> bytes:
     """Return a result of a task as bytes, with tables in Arrow's memory format."""
     return msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
 
@@ -132,7 +119,7 @@ def unpacked(data: bytes) -> Rows | Done:
 _DECODER: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
 
 
-def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
+def part_pieces(rows: Iterable[Rows | Done]) -> Iterator[bytes]:
     """Yield the bytes of a task's part, transcript by transcript, and their checksum last."""
     digest = hashlib.sha256()
     for one in rows:
@@ -148,15 +135,6 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
     with path.open("rb") as file:
         for data in _pieces(file, path.stat().st_size):
             yield unpacked(data)
-
-
-def read_sizes(path: Path) -> tuple[Sizes, Done]:
-    """Return a source's sizes and its Done from the part of a finished task."""
-    with path.open("rb") as file:
-        found = [msgspec.msgpack.decode(data, type=Sizes | Done) for data in _pieces(file, path.stat().st_size)]
-    sizes = [one for one in found if isinstance(one, Sizes)]
-    # A source whose worker died has no sizes.
-    return sizes[0] if sizes else Sizes((), 0), next(one for one in found if isinstance(one, Done))
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:

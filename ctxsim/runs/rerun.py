@@ -18,9 +18,9 @@ from ctxsim.results.run import read_run
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import others_code
-from ctxsim.runs.task import Asked, Setting, source_sha256, specs_of, transcript_sha256
+from ctxsim.runs.task import Setting, content_of, source_sha256, specs_of
 from ctxsim.safety.trust import asking, refuse
-from ctxsim.synthesis import Scenario, synthesize
+from ctxsim.synthesis import Scenario
 
 SHOWN = 3
 """How many inputs a line names."""
@@ -37,10 +37,9 @@ def made_again(run: Run, moved: Sequence[str] = ()) -> Iterator[str]:
     if not info.files or info.setting is msgspec.UNSET or not info.complete:
         why = "was stopped: bench --resume goes on" if not info.complete else "is of a version that didn't keep how"
         raise InputError(run.folder, f"can't be made again: it {why}")
-    asked = _said(run, info.setting, Asked)
+    setting = _said(run, info.setting, Setting)
     scenario = None if info.scenario is None else _said(run, info.scenario, Scenario)
-    _trusted(run, asked, scenario, () if moved else asked.paths or ())
-    setting = Setting(**msgspec.structs.asdict(asked))
+    _trusted(run, setting, scenario, () if moved else setting.paths or ())
     found: list[Source] = []
     yield from (lines := list(_changed(info, setting, scenario, moved, found)))
     if not lines:
@@ -59,7 +58,7 @@ def _said(run: Run, data: dict[str, Any], kind: type[T]) -> T:
         raise InputError(run.folder / "run.json", f"doesn't say how it was made: {error}") from None
 
 
-def _trusted(run: Run, setting: Asked, scenario: Scenario | None, paths: Sequence[str]) -> None:
+def _trusted(run: Run, setting: Setting, scenario: Scenario | None, paths: Sequence[str]) -> None:
     """Raise InputError if an untrusted run would run code, connect or leave the current folder: it may be anyone's."""
     file = run.folder / "run.json"
     labels = [*setting.policies, *([setting.estimator] if setting.estimator else [])]
@@ -83,7 +82,7 @@ def _changed(
         yield "a policy or estimator file has changed since"
     paths = moved or setting.paths or ()
     if scenario is not None:
-        if transcript_sha256(synthesize(scenario)) != info.inputs[0].sha256:
+        if content_of(scenario) != info.inputs[0].sha256:
             yield f"{scenario.name}: the scenario gives another conversation here"
     elif not paths:
         yield "a run without text keeps no names of its recordings: say where they are by --inputs"

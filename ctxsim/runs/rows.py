@@ -31,20 +31,16 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     """The transcript's index among those of its source that have calls, from 0."""
 
 
-class Sizes(msgspec.Struct, frozen=True, tag=True):
-    """For a source's transcripts that have calls, in order: the tokens that keep-all sends, and its dollars (None if
-    prices aren't known). `calls` is the number of calls of all.
-    """
-
-    sizes: tuple[tuple[int, float | None], ...]
-    calls: int
-
-
 class Done(msgspec.Struct, frozen=True, tag=True):
-    """The end of a source's results: its description, and a hash of the names by which readers find parents."""
+    """The end of a source's results: its description, and a hash of the names by which readers find parents.
+
+    `sizes`, if the task was to take them: of its transcripts that have calls, in order, the tokens that keep-all sends,
+    and its dollars (None if prices aren't known).
+    """
 
     info: InputInfo
     beside: str = ""
+    sizes: tuple[tuple[int, float | None], ...] = ()
 
 
 One = TypeVar("One")
@@ -66,6 +62,10 @@ class Share(NamedTuple):
         """Return this share of a sequence: neighbouring elements. Sizes of shares differ by at most one."""
         count = len(all_of_them)
         return all_of_them[count * self.number // self.of : count * (self.number + 1) // self.of]
+
+
+WHOLE = Share(0, 1)
+"""All of them."""
 
 
 def shares(jobs: int, sources: int, policies: int) -> list[Share]:

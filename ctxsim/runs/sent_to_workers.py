@@ -8,10 +8,9 @@ look for parents beside a session. It returns the bytes of a part.
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -24,15 +23,8 @@ from ctxsim.readers.source.placed import Copies, Placed
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import part_pieces
-from ctxsim.runs.rows import Done, Rows, Sizes
-from ctxsim.runs.sizes import source_sizes
-from ctxsim.runs.task import Setting, files_below, names_beside, scenario_rows, source_rows
+from ctxsim.runs.task import Common, Task, files_below, names_beside, results_of
 from ctxsim.synthesis import Scenario
-
-KINDS: dict[str, Callable[..., Iterator[Rows | Done | Sizes]]] = {
-    "source": source_rows, "sizes": source_sizes, "scenario": scenario_rows,
-}  # fmt: skip
-"""The functions that a worker may run, by their names in a Job."""
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -61,25 +53,23 @@ class Shared(msgspec.Struct, frozen=True):
     """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them."""
 
     code: str
-    setting: Setting
+    common: Common
     names: tuple[bytes, ...]
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One task: a source or a scenario."""
+    """What else a worker gets of one task: a source or a scenario, and which of its results are wanted."""
 
-    kind: str
-    source: Carried | None = None
-    scenario: Scenario | None = None
-    drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    source: Carried | None
+    scenario: Scenario | None
+    drawn: tuple[int, ...] | None
+    sizing: bool
 
 
-def shared(tasks: Sequence[Any]) -> bytes:
+def shared(tasks: Sequence[Task]) -> bytes:
     """Return, encoded, what all tasks have in common."""
-    setting: Setting = msgspec.structs.replace(tasks[0][1][1], drawn=msgspec.UNSET)
-    paths = {
-        source.path.absolute() for _, (source, _) in tasks if isinstance(source, Source) and source.path is not None
-    }
+    sources = [task.what for task in tasks if isinstance(task.what, Source)]
+    paths = {source.path.absolute() for source in sources if source.path is not None}
     names = {os.fsencode(path) for path in paths if path.is_file()}
     # Readers may look for other files in a source's folder and in the one above.
     for folder in {folder for path in paths for folder in (path.parent, path.parent.parent)}:
@@ -87,15 +77,13 @@ def shared(tasks: Sequence[Any]) -> bytes:
             names.update(
                 os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
             )
-    return msgspec.msgpack.encode(Shared(own_code(), setting, tuple(sorted(names))))
+    return msgspec.msgpack.encode(Shared(own_code(), tasks[0].common, tuple(sorted(names))))
 
 
-def job(task: Any) -> bytes:
+def job(task: Task) -> bytes:
     """Return, encoded, what a worker needs of one task besides what is shared."""
-    function, (what, setting) = task
-    kind = next(name for name, one in KINDS.items() if one is function)
-    asked = Job(kind, carried(what), drawn=setting.drawn) if isinstance(what, Source) else Job(kind, scenario=what)
-    return msgspec.msgpack.encode(asked)
+    source, scenario = (carried(task.what), None) if isinstance(task.what, Source) else (None, task.what)
+    return msgspec.msgpack.encode(Job(source, scenario, task.drawn, task.sizing))
 
 
 def carried(source: Source) -> Carried:
@@ -136,23 +124,22 @@ def part(asked: bytes, common: bytes) -> bytes:
     place = _place(common)
     one = msgspec.msgpack.decode(asked, type=Job)
     try:
-        if one.source is None:
-            return b"".join(part_pieces(KINDS[one.kind](one.scenario, place.setting)))
-        with place.put(one.source) as source:
-            setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
-            return b"".join(part_pieces(KINDS[one.kind](source, setting)))
+        with nullcontext(one.scenario) if one.source is None else place.put(one.source) as what:
+            assert what is not None
+            task = Task(what, place.common, drawn=one.drawn, sizing=one.sizing)
+            return b"".join(part_pieces(results_of(task)))
     finally:
         # A worker outlives the bench; the processes of the bench's policies must not.
         end_apart()
 
 
 class _Place:
-    """The folder in which a worker puts the files of one bench, and the bench's setting."""
+    """The folder in which a worker puts the files of one bench, and what the bench's tasks have in common."""
 
-    def __init__(self, common: Shared) -> None:
-        self.setting = common.setting
+    def __init__(self, shared: Shared) -> None:
+        self.common = shared.common
         self._copies = Copies()
-        for name in common.names:
+        for name in shared.names:
             path = self._here(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()

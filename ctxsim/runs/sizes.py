@@ -9,35 +9,19 @@ Units so large that their probability would reach 1 are taken with certainty fir
 taken with exactly its probability: that of the random start to lie in an interval of that length.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctxsim.policies import open_policy
-from ctxsim.readers.source import Source
 from ctxsim.results.run_info import Sample
-from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.task import Setting, Tell, nobody, of_source
+from ctxsim.runs.rows import Done
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
 
 METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"
-
-
-def source_sizes(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Sizes | Done]:
-    """Yield the sizes of a source's transcripts that have calls, in their order, and then what the source is."""
-    sizes: list[tuple[int, float | None]] = []
-
-    def sized(one: AsSent, failed: list[str]) -> None:
-        sizes.append((0, None))
-        sizes[-1] = keep_all(one)
-
-    for done in of_source(source, setting, sized):
-        assert isinstance(done, Done)  # nothing else is made
-        yield Sizes(tuple(sizes), done.info.calls)
-        yield done
 
 
 def keep_all(one: AsSent) -> tuple[int, float | None]:
@@ -60,9 +44,9 @@ class Plan(NamedTuple):
     about: Sample
 
 
-def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
+def plan(sources: Sequence[Done], wanted: int, seed: int) -> Plan | None:
     """Return a sample of `wanted` of all sources' transcripts; None if so many are wanted that all of them run."""
-    every = [(number, at, size) for number, one in enumerate(sizes) for at, size in enumerate(one.sizes)]
+    every = [(number, at, size) for number, one in enumerate(sources) for at, size in enumerate(one.sizes)]
     if wanted >= len(every):
         return None
     usd = [size[1] for _, _, size in every if size[1] is not None]
@@ -73,13 +57,13 @@ def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
     rate = sum(usd) / priced if dollars else 1.0
     known = [usd if dollars and usd is not None else tokens * rate for _, _, (tokens, usd) in every]
     probabilities = inclusion(known, wanted)
-    by_source: tuple[dict[int, float], ...] = tuple({} for _ in sizes)
+    by_source: tuple[dict[int, float], ...] = tuple({} for _ in sources)
     for unit in draw(probabilities, seed):
         number, at, _ = every[unit]
         by_source[number][at] = float(probabilities[unit])
     about = Sample(
         wanted, seed, METHOD, "keep-all's dollars" if dollars else "keep-all's tokens", len(every), len(usd),
-        sum(one.calls for one in sizes), tokens, round(sum(usd), 10) if usd else None,
+        sum(one.info.calls for one in sources), tokens, round(sum(usd), 10) if usd else None,
     )  # fmt: skip
     return Plan(by_source, about)
 

@@ -21,7 +21,8 @@ from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import baseline_in
 from ctxsim.runs.anonymous import info_without_secrets, info_without_text, tables_without_secrets, without_text
-from ctxsim.runs.rows import Done, Rows, Share
+from ctxsim.runs.rows import WHOLE, Done, Rows, Share
+from ctxsim.runs.sizes import keep_all
 from ctxsim.runs.transcript_rows import rows_of, told_in
 from ctxsim.runs.user_code import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
@@ -40,7 +41,7 @@ class Wanted(NamedTuple):
     seed: int
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run is made, as `run.json` states it: which policies, with which estimator, against which provider.
 
     `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no text
@@ -71,17 +72,27 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many seeded draws are made at that rate."""
 
 
-class Setting(Asked, frozen=True):
-    """How one bench runs: the fields of Asked, and fields that only workers get and that no file states."""
+class Common(msgspec.Struct, frozen=True):
+    """What all tasks of a bench have in common: its setting, and what no file states."""
 
-    share: Share | msgspec.UnsetType = msgspec.UNSET
-    """The share of the policies to run, if several processes do one source."""
-    drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Indices of the transcripts to run, among those of one source that have calls."""
-    shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
-    """The user's own code."""
-    accepted: Accepted | msgspec.UnsetType = msgspec.UNSET
+    setting: Setting
+    code: Shipped = Shipped()
+    """The user's own code, for another process."""
+    accepted: Accepted = {}
     """The largest accepted requests that all sources show, by project and model."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What a process does at a time: all transcripts of one source, or one scenario."""
+
+    what: Source | Scenario
+    common: Common
+    share: Share = WHOLE
+    """The share of the policies to run, if several processes do one source."""
+    drawn: tuple[int, ...] | None = None
+    """Indices of the transcripts to run, among those that have calls; None: all."""
+    sizing: bool = False
+    """Whether only the sizes of the transcripts are wanted."""
 
 
 def specs_of(setting: Setting) -> Sequence[Spec]:
@@ -89,8 +100,6 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
 
     Other policies are compared with keep-all. Raises UnknownName or LabelError.
     """
-    if setting.shipped is not msgspec.UNSET:
-        unpack(setting.shipped)
     specs = open_policies(setting.policies, setting.estimator)
     if any(name == "keep-all" for spec in specs if len(spec.links) == 1 for _, name, _ in spec.links):
         return list(specs)
@@ -111,27 +120,30 @@ def nobody(name: str, done: int, known: int) -> None:
     """Ignore the progress."""
 
 
-Made = Callable[[AsSent, list[str]], Rows | None]
-"""Returns the rows of one transcript, if any, and adds a line to the list for each policy that fails."""
+def results_of(task: Task, tell: Tell = nobody) -> Iterator[Rows | Done]:
+    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the task's Done.
 
-
-def _of_each(
-    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, made: Made, beside: str = "",
-    notes: Sequence[str] = (),
-) -> Iterator[Rows | Done]:  # fmt: skip
-    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
-
-    An error in one source, transcript or policy becomes a line, and the others go on. `notes` on the whole source may
-    be added while its transcripts are read.
+    An error in one source, transcript or policy becomes a line, and the others go on. Raises UnknownName or LabelError
+    for a policy that can't be made.
     """
-    transcripts_read, calls_read = 0, 0
-    number = -1
-    drawn = None if setting.drawn is msgspec.UNSET else frozenset(setting.drawn)
+    what, setting = task.what, task.common.setting
+    unpack(task.common.code)
+    specs = () if task.sizing else specs_of(setting)
+    baseline = baseline_in(spec.label for spec in specs)
+    specs = task.share.among(specs)
+    notes: list[str] = []
+    # Before reading: if the source changes meanwhile, the hash isn't that of the new content, and its task is redone.
+    if isinstance(what, Scenario):
+        sha256, beside, found = _of_scenario(what, setting)
+    else:
+        sha256, beside, found = source_sha256(what), names_beside(what), _of_source(what, task.common, notes)
+    transcripts_read, calls_read, number = 0, 0, -1
     noted: list[str] = []
     errors: list[str] = []
     failed: list[str] = []
     keys: Counter[str] = Counter()
-    with told_in(errors, name):
+    sizes: list[tuple[int, float | None]] = []
+    with told_in(errors, what.name):
         for one in found:
             transcript = one.transcript
             transcripts_read += 1
@@ -140,11 +152,15 @@ def _of_each(
             if not transcript.calls:
                 continue
             number += 1
-            if drawn is not None and number not in drawn:
+            if task.drawn is not None and number not in task.drawn:
                 continue
             rows = None
             with told_in(failed, transcript.name):
-                rows = made(one, failed)
+                if task.sizing:
+                    sizes.append((0, None))
+                    sizes[-1] = keep_all(one)
+                    continue
+                rows = rows_of(one, specs, failed, partial(tell, what.name), what_if_of(setting), baseline)
             if rows is None:
                 continue
             rows = msgspec.structs.replace(rows, number=number)
@@ -159,60 +175,38 @@ def _of_each(
     error = errors[0] if errors else None
     # In an order that doesn't depend on which process did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET
-    info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
-    yield done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
+    info = InputInfo(what.name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
+    info = msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET)
+    yield Done(_handed_on(info, setting), beside, tuple(sizes))
 
 
-def _replayed(setting: Setting, name: str, tell: Tell) -> Made:
-    """Return a Made that replays a transcript under the setting's policies, or under its share of them."""
-    specs = specs_of(setting)
-    baseline = baseline_in(spec.label for spec in specs)
-    if setting.share is not msgspec.UNSET:
-        specs = setting.share.among(specs)
-    return lambda one, failed: rows_of(one, specs, failed, partial(tell, name), what_if_of(setting), baseline)
-
-
-def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
-    """Return the Done of a source, with its description redacted as the setting says."""
+def _handed_on(info: InputInfo, setting: Setting) -> InputInfo:
+    """Return a source's description, redacted as the setting says."""
     if not setting.text:
-        return Done(info_without_text(info), beside)
-    return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
+        return info_without_text(info)
+    return info if setting.keep_secrets else info_without_secrets(info)
 
 
-def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
-    """Yield the rows of a scenario, and then its Done."""
+def lost(task: Task) -> Done:
+    """Return the Done, with an error, of a task whose worker died."""
+    name = task.what.name
+    error = f"{name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
+    return Done(_handed_on(InputInfo(name, "", 0, 0, (), error), task.common.setting))
+
+
+def _of_scenario(scenario: Scenario, setting: Setting) -> tuple[str, str, Iterable[AsSent]]:
     transcript = synthesize(scenario)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-    made = _replayed(setting, setting.name, tell)
-    return _of_each([AsSent(transcript, provider)], setting, setting.name, transcript_sha256(transcript), made)
+    return transcript_sha256(transcript), "", [AsSent(transcript, provider)]
 
 
-def transcript_sha256(transcript: Transcript) -> str:
-    """Return the hash of a transcript as JSON."""
-    return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
-
-
-def source_rows(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
-    """Yield the rows of one source, segment by segment, and then its Done, which has the error of an unreadable one."""
-    return of_source(source, setting, _replayed(setting, source.name, tell))
-
-
-def of_source(source: Source, setting: Setting, made: Made) -> Iterator[Rows | Done]:
-    """Yield what `made` returns for a source's transcripts that have calls, in their order, and then its Done."""
-    # Before reading: if the source changes meanwhile, the hash isn't that of the new content, and its task is redone.
-    sha256, beside = source_sha256(source), names_beside(source)
-    left_out: list[str] = []
-    return _of_each(_sent(source, setting, left_out), setting, source.name, sha256, made, beside, left_out)
-
-
-def _sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsSent]:
+def _of_source(source: Source, common: Common, left_out: list[str]) -> Iterator[AsSent]:
     """Yield a source's transcripts as they were sent; an unnamed file that is none adds a line to `left_out`."""
-    if setting.shipped is not msgspec.UNSET:
-        unpack(setting.shipped)
+    asked = common.setting
     try:
         for transcript in read_source(source):
             yield from as_sent(
-                transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
+                transcript, asked.overrides, asked.models, asked.head, asked.across, common.accepted or None
             )
     except NotATranscript as error:
         if source.named:
@@ -220,15 +214,16 @@ def _sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsS
         left_out.append(f"{source.name}: left out: {error.what}")
 
 
-def lost(what: Source | Scenario, setting: Setting) -> Done:
-    """Return the Done, with an error, of a source whose worker died."""
-    error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
-    return done(InputInfo(what.name, "", 0, 0, (), error), setting)
+def transcript_sha256(transcript: Transcript) -> str:
+    """Return the hash of a transcript as JSON."""
+    return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
 
 
-def source_content(source: Source) -> str:
-    """Return a hash of all that a source's rows depend on: its content, and the names of the files beside it."""
-    return source_sha256(source) + names_beside(source)
+def content_of(what: Source | Scenario) -> str:
+    """Return a hash of all that the rows depend on: the content, and the names of the files beside a source."""
+    if isinstance(what, Scenario):
+        return transcript_sha256(synthesize(what))
+    return source_sha256(what) + names_beside(what)
 
 
 def names_beside(source: Source) -> str:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, suppress
+from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,12 +30,9 @@ from ctxsim.results.files import replacing
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import Parts, write_part
-from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sent_to_workers import job, part, shared
-from ctxsim.runs.task import Tell, lost
+from ctxsim.runs.task import Task, Tell, lost, results_of
 from ctxsim.safety.processes import end_with, safe_path, said_of_path
-
-Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 
 CLUSTER_S = 30.0
 """Seconds that a cluster may take to answer, and to have a worker."""
@@ -72,8 +69,7 @@ def fitting(sources: Iterable[Source]) -> int:
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
     """Run one task and write its part. Raises CtxsimError if this process's code isn't `code`."""
     refuse_other_code(code)
-    function, arguments = task
-    write_part(path, function(*arguments, tell or _tell_parent))
+    write_part(path, results_of(task, tell or _tell_parent))
 
 
 def _tell_parent(name: str, done: int, known: int) -> None:
@@ -101,9 +97,9 @@ class Workers(AbstractContextManager["Workers"]):
             self._client, self._jobs = _cluster(cluster, self._stack)
             self._executor = self._client.get_executor(pure=False)
         elif jobs > 1:
-            heard, self._words = _SPAWN.Pipe(duplex=False)
+            heard, self._words = Pipe(duplex=False)
             threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
-            self._executor = _pool(jobs, self._words)
+            self._executor = _Pool(jobs, self._words)
             # Processes start with their first task, and take half a second, in which this process prepares the tasks.
             self._executor.submit(own_code)
 
@@ -119,13 +115,16 @@ class Workers(AbstractContextManager["Workers"]):
 
     def _give_up(self) -> None:
         """Kill processes with tasks under way; finished tasks are on disk."""
-        if isinstance(self._executor, ProcessPoolExecutor):
-            _kill(self._executor)
+        if isinstance(self._executor, _Pool):
+            self._executor.kill()
 
     def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
         """Yield from `found` until `stopped` returns True; then give up the tasks under way."""
         try:
-            yield from found
+            for one in found:
+                yield one
+                if self._stopped():
+                    break
         except Stopped:
             if not self._stopped():
                 raise
@@ -211,31 +210,38 @@ class Workers(AbstractContextManager["Workers"]):
         for number in sorted(numbers):
             if parts.path(number).is_file():
                 continue
-            with _pool(1) as alone:
+            with _Pool(1) as alone:
                 try:
                     self._result(alone.submit(do, tasks[number], parts.path(number), own_code()))
                 except Stopped:
-                    _kill(alone)
+                    alone.kill()
                     raise
                 except BrokenProcessPool:
-                    write_part(parts.path(number), [lost(*tasks[number][1])])
-        self._executor = _pool(self._jobs, self._words)
+                    write_part(parts.path(number), [lost(tasks[number])])
+        self._executor = _Pool(self._jobs, self._words)
 
 
-class _Process(SpawnProcess):
-    def start(self) -> None:
-        """Start without the current folder on the path, whose files may be from anyone."""
+class _Pool(ProcessPoolExecutor):
+    """Processes that ignore Ctrl-C, and end with the process that started them.
+
+    The current folder, whose files may be from anyone, is not on their path.
+    """
+
+    def __init__(self, jobs: int, words: Connection | None = None) -> None:
+        # Spawned: a fork of a process with the tokenizer's threads can hang.
+        with safe_path() as said:
+            # The pool's locks start a process that tracks them.
+            super().__init__(jobs, get_context("spawn"), _begin, (os.getpid(), words, said))
+
+    def submit(self, *asked: Any) -> Future[Any]:  # type: ignore[override]
+        """Submit a task; a process starts here if none is idle."""
         with safe_path():
-            super().start()
+            return super().submit(*asked)
 
-
-class _Spawn(SpawnContext):
-    """Spawns processes: a fork of a process with the tokenizer's threads can hang."""
-
-    Process = _Process
-
-
-_SPAWN = _Spawn()
+    def kill(self) -> None:
+        """Kill the processes, for which a shutdown would wait."""
+        for process in list((self._processes or {}).values()):
+            process.kill()
 
 
 def _listen(heard: Connection, tell: Tell) -> None:
@@ -244,19 +250,6 @@ def _listen(heard: Connection, tell: Tell) -> None:
         for line in iter(lines.readline, b"\n"):
             tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
     heard.close()
-
-
-def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
-    """Return a pool of processes that ignore Ctrl-C, and end with the process that started them."""
-    with safe_path() as said:
-        # The pool's locks start a process that tracks them.
-        return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words, said))
-
-
-def _kill(pool: ProcessPoolExecutor) -> None:
-    """Kill a pool's processes, for which its shutdown would wait."""
-    for process in list((pool._processes or {}).values()):
-        process.kill()
 
 
 def _begin(parent: int, words: Connection | None, said: str | None) -> None:

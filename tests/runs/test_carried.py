@@ -17,14 +17,13 @@ from ctxsim.readers.source import Source
 from ctxsim.readers.source.placed import Copies, Placed
 from ctxsim.runs import sent_to_workers as room
 from ctxsim.runs.identity import own_code
-from ctxsim.runs.parts import read_part, read_sizes
-from ctxsim.runs.rows import Done, Rows, Sizes
-from ctxsim.runs.sent_to_workers import KINDS, Carried, Job, Shared, carried, job, part, shared
-from ctxsim.runs.sizes import source_sizes
-from ctxsim.runs.task import Setting, names_beside, scenario_rows, source_rows
+from ctxsim.runs.parts import read_part
+from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.sent_to_workers import Carried, Job, Shared, carried, job, part, shared
+from ctxsim.runs.task import Common, Setting, Task, names_beside, results_of
 from ctxsim.synthesis import load_scenario
 
-PLAIN = Setting("a", "a", ("keep-all",))
+PLAIN = Common(Setting("a", "a", ("keep-all",)), accepted={"m in p": (9, 1)})
 
 
 @pytest.fixture
@@ -70,29 +69,25 @@ def test_what_all_tasks_share_is_code_setting_and_names_in_both_folders(logs: Pa
     (logs / "sub.json").mkdir()
     (logs.parent / "d.jsonl").write_text("")
     (logs.parent.parent / "e.jsonl").write_text("")
-    drawn = msgspec.structs.replace(PLAIN, drawn=(1,))
-    tasks: list[Any] = [(source_rows, (one, drawn)) for one in sources("logs/a.jsonl")]
-    tasks += [(scenario_rows, (load_scenario("one-prompt"), PLAIN)), (source_rows, (Source("-", None), PLAIN))]
+    (source,) = sources("logs/a.jsonl")
+    tasks = [Task(what, PLAIN) for what in (source, load_scenario("one-prompt"), Source("-", None))]
     found = msgspec.msgpack.decode(shared(tasks), type=Shared)
-    assert (found.code, found.setting) == (own_code(), PLAIN)
+    assert (found.code, found.common) == (own_code(), PLAIN)
     assert found.names == tuple(
         os.fsencode(one) for one in (logs.parent / "d.jsonl", logs / "a.jsonl", logs / "b.json")
     )
 
 
-def test_a_job_is_a_kind_and_what_it_is_of(logs: Path) -> None:
+def test_a_job_is_what_it_is_of_and_what_is_wanted(logs: Path) -> None:
     (source,) = sources("logs")
-    drawn = msgspec.structs.replace(PLAIN, drawn=(1, 3))
     for task, expected in (
-        ((source_rows, (source, drawn)), Job("source", carried(source), drawn=(1, 3))),
-        ((source_sizes, (source, PLAIN)), Job("sizes", carried(source))),
+        (Task(source, PLAIN, drawn=(1, 3)), Job(carried(source), None, (1, 3), False)),
+        (Task(source, PLAIN, sizing=True), Job(carried(source), None, None, True)),
     ):
         assert msgspec.msgpack.decode(job(task), type=Job) == expected
     scenario = load_scenario("one-prompt")
-    found = msgspec.msgpack.decode(job((scenario_rows, (scenario, PLAIN))), type=Job)
-    assert (found.kind, found.source, found.drawn) == ("scenario", None, msgspec.UNSET)
-    assert found.scenario is not None and found.scenario.synthesis == scenario.synthesis
-    assert list(KINDS) == ["source", "sizes", "scenario"]
+    found = msgspec.msgpack.decode(job(Task(scenario, PLAIN)), type=Job)
+    assert found.source is None and found.scenario is not None and found.scenario.synthesis == scenario.synthesis
 
 
 @pytest.fixture
@@ -113,28 +108,23 @@ def test_a_worker_gives_the_part_and_keeps_empty_files(
     logs: Path, worker: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (logs / "b.json").write_text("{}")
-    task = (source_rows, (next(iter(sources("logs"))), PLAIN))
+    task = Task(next(iter(sources("logs"))), PLAIN, drawn=(0,))
     asked, common = job(task), shared([task])
     heard: list[Any] = []
-
-    def rows_of(source: Source, setting: Setting) -> Any:
-        heard.append((source, setting))
-        return source_rows(source, setting)
-
-    monkeypatch.setitem(KINDS, "source", rows_of)
+    monkeypatch.setattr(room, "results_of", lambda task: heard.append(task) or results_of(task))
     here = logs.parent / "was"
-    (expected,) = [one for one in source_rows(next(iter(sources("logs"))), PLAIN) if isinstance(one, Done)]
+    (expected,) = [one for one in results_of(task) if isinstance(one, Done)]
     logs.rename(here)
     monkeypatch.chdir(tmp_path)
     rows, last = done(asked, common, tmp_path)
     assert isinstance(rows, Rows) and last == expected and worker == ["ended"]
-    place = Path(str(heard[0][0].path))
+    place = Path(str(heard[0].what.path))
     assert place.read_bytes() == b"" and (place.parent / "b.json").read_bytes() == b"", "as empty as its neighbours"
-    assert str(place).endswith(str(logs / "a.jsonl")) and heard[0][1] == PLAIN
+    assert str(place).endswith(str(logs / "a.jsonl")) and (heard[0].common, heard[0].drawn) == (PLAIN, (0,))
     done(asked, common, tmp_path)
-    assert Path(str(heard[1][0].path)) == place and len(worker) == 2, "the same place for the same bench"
+    assert Path(str(heard[1].what.path)) == place and len(worker) == 2, "the same place for the same bench"
     done(asked, common.replace(b"keep-all", b"drop-all"), tmp_path)
-    assert Path(str(heard[2][0].path)) != place
+    assert Path(str(heard[2].what.path)) != place
 
 
 def test_what_lies_beside_a_source_goes_again(logs: Path, worker: list[str], tmp_path: Path) -> None:
@@ -156,13 +146,12 @@ def test_what_lies_beside_a_source_goes_again(logs: Path, worker: list[str], tmp
 
 
 def test_scenarios_sizes_and_other_code(worker: list[str], logs: Path, tmp_path: Path) -> None:
-    scenario = (scenario_rows, (load_scenario("documented-53k"), PLAIN))
+    scenario = Task(load_scenario("documented-53k"), PLAIN)
     rows, last = done(job(scenario), shared([scenario]), tmp_path)
-    assert isinstance(rows, Rows) and rows.transcript == "documented-53k" and last.info.name == "a"
-    sizes = (source_sizes, (next(iter(sources("logs"))), PLAIN))
-    (tmp_path / "part").write_bytes(part(job(sizes), shared([sizes])))
-    found, _ = read_sizes(tmp_path / "part")
-    assert isinstance(found, Sizes) and found.calls == 2
+    assert isinstance(rows, Rows) and rows.transcript == last.info.name == "documented-53k"
+    sizes = Task(next(iter(sources("logs"))), PLAIN, sizing=True)
+    (found,) = done(job(sizes), shared([sizes]), tmp_path)
+    assert len(found.sizes) == 1 and found.info.calls == 2
     other = msgspec.msgpack.encode(Shared("ctxsim 0", PLAIN, ()))
     with pytest.raises(CtxsimError, match="numbers of two versions would mix"):
         part(job(sizes), other)

@@ -24,18 +24,17 @@ from ctxsim.runs.conduct import (
     _Beside,
     _kept,
     _with_failures,
-    _work,
     _writing_told,
     conduct,
     said_of,
 )
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.task import Setting, Wanted, transcript_sha256
+from ctxsim.runs.task import Setting, Wanted
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS
-from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.synthesis import load_scenario
 
 
 def test_a_run_says_its_policies_providers_and_tokenizers() -> None:
@@ -123,14 +122,12 @@ def test_a_label_is_shortened_from_45_characters_on(monkeypatch: pytest.MonkeyPa
     assert said_of(specs, [])["shown"] == {"mask:keep=10,batch=1": specs[-1].short}
 
 
-def test_a_scenario_is_one_task_and_standard_input_is_read_once(tmp_path: Path) -> None:
-    scenario = load_scenario("documented-53k")
-    setting = Setting("a", "a", ("keep-all",))
-    work = _work(setting, scenario, [])
-    assert (work.names, len(work.tasks), work.again) == (["documented-53k"], 1, True)
-    assert [one() for one in work.contents] == [transcript_sha256(synthesize(scenario))]
-    here, stream = Source("a", tmp_path / "a"), Source("-", None)
-    assert _work(setting, None, [here]).again and not _work(setting, None, [here, stream]).again
+def test_standard_input_is_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("ctxsim.runs.conduct.shares")
+    stream = Source("-", None, b"\n".join(ctxsim_jsonl.lines(conversation("one"))))
+    assert conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", given=[stream]).complete
+    with pytest.raises(NameError):
+        conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", load_scenario("canaries"))
 
 
 def test_a_run_of_nothing_but_failures_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

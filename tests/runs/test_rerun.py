@@ -126,9 +126,9 @@ def test_options_of_another_kind_are_refused(run: Path) -> None:
         assert done.returncode == 2 and "--again is for runs" in done.stderr
 
 
-@pytest.mark.parametrize("field", ["shipped", "share", "drawn", "accepted", "strange"])
+@pytest.mark.parametrize("field", ["code", "share", "strange"])
 def test_a_setting_says_nothing_that_is_for_workers_alone(field: str, run: Path) -> None:
-    """`shipped` holds pickled classes, and packages that are written to files."""
+    """`code` holds pickled classes, and packages that are written to files."""
     resealed(run, lambda info: msgspec.structs.replace(info, setting={**(info.setting or {}), field: {}}))
     with pytest.raises(InputError, match=rf"doesn't say how it was made: .*unknown field `{field}`"):
         told(run)

@@ -29,9 +29,8 @@ from ctxsim.results import InputInfo, read_run
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
 from ctxsim.runs.sent_to_workers import carried, job, part, shared
-from ctxsim.runs.task import Setting, source_rows, specs_of
+from ctxsim.runs.task import Common, Setting, Task, results_of, specs_of
 from ctxsim.runs.user_code import Packages, Shipped, shipped, unpack
-from ctxsim.runs.workers import Task
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def folder(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def done_here(task: Task, path: Path) -> list[object]:
-    write_part(path, task[0](*task[1]))
+    write_part(path, results_of(task))
     return told(path)
 
 
@@ -77,17 +76,17 @@ def told(path: Path) -> list[object]:
 @pytest.mark.parametrize("given", ["logs", "../here/logs", "{}"])
 def test_a_part_made_elsewhere_is_the_part_made_here(given: str, folder: Path, tmp_path: Path) -> None:
     """Labels, parents, errors and hashes: whether the path was relative or absolute, on a machine without the files."""
-    setting = Setting("a", "a", POLICIES[:2])
-    tasks: list[Task] = [(source_rows, (source, setting)) for source in sources(given.format(folder))]
+    common = Common(Setting("a", "a", POLICIES[:2]))
+    tasks = [Task(source, common) for source in sources(given.format(folder))]
     assert len(tasks) == 7
     here = [done_here(task, tmp_path / "part") for task in tasks]
-    asked, common = [job(task) for task in tasks], shared(tasks)
-    assert all(isinstance(one, bytes) for one in (*asked, common))
+    asked, of_all = [job(task) for task in tasks], shared(tasks)
+    assert all(isinstance(one, bytes) for one in (*asked, of_all))
     folder.rename(tmp_path / "away")
     (tmp_path / "elsewhere").mkdir()
     os.chdir(tmp_path / "elsewhere")
     for one, expected in zip(asked, here, strict=True):
-        (tmp_path / "part").write_bytes(part(one, common))
+        (tmp_path / "part").write_bytes(part(one, of_all))
         assert told(tmp_path / "part") == expected
     infos = [done.info for *_, done in here if isinstance(done, Done)]
     assert sum(bool(one.error) for one in infos) == 1 and sum(one.transcripts for one in infos) == 4
@@ -95,8 +94,7 @@ def test_a_part_made_elsewhere_is_the_part_made_here(given: str, folder: Path, t
 
 def test_nothing_of_ours_is_pickled(folder: Path) -> None:
     """A worker is asked with bytes and the name of one function."""
-    setting = Setting("a", "a", POLICIES)
-    tasks: list[Task] = [(source_rows, (source, setting)) for source in sources("logs")]
+    tasks = [Task(source, Common(Setting("a", "a", POLICIES))) for source in sources("logs")]
     data = pickle.dumps((part, [job(task) for task in tasks], shared(tasks)))
     words = [str(argument) for code, argument, _ in pickletools.genops(data) if "UNICODE" in code.name]
     assert [word for word in words if "ctxsim" in word] == ["ctxsim.runs.sent_to_workers"]

@@ -11,10 +11,10 @@ from bench_runs import write
 from samples import ASK, TASK, chat, conversation, summarized
 
 from ctxsim.readers import sources
-from ctxsim.results.run_info import Sample
-from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.sizes import METHOD, keep_all, plan, source_sizes, steps
-from ctxsim.runs.task import Setting
+from ctxsim.results.run_info import InputInfo, Sample
+from ctxsim.runs.rows import Done
+from ctxsim.runs.sizes import METHOD, keep_all, plan, steps
+from ctxsim.runs.task import Common, Setting, Task, results_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
@@ -38,23 +38,19 @@ def test_sizes_are_keep_alls_tokens_and_dollars() -> None:
     assert keep_all(AsSent(made, tiny)) == (row.tokens_sum, row.cost_usd)
 
 
-def test_a_source_has_the_sizes_of_those_with_calls(tmp_path: Path) -> None:
+def test_a_source_has_the_sizes_of_those_with_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "logs", chat(TASK, ASK, ("tool_result", "a"), ("assistant", "b")), "a")
     (source,) = sources(str(tmp_path / "logs"))
-    sizes, done = list(source_sizes(source, Setting("a", "a", ("keep-all",))))
-    assert isinstance(sizes, Sizes) and isinstance(done, Done)
-    assert len(sizes.sizes) == 1 and sizes.calls == done.info.calls == 2 and sizes.sizes[0][0] > 0
+    task = Task(source, Common(Setting("a", "a", ("no such policy",))), sizing=True)
+    (done,) = results_of(task)
+    assert isinstance(done, Done) and len(done.sizes) == 1 and done.info.calls == 2 and done.sizes[0][0] > 0
 
-
-def test_what_can_not_be_replayed_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(one: AsSent) -> tuple[int, float | None]:
         raise KeyError("no")
 
-    write(tmp_path / "logs", chat(TASK, ("assistant", "b")), "a")
-    (source,) = sources(str(tmp_path / "logs"))
-    monkeypatch.setattr("ctxsim.runs.sizes.keep_all", fails)
-    sizes, done = source_sizes(source, Setting("a", "a", ("keep-all",)))
-    assert sizes == Sizes(((0, None),), 1) and isinstance(done, Done) and "KeyError" in done.info.failures[0]
+    monkeypatch.setattr("ctxsim.runs.task.keep_all", fails)
+    (done,) = results_of(task)
+    assert isinstance(done, Done) and done.sizes == ((0, None),) and "KeyError" in done.info.failures[0]
 
 
 def about(**fields: object) -> Sample:
@@ -63,7 +59,11 @@ def about(**fields: object) -> Sample:
     return msgspec.convert(plain | fields, Sample)
 
 
-FOUR = [Sizes(((100, 1.0), (200, 2.0)), 4), Sizes((), 0), Sizes(((300, 3.0), (400, 4.0)), 5)]
+def sized(calls: int, *sizes: tuple[int, float | None]) -> Done:
+    return Done(InputInfo("a", "h", len(sizes), calls), sizes=sizes)
+
+
+FOUR = [sized(4, (100, 1.0), (200, 2.0)), sized(0), sized(5, (300, 3.0), (400, 4.0))]
 
 
 def test_a_plan_says_what_is_drawn_of_each_source() -> None:
@@ -84,7 +84,7 @@ def test_of_as_many_as_there_are_nothing_is_drawn() -> None:
 
 
 def test_dollars_count_where_half_have_them_and_tokens_cost_the_average_then() -> None:
-    half = [Sizes(((100, 1.0), (300, None), (100, None), (500, 5.0)), 4)]
+    half = [sized(4, (100, 1.0), (300, None), (100, None), (500, 5.0))]
     found = plan(half, 3, 0)
     assert found is not None and found.about == about(asked=3, seed=0, priced=2, calls=4, usd=6.0)
     # A hundredth of a dollar for a token: sizes of 1, 3, 1 and 5. Of three the largest is sure, of two of the rest's 5
@@ -92,17 +92,17 @@ def test_dollars_count_where_half_have_them_and_tokens_cost_the_average_then() -
     chances = [0.5, 1.0, 0.5, 1.0]
     assert found.by_source[0] == pytest.approx({at: chances[at] for at in found.by_source[0]})
     assert len(found.by_source[0]) == 3
-    fewer = plan([Sizes(((100, 1.0), (300, None), (100, None)), 3)], 1, 0)
+    fewer = plan([sized(3, (100, 1.0), (300, None), (100, None))], 1, 0)
     assert fewer is not None and fewer.about == about(
         asked=1, seed=0, by="keep-all's tokens", transcripts=3, priced=1, calls=3, tokens=500, usd=1.0
     )  # fmt: skip
     (chance,) = fewer.by_source[0].values()
     assert chance in (pytest.approx(0.2), pytest.approx(0.6))
-    free = plan([Sizes(((100, 0.0), (300, 0.0)), 2)], 1, 0)
+    free = plan([sized(2, (100, 0.0), (300, 0.0))], 1, 0)
     assert free is not None and (free.about.by, free.about.usd) == ("keep-all's tokens", 0.0)
-    bare = plan([Sizes(((100, None), (300, None)), 2)], 1, 0)
+    bare = plan([sized(2, (100, None), (300, None))], 1, 0)
     assert bare is not None and (bare.about.usd, bare.about.priced) == (None, 0)
-    nothing = plan([Sizes(((0, 1.0), (0, 1.0)), 2)], 1, 0)
+    nothing = plan([sized(2, (0, 1.0), (0, 1.0))], 1, 0)
     assert nothing is not None and nothing.about.by == "keep-all's tokens"
 
 

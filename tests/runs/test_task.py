@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,19 @@ from ctxsim.readers import sources
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.placed import Copies, Placed
 from ctxsim.results import InputInfo
+from ctxsim.runs import task as room
 from ctxsim.runs.anonymous import Numbers, info_without_secrets, info_without_text
 from ctxsim.runs.rows import Done, Rows, Share
 from ctxsim.runs.task import (
+    Common,
     Setting,
-    _of_each,
-    done,
+    Task,
+    content_of,
     lost,
     names_beside,
-    scenario_rows,
-    source_content,
-    source_rows,
+    results_of,
     source_sha256,
     specs_of,
-    transcript_sha256,
     what_if_of,
 )
 from ctxsim.runs.transcript_rows import rows_of
@@ -51,41 +50,55 @@ def sent(*names: str, **fields: Any) -> Iterator[AsSent]:
         yield AsSent(made if name != "empty" else msgspec.structs.replace(made, calls=(), items=()), Provider())
 
 
-def made(one: AsSent, failed: list[str]) -> Rows:
-    if one.transcript.name == "bad":
-        raise KeyError("no")
-    if one.transcript.name == "half":
-        failed.append("half: mask: no")
-    return rows_of(one, specs_of(PLAIN), failed)
+@pytest.fixture
+def of(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a task gives of a source that holds these transcripts; `bad` and `half` fail."""
+
+    def made(one: AsSent, specs: Any, failed: list[str], *more: Any) -> Rows:
+        if one.transcript.name == "bad":
+            raise KeyError("no")
+        if one.transcript.name == "half":
+            failed.append("half: mask: no")
+        return rows_of(one, specs, failed)
+
+    def results(found: Iterable[AsSent], setting: Setting = PLAIN, **wanted: Any) -> tuple[list[Rows], Done]:
+        def of_source(source: Source, common: Common, notes: list[str]) -> Iterator[AsSent]:
+            notes.append("m")
+            yield from found
+
+        monkeypatch.setattr(room, "_of_source", of_source)
+        monkeypatch.setattr(room, "rows_of", made)
+        *rows, last = room.results_of(Task(Source("s", None, b""), Common(setting), **wanted))
+        assert all(isinstance(one, Rows) for one in rows) and isinstance(last, Done)
+        return rows, last  # type: ignore[return-value]
+
+    return results
 
 
-def test_each_transcript_is_counted_and_those_with_calls_are_numbered() -> None:
-    *rows, last = _of_each(
-        sent("a", "empty", "bad", "half", "b", notes=("n",)), PLAIN, "s", "h", made, "beside", ("m",)
-    )
-    assert [(one.transcript, one.number) for one in rows if isinstance(one, Rows)] == [("a", 0), ("half", 2), ("b", 3)]
-    assert isinstance(last, Done) and last.beside == "beside"
+def test_each_transcript_is_counted_and_those_with_calls_are_numbered(of: Any) -> None:
+    rows, last = of(sent("a", "empty", "bad", "half", "b", notes=("n",)))
+    assert [(one.transcript, one.number) for one in rows] == [("a", 0), ("half", 2), ("b", 3)]
     info = last.info
-    assert (info.name, info.sha256, info.transcripts, info.calls, info.error) == ("s", "h", 5, 8, None)
+    assert (info.name, info.transcripts, info.calls, info.error) == ("s", 5, 8, None)
+    assert (info.sha256, last.beside, last.sizes) == (hashlib.sha256(b"").hexdigest(), "", ())
     assert info.notes == ("m", *(f"{name}: n" for name in ("a", "empty", "bad", "half", "b")))
     assert len(info.failures) == 2 and info.failures[0].startswith("bad: KeyError: 'no' (")
     assert info.failures[1] == "half: mask: no" and info.keys is msgspec.UNSET
 
 
-def test_what_is_not_drawn_has_no_rows_but_counts() -> None:
-    drawn = msgspec.structs.replace(PLAIN, drawn=(1,))
-    *rows, last = _of_each(sent("empty", "a", "b", "c"), drawn, "s", "h", made)
-    assert [(one.transcript, one.number) for one in rows if isinstance(one, Rows)] == [("b", 1)]
-    assert isinstance(last, Done) and (last.info.transcripts, last.info.calls) == (4, 6)
+def test_what_is_not_drawn_has_no_rows_but_counts(of: Any) -> None:
+    rows, last = of(sent("empty", "a", "b", "c"), drawn=(1,))
+    assert [(one.transcript, one.number) for one in rows] == [("b", 1)]
+    assert (last.info.transcripts, last.info.calls) == (4, 6)
 
 
-def test_a_source_that_breaks_off_keeps_what_was_done() -> None:
+def test_a_source_that_breaks_off_keeps_what_was_done(of: Any) -> None:
     def broken() -> Iterator[AsSent]:
         yield from sent("a")
         raise InputError("f", "is cut")
 
-    *rows, last = _of_each(broken(), PLAIN, "s", "h", made)
-    assert len(rows) == 1 and isinstance(last, Done)
+    rows, last = of(broken())
+    assert len(rows) == 1
     assert (last.info.error, last.info.transcripts, last.info.failures) == ("f: is cut", 1, ())
 
 
@@ -94,24 +107,22 @@ def test_a_source_that_breaks_off_keeps_what_was_done() -> None:
     [({}, False, {"Anthropic": 1}), ({"keep_secrets": True}, True, {"Anthropic": 1}), ({"text": False}, False, None)],
 )
 def test_likely_keys_are_counted_and_redacted_unless_all_is_kept(
-    fields: dict[str, Any], kept: bool, keys: dict[str, int] | None
+    fields: dict[str, Any], kept: bool, keys: dict[str, int] | None, of: Any
 ) -> None:
     setting = msgspec.structs.replace(PLAIN, **fields)
     talk = chat(TASK, ASK, ("tool_result", f"the key is {SECRET} here"), ("assistant", "ok"))
-    rows, last = _of_each([AsSent(talk, Provider())], setting, "s", "h", made)
-    assert isinstance(rows, Rows) and isinstance(last, Done)
+    (rows,), last = of([AsSent(talk, Provider())], setting)
     assert (SECRET in str(rows.tables.items.to_pylist())) is kept
     assert (last.info.keys or None) == keys and (rows.transcript == "chat") is (keys is not None)
 
 
 def test_what_is_handed_on_of_a_source_has_no_more_than_is_asked_for() -> None:
     info = InputInfo("n", "h", 1, 2, (f"note {SECRET}",), f"error {SECRET}", (f"failed {SECRET}",))
-    kept = done(info, msgspec.structs.replace(PLAIN, keep_secrets=True), "b")
-    assert kept == Done(info, "b")
-    usual = done(info, PLAIN)
-    assert usual == Done(info_without_secrets(info)) and SECRET not in str(usual) and "note" in str(usual)
-    silent = done(info, msgspec.structs.replace(PLAIN, text=False), "b")
-    assert silent == Done(info_without_text(info), "b") and SECRET not in str(silent)
+    assert room._handed_on(info, msgspec.structs.replace(PLAIN, keep_secrets=True)) == info
+    usual = room._handed_on(info, PLAIN)
+    assert usual == info_without_secrets(info) and SECRET not in str(usual) and "note" in str(usual)
+    silent = room._handed_on(info, msgspec.structs.replace(PLAIN, text=False))
+    assert silent == info_without_text(info) and SECRET not in str(silent)
     plain = InputInfo("n", "h", 1, 2)
     assert info_without_secrets(plain) == plain
 
@@ -129,10 +140,9 @@ def test_without_text_there_are_numbers_in_the_place_of_words() -> None:
     assert [numbers.info(info).name for _ in range(2)] == ["source 1", "source 2"]
 
 
-def test_transcripts_are_numbered_in_the_order_in_which_they_come() -> None:
+def test_transcripts_are_numbered_in_the_order_in_which_they_come(of: Any) -> None:
     numbers = Numbers()
-    (rows, _) = _of_each(sent("a"), PLAIN, "s", "h", made)
-    assert isinstance(rows, Rows)
+    (rows,), _ = of(sent("a"))
     for name, parent, expected in (("x", None, ("transcript 1", None)), ("y", "z", ("transcript 2", "transcript 3")),
                                    ("z", "x", ("transcript 3", "transcript 1"))):  # fmt: skip
         found = numbers.rows(msgspec.structs.replace(rows, transcript=name, parent=parent))
@@ -142,12 +152,12 @@ def test_transcripts_are_numbered_in_the_order_in_which_they_come() -> None:
 
 def test_a_scenario_is_a_source_of_one_transcript() -> None:
     scenario = load_scenario("documented-53k")
-    share = msgspec.structs.replace(PLAIN, policies=("keep-all", "drop-all"), share=Share(1, 2), name="mine")
-    rows, last = scenario_rows(scenario, share)
+    common = Common(msgspec.structs.replace(PLAIN, policies=("keep-all", "drop-all")))
+    rows, last = results_of(Task(scenario, common, Share(1, 2)))
     assert isinstance(rows, Rows) and isinstance(last, Done)
     assert [one["policy"] for one in rows.summaries] == ["drop-all"] and rows.provider.rate_limit is not None
-    digest = transcript_sha256(synthesize(scenario))
-    assert last == Done(InputInfo("mine", digest, 1, 7))
+    digest = content_of(scenario)
+    assert last == Done(InputInfo("documented-53k", digest, 1, 7))
     assert digest == hashlib.sha256(msgspec.json.encode(synthesize(scenario))).hexdigest()
 
 
@@ -155,7 +165,7 @@ def test_a_source_is_told_who_follows(tmp_path: Path) -> None:
     write(tmp_path / "logs", conversation("one"), "a")
     (source,) = sources(str(tmp_path / "logs"))
     heard: list[Any] = []
-    rows, last = source_rows(source, PLAIN, lambda *one: heard.append(one))
+    rows, last = results_of(Task(source, Common(PLAIN)), lambda *one: heard.append(one))
     assert isinstance(rows, Rows) and rows.transcript == "a"
     assert isinstance(last, Done) and last == Done(
         InputInfo(source.name, source_sha256(source), 1, 2), names_beside(source)
@@ -167,14 +177,14 @@ def test_a_stranger_is_left_out_and_an_error_where_it_is_named(tmp_path: Path) -
     (tmp_path / "x.json").write_text('{"name": "x"}')
     for named in (True, False):
         (source,) = sources(str(tmp_path / "x.json" if named else tmp_path))
-        (last,) = source_rows(source, PLAIN)
+        (last,) = results_of(Task(source, Common(PLAIN)))
         assert isinstance(last, Done) and last.info.transcripts == 0
         said = "x.json: left out: is no transcript format"
         assert (last.info.error is not None) is named and any(said in note for note in last.info.notes) is not named
 
 
 def test_a_source_whose_worker_died_is_said_to_be_lost(tmp_path: Path) -> None:
-    found = lost(Source("a.json", tmp_path), PLAIN)
+    found = lost(Task(Source("a.json", tmp_path), Common(PLAIN)))
     assert (found.info.name, found.info.transcripts, found.info.calls, found.beside) == ("a.json", 0, 0, "")
     assert found.info.error is not None and found.info.error.startswith(
         "a.json: the process that replayed it was killed;"
@@ -192,7 +202,7 @@ def test_names_beside_are_of_its_folder_and_the_one_above(tmp_path: Path) -> Non
         found.append(names_beside(source))
     # What lies further up, and what is no transcript, is nothing to it.
     assert len(set(found)) == 3 and found[2] == found[3] == found[4] and found[0] != found[1] != found[2]
-    assert source_content(source) == source_sha256(source) + found[2]
+    assert content_of(source) == source_sha256(source) + found[2]
     assert names_beside(Source("x", None)) == names_beside(Source("x", folder)) == ""
     placed = Placed("a", str(tmp_path), "", Copies(), path=folder / "a.json")
     placed.beside = "said"

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("opened_at_once")
 
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
-        do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
+        do(None, tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 

@@ -21,16 +21,26 @@ from ctxsim.results import InputInfo
 from ctxsim.runs import workers as room
 from ctxsim.runs.parts import read_part
 from ctxsim.runs.rows import Done
+from ctxsim.runs.task import Common, Setting, Task
 from ctxsim.runs.workers import AHEAD, Workers, _cluster, _listen, _tell_parent, fitting
 
 
-def task(name: str, made: list[str]) -> Any:
-    def rows(what: Source, setting: Any, tell: Any) -> Iterator[Done]:
-        made.append(what.name)
-        tell(what.name, 1, 2)
-        yield Done(InputInfo(what.name, "", 1, 1))
+def task(name: str) -> Task:
+    return Task(Source(name, None), Common(Setting("a", "a", (), keep_secrets=True)))
 
-    return rows, (Source(name, None), SimpleNamespace(text=True, keep_secrets=True))
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which tasks were done here, by name."""
+    names: list[str] = []
+
+    def results_of(task: Task, tell: Any) -> Iterator[Done]:
+        names.append(task.what.name)
+        tell(task.what.name, 1, 2)
+        yield Done(InputInfo(task.what.name, "", 1, 1))
+
+    monkeypatch.setattr(room, "results_of", results_of)
+    return names
 
 
 class InFolder:
@@ -48,23 +58,21 @@ class InFolder:
         return number in self.whole
 
 
-def test_tasks_are_done_in_order_and_what_is_whole_is_not_done_again(tmp_path: Path) -> None:
-    made: list[str] = []
+def test_tasks_are_done_in_order_and_what_is_whole_is_not_done_again(tmp_path: Path, made: list[str]) -> None:
     heard: list[Any] = []
     parts: Any = InFolder(tmp_path, {1})
     (tmp_path / "3").write_bytes(b"of a shared source, done with it")
-    tasks = {number: task(f"s{number}", made) for number in (0, 1, 2, 3)}
+    tasks = {number: task(f"s{number}") for number in (0, 1, 2, 3)}
     with Workers(1, None, lambda *one: heard.append(one)) as workers:
         assert list(workers.finished(tasks, parts)) == [0, 1, 2, 3]
     assert made == ["s0", "s2"] and heard == [("s0", 1, 2), ("s2", 1, 2)]
     assert list(read_part(tmp_path / "2")) == [Done(InputInfo("s2", "", 1, 1))]
 
 
-def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path) -> None:
-    made: list[str] = []
+def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path, made: list[str]) -> None:
     parts: Any = InFolder(tmp_path, set())
     with Workers(1, None, lambda *one: None, lambda: len(made) > 1) as workers:
-        tasks = {number: task(f"s{number}", made) for number in range(4)}
+        tasks = {number: task(f"s{number}") for number in range(4)}
         assert list(workers.until_stopped(workers.finished(tasks, parts))) == [0]
     assert made == ["s0", "s1"] and not (tmp_path / "1").exists()
 
@@ -110,7 +118,7 @@ def test_a_process_has_sixteen_tasks_before_it(tmp_path: Path) -> None:
     parts: Any = InFolder(tmp_path, {3})
     workers: Any = Workers(1, None, lambda *one: None)
     workers._executor, workers._jobs = pool, _ = Pool(), 2
-    finished = workers.finished({number: task("s", []) for number in range(40)}, parts)
+    finished = workers.finished({number: task("s") for number in range(40)}, parts)
     assert next(finished) == 0 and AHEAD == 16
     # Thirty-two at once, without the one that is whole.
     assert pool.asked == [number for number in range(33) if number != 3]
@@ -128,8 +136,8 @@ def test_after_a_death_each_task_has_a_process_of_its_own(tmp_path: Path, monkey
         alone.append((jobs, Pool(frozenset({4}))))
         return alone[-1][1]
 
-    monkeypatch.setattr(room, "_pool", pool)
-    assert list(workers.finished({number: task(f"s{number}", []) for number in range(6)}, parts)) == list(range(6))
+    monkeypatch.setattr(room, "_Pool", pool)
+    assert list(workers.finished({number: task(f"s{number}") for number in range(6)}, parts)) == list(range(6))
     assert {number: one.asked for number, (jobs, one) in enumerate(alone) if jobs == 1 and one.asked}
     (lost,) = read_part(tmp_path / "4")
     assert isinstance(lost, Done) and str(lost.info.error).startswith("s4: the process that replayed it was killed")
