@@ -5,6 +5,8 @@ policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorde
 Its annotation also says what the column means; `ctxsim list columns --format md` prints both.
 """
 
+import typing
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -13,6 +15,17 @@ import msgspec
 def column(kind: str, unit: str) -> msgspec.Meta:
     """Return a column's metadata: its kind of number and its unit."""
     return msgspec.Meta(extra_json_schema={"kind": kind, "unit": unit})
+
+
+def described(row: type[msgspec.Struct]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield each column of a row type: its name, type (`int`, or `int?` if a value may be missing), kind, unit and
+    meaning.
+    """
+    for name, annotation in typing.get_type_hints(row, include_extras=True).items():
+        meta, meaning = annotation.__metadata__[:2]
+        kinds = typing.get_args(annotation.__origin__) or (annotation.__origin__,)
+        of_type = kinds[0].__name__ + "?" * (type(None) in kinds)
+        yield name, of_type, meta.extra_json_schema["kind"], meta.extra_json_schema["unit"], meaning
 
 
 Fact = column("fact", "")

@@ -1,11 +1,10 @@
 """The page that `ctxsim list columns --format md` prints, made from the columns' metadata."""
 
-import types
-import typing
 from pathlib import Path
 
 import msgspec
 
+from ctxsim.results.columns import described
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.run_info import TABLES
 
@@ -29,13 +28,13 @@ def markdown() -> str:
 def column_rows() -> list[tuple[str, str, str, str, str, str]]:
     """Return each column: its table, name, type, kind, unit and meaning."""
     tables = {name: row for name, (row, _) in TABLES.items()} | COMPACTION_TABLES
-    return [(name, *line) for name, row in tables.items() for line in _cells(row)]
+    return [(name, *line) for name, row in tables.items() for line in described(row)]
 
 
 def _table(name: str, row: type[msgspec.Struct], known: set[tuple[str, ...]]) -> str:
     # The first sentence of a row's docstring.
     about = (row.__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
-    told = [cells for cells in _cells(row) if cells[0] not in IN_EVERY_TABLE]
+    told = [cells for cells in described(row) if cells[0] not in IN_EVERY_TABLE]
     lines = [
         f"- `{column}`{'?' * of_type.endswith('?')}{_number(column, kind, unit)}: {meaning}\n"
         for column, of_type, kind, unit, meaning in told
@@ -52,18 +51,3 @@ def _number(column: str, kind: str, unit: str) -> str:
     shown = "" if unit == "count" or NAMED_UNITS.get(unit, " ") in f"{column}_" else unit
     said = " ".join(("" if kind == "fact" else kind, shown)).strip()
     return f" ({said})" if said else ""
-
-
-def _cells(row: type[msgspec.Struct]) -> typing.Iterator[tuple[str, str, str, str, str]]:
-    for column, annotation in typing.get_type_hints(row, include_extras=True).items():
-        meta, meaning = annotation.__metadata__[:2]
-        kind, unit = (meta.extra_json_schema[key] for key in ("kind", "unit"))
-        yield column, _type(annotation.__origin__), kind, unit, meaning
-
-
-def _type(annotation: typing.Any) -> str:
-    """Return a type's name: `int`, or `int?` if a value may be missing."""
-    if not isinstance(annotation, types.UnionType):
-        return str(annotation.__name__)
-    (known,) = (option for option in annotation.__args__ if option is not type(None))
-    return f"{known.__name__}?"

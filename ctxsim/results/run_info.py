@@ -6,7 +6,6 @@ file, or, beyond a million rows, a folder of that name with one file per million
 spreadsheet are CSV too.
 """
 
-import typing
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +21,7 @@ from ctxsim.results.columns import (
     NeedleRow,
     NeedRow,
     SummaryRow,
+    described,
 )
 
 AS_SET = "as-set"
@@ -191,8 +191,4 @@ class RunInfo(msgspec.Struct, frozen=True):
 
 def columns(row: type[msgspec.Struct]) -> dict[str, str]:
     """Return each column of a row type with its kind of number and unit, as `counted, tokens`."""
-    described = {}
-    for name, annotation in typing.get_type_hints(row, include_extras=True).items():
-        meta = annotation.__metadata__[0].extra_json_schema
-        described[name] = ", ".join(filter(None, (meta["kind"], meta["unit"])))
-    return described
+    return {name: ", ".join(filter(None, (kind, unit))) for name, _, kind, unit, _ in described(row)}

@@ -32,7 +32,6 @@ class _Table:
     def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct], csv_too: bool) -> None:
         self._waiting: list[Any] = []
         self._rows = 0
-        self.empty = True
         self._folder = out.work / f"{name}.parquet"
         self._schema = arrow_schema(row)
         remove(self._folder)
@@ -51,10 +50,8 @@ class _Table:
         self._writer = pyarrow.parquet.ParquetWriter(self._files[-1], self._schema, compression="zstd")
 
     def write(self, batch: Any) -> None:
-        if batch.num_rows:
-            self._waiting.append(batch)
-            self.empty = False
-            self._rows += batch.num_rows
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
         if self._rows >= ROW_GROUP:
             self.write_group()
 
@@ -83,6 +80,7 @@ class _Table:
             remove(Path(self._csv.name))
 
     def close(self) -> None:
+        self.write_group()
         self._writer.close()
         if self._csv:
             self._csv.close()
@@ -116,30 +114,31 @@ class RunWriter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is not None and self._tables:
+        if error is not None:
             for table in self._tables.values():
                 table.abandon()
             self._info.unlink(missing_ok=True)
 
-    def _open(self) -> None:
-        """Make the files when the first row comes, so that a bench that fails before leaves nothing behind."""
-        if not self._tables:
-            for name, (row, csv_too) in TABLES.items():
-                self._tables[name] = _Table(self._out, name, row, csv_too)
+    def _table(self, name: str) -> _Table:
+        """Return a table, whose files are made when it is asked for first: a bench that fails before leaves none."""
+        if name not in self._tables:
+            self._tables[name] = _Table(self._out, name, *TABLES[name])
+        return self._tables[name]
 
     def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
         """Append the rows of one transcript under all policies."""
-        self._open()
-        for name in Tables.__struct_fields__:
-            self._tables[name].write(getattr(tables, name))
+        for name, batch in msgspec.structs.asdict(tables).items():
+            if batch.num_rows:
+                self._table(name).write(batch)
         self._summary += summary
         if len(self._summary) >= ROW_GROUP:
             self._write_summary()
 
     def _write_summary(self) -> None:
-        rows, self._summary = self._summary, []
-        self._tables["summary"].write(arrow_batch(SummaryRow, rows))
-        self._tables["summary"].write_group()
+        if self._summary:
+            self._table("summary").write(arrow_batch(SummaryRow, self._summary))
+            self._table("summary").write_group()
+        self._summary = []
 
     def finish(self, info: RunInfo) -> None:
         """Complete the run: flush all files to the disk, then rename them, `run.json` last.
@@ -147,15 +146,11 @@ class RunWriter:
         If the disk is full, the run that was there before stays. If the process is killed while it renames files, there
         is no `run.json`, and so no run: tables of two runs never mix.
         """
-        self._open()
         self._write_summary()
-        for table in self._tables.values():
-            table.write_group()
-        unasked = [name for name in WHERE_ASKED if self._tables[name].empty]
-        for name in unasked:
-            self._tables.pop(name).abandon()
-        for table in self._tables.values():
-            table.close()
+        unasked = [name for name in WHERE_ASKED if name not in self._tables]
+        for name in TABLES:
+            if name not in unasked:
+                self._table(name).close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}
         whole = self._out.folder / "run.json"
         info = msgspec.structs.replace(info, columns=described, files=sums(self._out.work))

@@ -116,6 +116,20 @@ def _provider(provider: Provider, model: str) -> Provider:
     return _replace(provider, origin=origin, model=f"a model of {provider.vendor}" if provider.model else "")
 
 
+def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
+    """Return a task's rows with likely secrets redacted: in names, texts, atoms, tools, reasons of edits and calls."""
+    if secrets:
+        rows = _replace(rows, tables=tables_without_secrets(rows.tables, secrets))
+    name = name_without_secrets(rows.transcript)
+    parent = rows.parent and name_without_secrets(rows.parent)
+    return rows if (name, parent) == (rows.transcript, rows.parent) else _called(rows, name, parent)
+
+
+def name_without_secrets(name: str) -> str:
+    """Return a name of a transcript or source with likely keys redacted; names that differ stay different."""
+    return name if (quiet := marked(name)) == name else f"{quiet} {_hashed(name)[:8]}"
+
+
 def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
     """Return tables with likely secrets redacted: in texts, atoms, names of tools, reasons of edits and calls."""
     redact = secrets.marked
@@ -127,9 +141,10 @@ def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
 
 
 def info_without_secrets(info: InputInfo) -> InputInfo:
-    """Return a source's description with likely keys redacted, since notes and errors may quote the source."""
+    """Return a source's description with likely keys redacted: notes and errors may quote the source."""
     return _replace(
         info,
+        name=name_without_secrets(info.name),
         notes=tuple(map(marked, info.notes)),
         error=info.error and marked(info.error),
         failed=tuple(map(marked, info.failures)) or msgspec.UNSET,

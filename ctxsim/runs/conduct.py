@@ -28,6 +28,7 @@ from ctxsim.runs.sizes import Plan, plan
 from ctxsim.runs.task import Common, Setting, Task, content_of, specs_of
 from ctxsim.runs.user_code import Shipped, shipped
 from ctxsim.runs.workers import Workers, fitting, forget_policies
+from ctxsim.safety.redaction import marked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import DETECTORS, word_hash
@@ -145,9 +146,10 @@ def conduct(
         if failed and not replayed:
             folder.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
+        kept = _kept(setting, paths)
         info = RunInfo(
-            name=setting.name if setting.text or scenario else "recorded",
-            title=setting.title if setting.text or scenario else RECORDED,
+            name=setting.name if scenario else kept.name,
+            title=setting.title if scenario else kept.title,
             **said_of(specs, beside.providers),
             inputs=tuple(inputs),
             complete=len(inputs) == len(names),
@@ -157,7 +159,7 @@ def conduct(
             refetch=setting.refetch,
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
-            setting=_kept(setting, paths),
+            setting=msgspec.to_builtins(kept),
             others_code=others or msgspec.UNSET,
         )
         writer.finish(info)
@@ -166,11 +168,14 @@ def conduct(
     return info
 
 
-def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
+def _kept(setting: Setting, paths: Sequence[str]) -> Setting:
     """Return the setting and paths for `run.json`; without text, no name or path of a recording."""
     if not setting.text:
-        setting, paths = msgspec.structs.replace(setting, name="recorded", title=RECORDED), ()
-    return dict(msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET)))
+        return msgspec.structs.replace(setting, name="recorded", title=RECORDED)
+    quiet = str if setting.keep_secrets else marked
+    return msgspec.structs.replace(
+        setting, name=quiet(setting.name), title=quiet(setting.title), paths=tuple(map(quiet, paths)) or msgspec.UNSET
+    )
 
 
 def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence[str] = ()) -> dict[str, Any]:

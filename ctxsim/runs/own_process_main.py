@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
-from ctxsim.results.columns import NeedRow
 from ctxsim.runs.own_process import LENGTH_BYTES, Answer, Asked, Shown
 from ctxsim.runs.parts import packed
-from ctxsim.runs.transcript_rows import rows_alone, told_in
+from ctxsim.runs.transcript_rows import Prepared, prepared, rows_alone, told_in
 from ctxsim.runs.user_code import unpack
 from ctxsim.safety.processes import end_with
-from ctxsim.simulator.measure import Basis
-from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.guard import heard_by
@@ -47,12 +43,11 @@ def main() -> None:
     refuse_copies()
     heard_by(seen.within)
     unpack(code)
-    about: _About | None = None
+    about: Prepared | None = None
     while requests.peek(1):
         asked: Any = pickle.load(requests)
         if isinstance(asked, AsSent):
-            basis = asked.basis()
-            about = _About(asked, basis, need_rows(asked.transcript, basis.references))
+            about = prepared(asked)
             continue
         assert about is not None
         answer = _answered(about, asked, seen, watch)
@@ -67,15 +62,7 @@ def main() -> None:
     os._exit(0)
 
 
-class _About(NamedTuple):
-    """The transcript that the next labels apply to."""
-
-    one: AsSent
-    basis: Basis
-    needs: Sequence[NeedRow]
-
-
-def _answered(about: _About, asked: Asked, seen: Shown, watch: Watch) -> bytes:
+def _answered(about: Prepared, asked: Asked, seen: Shown, watch: Watch) -> bytes:
     failed: list[str] = []
     made: bytes | None = None
     label = asked.label
@@ -89,7 +76,7 @@ def _answered(about: _About, asked: Asked, seen: Shown, watch: Watch) -> bytes:
             made = _calls(about.one, spec, failed)
         else:
             with about.basis.telling(seen.replayed):
-                made = packed(rows_alone(*about, spec, asked.what_if))
+                made = packed(rows_alone(about, spec, asked.what_if))
     seen.within("")
     if (changed := watch.changed()) and not failed:
         failed, made = [f"{name}: {label}: {changed}"], None

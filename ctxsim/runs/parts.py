@@ -8,7 +8,6 @@ whose source has changed, is removed.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -27,7 +26,6 @@ MADE_WITH = "setting"
 
 _LENGTH_BYTES = 8
 _SUM_BYTES = hashlib.sha256().digest_size
-_BLOCK = 1 << 20
 
 
 def fingerprint(texts: Iterable[str]) -> str:
@@ -138,24 +136,19 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    while file.tell() < size - _SUM_BYTES:
-        yield file.read(int.from_bytes(file.read(_LENGTH_BYTES), "big"))
+    while (left := size - _SUM_BYTES - file.tell()) > 0:
+        # The length may be damaged.
+        yield file.read(min(int.from_bytes(file.read(_LENGTH_BYTES), "big"), left))
 
 
 def _info(path: Path) -> Done | None:
     """Return a part's Done; None if the part is damaged."""
+    digest, data = hashlib.sha256(), b""
     try:
-        size = path.stat().st_size
-        digest = hashlib.sha256()
         with path.open("rb") as file:
-            left = size - _SUM_BYTES
-            while left > 0 and (block := file.read(min(_BLOCK, left))):
-                digest.update(block)
-                left -= len(block)
-            if left != 0 or file.read() != digest.digest():
-                return None
-            file.seek(0)
-            last = deque(_pieces(file, size), maxlen=1)
-        return msgspec.msgpack.decode(last[0], type=Done) if last else None
-    except (OSError, ValueError, msgspec.DecodeError):
+            for data in _pieces(file, path.stat().st_size):
+                digest.update(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
+            whole = file.read() == digest.digest()
+        return msgspec.msgpack.decode(data, type=Done) if whole else None
+    except (OSError, msgspec.DecodeError):
         return None

@@ -16,6 +16,7 @@ from ctxsim.results.checksums import sums
 from ctxsim.results.files import description
 from ctxsim.results.run import read_run
 from ctxsim.results.run_info import __version__
+from ctxsim.runs.anonymous import name_without_secrets
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import others_code
 from ctxsim.runs.task import Setting, content_of, source_sha256, specs_of
@@ -92,7 +93,8 @@ def _changed(
         except CtxsimError as error:
             yield f"an input is missing: {error}"
             return
-        here = [(one.name, source_sha256(one), one) for one in found]
+        quiet = str if setting.keep_secrets else name_without_secrets
+        here = [(quiet(one.name), source_sha256(one), one) for one in found]
         if moved:
             here = _as_in_run(info.inputs, here, setting.text)
             found[:] = [source for _, _, source in here]

@@ -20,7 +20,7 @@ from ctxsim.readers.source.placed import Placed
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import baseline_in
-from ctxsim.runs.anonymous import info_without_secrets, info_without_text, tables_without_secrets, without_text
+from ctxsim.runs.anonymous import info_without_secrets, info_without_text, without_secrets, without_text
 from ctxsim.runs.rows import WHOLE, Done, Rows, Share
 from ctxsim.runs.sizes import keep_all
 from ctxsim.runs.transcript_rows import rows_of, told_in
@@ -169,9 +169,7 @@ def results_of(task: Task, tell: Tell = nobody) -> Iterator[Rows | Done]:
                 continue
             secrets = Secrets(item.text for item in transcript.items)
             keys += secrets.issuers
-            if secrets and not setting.keep_secrets:
-                rows = msgspec.structs.replace(rows, tables=tables_without_secrets(rows.tables, secrets))
-            yield rows
+            yield rows if setting.keep_secrets else without_secrets(rows, secrets)
     error = errors[0] if errors else None
     # In an order that doesn't depend on which process did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET

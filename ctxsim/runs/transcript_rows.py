@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,6 +34,20 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
         lines.append(": ".join(filter(None, (name, policy, told(error)))))
 
 
+class Prepared(NamedTuple):
+    """A transcript, with what all policies have in common."""
+
+    one: AsSent
+    basis: Basis
+    needs: Sequence[NeedRow]
+
+
+def prepared(one: AsSent) -> Prepared:
+    """Return a transcript ready to be replayed under one policy after another."""
+    basis = one.basis()
+    return Prepared(one, basis, need_rows(one.transcript, basis.references))
+
+
 def rows_of(
     one: AsSent, specs: Sequence[Spec], failed: list[str],
     tell: Callable[[int, int], object] = lambda done, known: None, what_if: WhatIf = WHAT_IF,
@@ -47,10 +61,9 @@ def rows_of(
     if not all(spec.own for spec in specs):
         # Imported only if some policy may need a process of its own.
         from ctxsim.runs.own_process import others, rows_apart
-    basis, transcript = one.basis(), one.transcript
-    needs = need_rows(transcript, basis.references)
+    about, transcript = prepared(one), one.transcript
     baseline = baseline or baseline_in(spec.label for spec in specs)
-    here = _Rows(one, basis, needs, what_if)
+    here = _Rows(about, what_if)
     here.add_shared()
     found: list[Rows] = []
     known = len(specs) * len(transcript.calls)
@@ -62,11 +75,11 @@ def rows_of(
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known), what_if)  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
-                    here = _Rows(one, basis, needs, what_if)
+                    here = _Rows(about, what_if)
                 continue
             # Progress counts only this replay, not those that the summary makes.
-            with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
-                measured = measure(basis, spec)
+            with about.basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
+                measured = measure(about.basis, spec)
             here.add(spec, measured)
             if spec.label == baseline:
                 here.is_as_set(measured)
@@ -86,21 +99,20 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
     return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
 
 
-def rows_alone(
-    one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec, what_if: WhatIf = WHAT_IF
-) -> Rows:  # fmt: skip
-    """Return one transcript's rows under one policy, given its needs; without the rows that all policies share."""
-    made = _Rows(one, basis, needs, what_if)
-    made.add(spec, measure(basis, spec))
+def rows_alone(about: Prepared, spec: Spec, what_if: WhatIf = WHAT_IF) -> Rows:
+    """Return one transcript's rows under one policy, without the rows that all policies share."""
+    made = _Rows(about, what_if)
+    made.add(spec, measure(about.basis, spec))
     return made.rows()
 
 
 class _Rows:
     """Collects one transcript's rows under some policies that follow one another."""
 
-    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], what_if: WhatIf = WHAT_IF) -> None:
-        self._one, self._basis, self._needs, self._what_if = one, basis, needs, what_if
-        self._recorder = _recorder(one.transcript)
+    def __init__(self, about: Prepared, what_if: WhatIf) -> None:
+        self._one, self._basis, self._needs = about
+        self._what_if = what_if
+        self._recorder = _recorder(self._one.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []

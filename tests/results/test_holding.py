@@ -198,7 +198,7 @@ def test_a_bench_that_fails_before_its_first_row_leaves_nothing(tmp_path: Path) 
             pass
         assert [one.name for one in held.work.iterdir()] == [MARKER]
         with pytest.raises(ValueError, match="stop"), RunWriter(held) as writer:
-            writer._open()
+            [writer._table(name) for name in TABLES]
             assert len(list(held.work.iterdir())) > len(TABLES)
             raise ValueError("stop")
         assert [one.name for one in held.work.iterdir()] == [MARKER]

@@ -59,11 +59,10 @@ def test_a_run_says_its_policies_providers_and_tokenizers() -> None:
 
 def test_what_was_asked_is_kept_but_for_names_without_text() -> None:
     setting = Setting("mine", "Mine", ("keep-all",), sample=Wanted(3, 1))
-    kept = _kept(setting, ["logs"])
-    assert (kept["name"], kept["title"], kept["paths"], kept["sample"]) == ("mine", "Mine", ("logs",), (3, 1))
-    quiet = _kept(msgspec.structs.replace(setting, text=False), ["logs"])
-    assert (quiet["name"], quiet["title"]) == ("recorded", "Recorded transcripts") and "paths" not in quiet
-    assert "paths" not in _kept(setting, [])
+    assert _kept(setting, ["logs"]) == msgspec.structs.replace(setting, paths=("logs",))
+    quiet = msgspec.structs.replace(setting, text=False)
+    assert _kept(quiet, ["logs"]) == msgspec.structs.replace(quiet, name="recorded", title="Recorded transcripts")
+    assert _kept(setting, []) == setting
 
 
 def test_failures_of_sizing_stand_beside_those_of_the_run() -> None:

@@ -15,10 +15,10 @@ from samples import conversation
 from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.runs import own_process_main as room
 from ctxsim.runs.own_process import Answer, Asked, Shown
-from ctxsim.runs.own_process_main import DEFAULT_MB, _About, _answered, _write, limit_memory
+from ctxsim.runs.own_process_main import DEFAULT_MB, _answered, _write, limit_memory
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
-from ctxsim.simulator.measure.losses import need_rows
+from ctxsim.runs.transcript_rows import prepared
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay.guard import MOMENTS
@@ -57,9 +57,8 @@ ONE = AsSent(conversation("one", "two"), Provider())
 
 
 def answered(label: str, calls: bool = False, changed: str = "") -> tuple[Answer, list[Any]]:
-    basis = ONE.basis()
     notes: Any = Notes(changed)
-    data = _answered(_About(ONE, basis, need_rows(ONE.transcript, basis.references)), Asked(label, calls), notes, notes)
+    data = _answered(prepared(ONE), Asked(label, calls), notes, notes)
     return msgspec.msgpack.decode(data, type=Answer), notes.heard
 
 

@@ -62,6 +62,19 @@ def test_it_is_the_same_to_the_byte(run: Path) -> None:
         assert told(Path(text), *(["logs"] if text == "none" else [])) == []
 
 
+def test_keys_in_names_of_files_are_redacted_and_names_stay_apart(run: Path) -> None:
+    keys = ["sk-ant-api03-" + "aB3dE6gH9jK2mN5p" * 5 + end for end in ("AA", "BB")]
+    for key, log in zip(keys, "ab", strict=True):
+        Path("logs", f"{log}.jsonl").rename(Path("logs", f"{key}.jsonl"))
+    for text, found in (("redacted", False), ("kept", True)):
+        made = bench(["logs"], ["mask:keep=0"], out=text, text=text)  # type: ignore[arg-type]
+        said = "".join(file.read_text("utf-8", "replace") for file in Path(text).iterdir())
+        assert all((key in said) is found for key in keys) and made.transcripts == 2
+        assert told(Path(text)) == []
+    made = bench([Path("logs", f"{keys[0]}.jsonl")], ["mask:keep=0"], out="one")
+    assert keys[0] not in Path("one/run.json").read_text() and "[redacted: Anthropic key]" in made.info.title
+
+
 def test_a_scenario_needs_no_file(run: Path) -> None:
     bench("documented-53k", ["mask:keep=2"], out="made")
     assert told(Path("made")) == []

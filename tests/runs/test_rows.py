@@ -13,8 +13,7 @@ from ctxsim.policies import open_policy
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import Recorder
 from ctxsim.runs.rows import LEAST_POLICIES, OF_ALL, Done, Rows, rows_together, tables_together, together
-from ctxsim.runs.transcript_rows import _recorder, rows_alone, rows_of, told_in
-from ctxsim.simulator.measure.losses import need_rows
+from ctxsim.runs.transcript_rows import _recorder, prepared, rows_alone, rows_of, told_in
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Usage
@@ -83,8 +82,7 @@ def test_progress_is_of_all_policies_and_calls() -> None:
 
 
 def test_rows_of_one_policy_are_those_of_it_among_others() -> None:
-    basis = ONE.basis()
-    alone = rows_alone(ONE, basis, need_rows(ONE.transcript, basis.references), open_policy("drop-all"))
+    alone = rows_alone(prepared(ONE), open_policy("drop-all"))
     whole = told(rows("keep-all", "drop-all"))
     assert told(alone)["calls"] == [one for one in whole["calls"] if one["policy"] == "drop-all"]
     assert told(alone)["needs"] == told(alone)["items"] == [] and whole["items"]
