@@ -56,10 +56,9 @@ _LEFT = re.compile(rf"\.([0-9a-f]{{1,8}})-[0-9a-f]{{6}}{re.escape(SUFFIX)}")
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's process
-        return True
+    except OSError as error:
+        # Another user's process can't be asked, which says that there is one.
+        return not isinstance(error, ProcessLookupError)
     return True
 
 

@@ -7,8 +7,7 @@ import msgspec
 from ctxsim.live.observed import Observation
 from ctxsim.live.script import Script
 from ctxsim.policies import open_policy
-from ctxsim.runs.doctor import Defect, Diagnosis
-from ctxsim.runs.symptoms import SYMPTOMS
+from ctxsim.runs.doctor import SYMPTOMS, Defect, Diagnosis
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import Sent, replay
 

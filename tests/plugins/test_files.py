@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,54 @@ def test_a_megabyte_is_the_most(tmp_path: Path) -> None:
         small_file(tmp_path / "none")
     with pytest.raises(InputError, match="is a pipe, a device or a socket"):
         small_file(Path("/dev/null"))
+
+
+def test_given_files_are_read_as_if_they_were_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_texts", {})
+    monkeypatch.setattr(files, "_given", set())
+    here, gone = tmp_path / "here.py", str(tmp_path / "gone.py")
+    here.write_bytes(b"x = 1")
+    assert not files.files_given() and files.files_loaded() == {}
+    assert files.user_file("policy", str(here)) == b"x = 1" and files.files_loaded() == {str(here): b"x = 1"}
+    with pytest.raises(LabelError, match=r"no policy file .*gone\.py"):
+        files.user_file("policy", gone)
+    files.give_files({gone: b"y = 2"})
+    assert files.files_given() and files.user_file("policy", gone) == b"y = 2"
+    assert files.load_file("policy", gone).y == 2
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert files.config_folder() == tmp_path / "ctxsim"
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert files.config_folder() == Path.home() / ".config" / "ctxsim"
+
+
+def test_a_small_file_is_read_also_where_the_system_has_no_flag_for_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"x" * MOST_BYTES)
+    assert small_file(file) == b"x" * MOST_BYTES
+    monkeypatch.delattr(os, "O_NONBLOCK")
+    assert small_file(file) == b"x" * MOST_BYTES
+    file.write_bytes(b"x" * (MOST_BYTES + 1))
+    with pytest.raises(InputError, match="is larger than 1,000,000 bytes"):
+        small_file(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name")
+def test_nobody_waits_for_who_writes_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a pipe, a device or a socket"):
+        small_file(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name")
+def test_a_folder_is_told_by_its_name_and_leaves_no_handle_open(tmp_path: Path) -> None:
+    def lowest_free() -> int:
+        handle = os.dup(0)
+        os.close(handle)
+        return handle
+
+    before = lowest_free()
+    with pytest.raises(IsADirectoryError) as told:
+        small_file(tmp_path)
+    assert (told.value.filename, lowest_free()) == (str(tmp_path), before)

@@ -1,15 +1,159 @@
-"""A policy is checked in processes of its own."""
+"""The process that checks a policy, within this one: what it counts, and what it says."""
 
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from ctxsim.runs.check import check
+from ctxsim.policies import Policy, register, registered_policies
+from ctxsim.runs import check as room
+from ctxsim.runs.check import Checked, _answer, _append_only, _here, check
+from ctxsim.view import View
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opened_at_once")]
+CHANGED = (
+    "append-only: no, 2 of 5 requests, with the whole window and with a quarter of it, change what stood before: a "
+    "model that binds thinking refuses them, or drops the thinking behind each edit"
+)
+
+
+@pytest.mark.parametrize(
+    ("server_side", "edited", "calls", "said"),
+    [(True, 2, 5, "append-only: yes, the provider itself edits"), (False, 0, 0, ""), (False, 2, 5, CHANGED),
+     (False, 0, 5, "append-only: yes, in every scenario tried"), (False, 1, 0, "")],
+)  # fmt: skip
+def test_what_is_sent_is_only_added_to_or_not(server_side: bool, edited: int, calls: int, said: str) -> None:
+    assert _append_only(server_side, edited, calls) == said
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What would be refused in this process from now on."""
+    heard: list[Any] = []
+    monkeypatch.setattr(room, "refuse", lambda events, what: heard.append((events, what)))
+    return heard
+
+
+def test_a_policy_is_replayed_with_its_window_and_with_a_quarter_of_it(refused: list[Any]) -> None:
+    found = _here("keep-all", ["documented-53k"], True)
+    assert (found.violations, found.findings) == ([], [])
+    assert found.append_only == "append-only: yes, in every scenario tried" and len(found.done) == 64
+    assert _here("keep-all", ["documented-53k"], False).done == found.done
+    assert refused[0][1] == "starts another process" and "os.fork" in refused[0][0]
+    edits = _here("mask:keep=1", ["documented-53k"], False)
+    # Twice seven requests; the first that empties a result is that of the third call.
+    assert edits.append_only.startswith("append-only: no, 10 of 14 requests, ") and edits.done != found.done
+    refused.clear()
+    assert not _here("pipe:cat", [], False).violations and refused == [], "another program is what that is"
+
+
+@dataclass
+class Splits(Policy):
+    """Drops results, and leaves their calls."""
+
+    def before_call(self, view: View) -> View:
+        return view.drop([item.place for item in view.results], "for a test")
+
+    def before_calls(self) -> None:
+        """No moment."""
+
+
+@dataclass
+class Fails(Policy):
+    """Fails."""
+
+    def before_call(self, view: View) -> View:
+        raise ValueError("no")
+
+
+@pytest.fixture
+def own() -> Any:
+    for cls in (Splits, Fails):
+        register(cls)
+    yield
+    for name in ("splits", "fails"):
+        registered_policies().pop(name)
+
+
+def test_findings_are_what_nobody_calls_and_what_a_provider_refuses(own: None, refused: list[Any]) -> None:
+    found = _here("splits", ["documented-53k"], False)
+    assert found.findings == [
+        "Splits.before_calls is no moment, and never called; did you mean before_call or after_call?",
+        "12 of 14 requests split a tool call from its result: a provider refuses them",
+    ]
+    # `Summary.at` is a number, `VercelPrune._calls` its own affair.
+    assert [_here(label, ["documented-53k"], False).findings for label in ("summary", "vercel-prune")] == [[], []]
+
+
+def test_a_violation_is_told_of_each_window(own: None, refused: list[Any]) -> None:
+    found = _here("fails", ["documented-53k"], True)
+    assert len(found.violations) == 2 and all("before_call raised ValueError: no" in one for one in found.violations)
+    assert found.append_only == ""
+
+
+def fake(monkeypatch: pytest.MonkeyPatch, first: Checked, second: Checked) -> Checked:
+    monkeypatch.setattr(room, "_answer", lambda label, answer, *asked: {"1": first, "2": second}[answer.stem])
+    return check("mask")
+
+
+def test_two_processes_are_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Checked([], ["f"], "a", "yes")
+    assert fake(monkeypatch, plain, Checked([], [], "a")) == plain
+    assert fake(monkeypatch, plain, Checked([], [], "b")) == Checked(
+        ["mask: another PYTHONHASHSEED gave another result; does it go by the order of a set?"], ["f"], "a", "yes"
+    )  # fmt: skip
+    assert fake(monkeypatch, Checked(["x", "x"], [], "a"), Checked(["y"], [], "b")).violations == ["x"]
+    assert fake(monkeypatch, plain, Checked(["y"], [], "b")).violations == ["y"]
+
+
+def test_an_answer_is_read_and_none_is_a_violation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = tmp_path / "1.json"
+
+    def asked(code: str, seconds: float = 9.0) -> Checked:
+        monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", code])
+        return _answer("mask", answer, ["a"], seconds)
+
+    assert asked("raise SystemExit(3)") == Checked(["mask: ended its process (status 3)"], [], "")
+    answer.write_bytes(msgspec.json.encode(Checked(["v"], ["f"], "a", "b")))
+    assert asked("") == Checked(["v"], ["f"], "a", "b")
+    answer.write_text("cut")
+    assert asked("") == Checked(["mask: ended its process (status 0)"], [], "")
+    assert asked("import time; time.sleep(9)", 0.01) == Checked(["mask: did not come back"], [], "")
+
+
+def test_the_process_writes_its_answer_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def here(label: str, scenarios: Any, thoroughly: bool) -> Checked:
+        asked.append((label, scenarios, thoroughly))
+        if label == "bad":
+            raise KeyError("x")
+        return Checked([], [], "a")
+
+    class Ended(BaseException):
+        pass
+
+    def exit(status: int) -> None:
+        raise Ended(status)
+
+    monkeypatch.setattr(room, "_here", here)
+    monkeypatch.setattr("os._exit", exit)
+    monkeypatch.setattr(room, "scenario_names", lambda: ["every"])
+    found = []
+    for label, name, more in (("mask", "1", ("a",)), ("mask", "2", ()), ("bad", "1", ())):
+        answer = tmp_path / f"{name}.json"
+        monkeypatch.setattr(sys, "argv", ["check", label, str(answer), *more])
+        with pytest.raises(Ended) as ended:
+            room.main()
+        assert ended.value.args == (0,)
+        found.append(msgspec.json.decode(answer.read_bytes(), type=Checked))
+    assert asked == [("mask", ["a"], True), ("mask", ["every"], False), ("bad", ["every"], True)]
+    assert found[:2] == [Checked([], [], "a")] * 2 and found[2].violations[0].startswith("bad: KeyError: 'x' (")
 
 
 BEGINNING = """import os, subprocess, sys, threading, time
@@ -31,6 +175,8 @@ BREAKING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("opened_at_once")
 @pytest.mark.parametrize("body", BREAKING)
 def test_what_a_policy_does_to_its_process_is_a_violation(body: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BEGINNING + body + "\n")
