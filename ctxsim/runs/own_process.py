@@ -38,6 +38,8 @@ BETWEEN_S = 600.0
 LENGTH_BYTES = 8
 SEEN_BYTES = 24
 
+OTHERS = "{}: its process gave something else than it was asked for"
+
 _ASKED_S = 0.05
 _ENDS_S = 1.0
 
@@ -110,7 +112,7 @@ def rows_apart(
         return None
     rows = unpacked(answer.rows)
     if not isinstance(rows, Rows) or rows.tables.calls.num_rows != len(one.transcript.calls):
-        raise _others_than_asked(spec.label)
+        raise ContractError(OTHERS.format(spec.label))
     return rows
 
 
@@ -127,14 +129,10 @@ def sent_apart(one: AsSent, spec: Spec) -> Iterator[Sent]:
     except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
         sent = None
     if not isinstance(sent, list) or not all(isinstance(call, Sent) for call in sent):
-        raise _others_than_asked(spec.label)
+        raise ContractError(OTHERS.format(spec.label))
     yield from sent
     if answer.failed:
         raise ContractError(answer.failed[0])
-
-
-def _others_than_asked(label: str) -> ContractError:
-    return ContractError(f"{label}: its process gave something else than it was asked for")
 
 
 def _answer(one: AsSent, spec: Spec, asked: Asked, tell: Callable[[int], object]) -> Answer:

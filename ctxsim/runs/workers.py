@@ -120,14 +120,11 @@ class Workers(AbstractContextManager["Workers"]):
 
     def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
         """Yield from `found` until `stopped` returns True; then give up the tasks under way."""
-        try:
+        with suppress(Stopped):
             for one in found:
                 yield one
                 if self._stopped():
                     break
-        except Stopped:
-            if not self._stopped():
-                raise
         if self._stopped():
             self._give_up()
 
@@ -139,40 +136,33 @@ class Workers(AbstractContextManager["Workers"]):
     def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
         under_way: dict[int, Future[Any]] = {}
-        # Submitted, so that the cluster keeps it and makes it again if a worker is lost.
-        common = (
-            None
-            if self._client is None or not tasks
-            else self._client.submit(bytes, shared([*tasks.values()]), pure=False)
-        )
+        common = None
+        if self._client is not None and tasks:
+            # Submitted, so that the cluster keeps it and makes it again if a worker is lost.
+            common = self._client.submit(bytes, shared([*tasks.values()]), pure=False)
         ahead = iter(tasks)
         for number in tasks:
-            while self._executor is not None and len(under_way) < AHEAD * self._jobs:
-                if (following := next(ahead, None)) is None:
-                    break
-                if not parts.done(following):
-                    under_way[following] = self._submit(tasks[following], parts, following, common)
-            if number in under_way:
-                try:
-                    self._wait(under_way.pop(number), parts.path(number))
-                except BrokenProcessPool:
-                    self._one_by_one({number, *under_way}, tasks, parts)
-                    under_way.clear()
-            elif not parts.done(number) and not parts.path(number).is_file():
-                do(tasks[number], parts.path(number), own_code(), self._tell)
+            path = parts.path(number)
+            try:
+                while self._executor is not None and len(under_way) < AHEAD * self._jobs:
+                    if (following := next(ahead, None)) is None:
+                        break
+                    if not parts.done(following):
+                        # Under way even if the pool breaks as it is submitted.
+                        under_way[following] = Future()
+                        under_way[following] = (
+                            self._executor.submit(do, tasks[following], parts.path(following), own_code())
+                            if common is None
+                            else self._executor.submit(part, job(tasks[following]), common)
+                        )
+                if number in under_way:
+                    self._wait(under_way.pop(number), path)
+                elif not parts.done(number) and not path.is_file():
+                    do(tasks[number], path, own_code(), self._tell)
+            except BrokenProcessPool:
+                self._one_by_one({number, *under_way}, tasks, parts)
+                under_way.clear()
             yield number
-
-    def _submit(self, task: Task, parts: Parts, number: int, common: Any) -> Future[Any]:
-        assert self._executor is not None
-        if common is not None:
-            return self._executor.submit(part, job(task), common)
-        try:
-            return self._executor.submit(do, task, parts.path(number), own_code())
-        except BrokenProcessPool as error:
-            # Raised when the task's turn comes, with those that were under way.
-            failed: Future[None] = Future()
-            failed.set_exception(error)
-            return failed
 
     def _wait(self, future: Future[Any], path: Path) -> None:
         if self._client is None:

@@ -76,13 +76,6 @@ def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path, made: list[str
         assert list(workers.until_stopped(workers.finished(tasks, parts))) == [0]
     assert made == ["s0", "s1"] and not (tmp_path / "1").exists()
 
-    def stopped() -> Iterator[int]:
-        yield 1
-        raise Stopped
-
-    with pytest.raises(Stopped), Workers(1, None, lambda *one: None) as workers:
-        list(workers.until_stopped(stopped()))
-
 
 class Pool:
     """An executor that does tasks when they are waited for; `dies` are those over which a process dies."""
