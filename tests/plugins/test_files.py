@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,11 @@ def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.Capt
     file.write_text("print('loud')\nx = 1\n")
     made = load_file("policy", str(file))
     assert load_file("policy", str(file)) is made and made.x == 1
+    (tmp_path / "b").mkdir()
+    assert load_file("policy", str(shutil.copy(file, tmp_path / "b"))) is not made
+    capsys.readouterr()
+    file.write_text("print('loud')\nx = 1.0\n")
+    assert load_file("policy", str(file)) is not made
     assert (
         made.__name__.startswith(f"{FROM_FILE}policy_mine_")
         and len(made.__name__) == len(f"{FROM_FILE}policy_mine_") + 16

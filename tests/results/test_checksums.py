@@ -48,19 +48,6 @@ def test_every_flipped_bit_is_noticed(undisturbed: Path, tmp_path: Path) -> None
     assert read_run(run).transcripts
 
 
-@pytest.mark.parametrize(
-    "line", ["check run run", "compare good run", "compare run good", "report run", "report run --only losses"]
-)
-def test_whatever_the_command_it_is_a_line(line: str, undisturbed: Path, tmp_path: Path) -> None:
-    shutil.copytree(undisturbed, tmp_path / "run")
-    shutil.copytree(undisturbed, tmp_path / "good")
-    file = tmp_path / "run" / "needs.parquet"
-    file.write_bytes(flipped(file.read_bytes(), random.Random(1)))
-    done = ctxsim(*line.split(), cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (1, 1, ""), done.stderr
-    assert "run/needs.parquet" in done.stderr and "run bench again" in done.stderr
-
-
 def test_a_key_of_the_checksums_that_is_misspelt_makes_no_older_run(undisturbed: Path, tmp_path: Path) -> None:
     text = (undisturbed / "run.json").read_bytes()
     for key in (b'"files": {', b'"digest": "', b'"schema": ', b'"columns": {'):

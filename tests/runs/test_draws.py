@@ -11,7 +11,7 @@ from command_line import ctxsim
 from ctxsim import bench
 from ctxsim.cli.running import _apart
 from ctxsim.policies import open_policy
-from ctxsim.results import Run, read_run
+from ctxsim.results import Run
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.refetch import refetched
 from ctxsim.simulator.provider.resolve import resolve
@@ -57,18 +57,6 @@ def test_draws_are_closed_replays_with_dice_of_their_own(tmp_path: Path) -> None
     assert rows(fewer, MASK) == mine[:2]
     assert all(fewer.of(label).to_csv(index=False) == run.of(label).to_csv(index=False) for label in (MASK, ALL))
     assert run.problems() == []
-
-
-def test_without_draws_there_is_no_such_table(tmp_path: Path) -> None:
-    run = bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run", overwrite=True)
-    assert not list(run.folder.glob("draws*"))
-    assert len(run.table("draws")) == 0
-    assert "draws.csv" not in run.info.files
-    # It comes where a folder held none, and goes again.
-    assert len(bench(SCENARIO, [MASK], refetch=0.5, draws=2, out=tmp_path / "run", overwrite=True).table("draws")) == 2
-    assert {"draws.csv", "draws.parquet"} <= set(read_run(tmp_path / "run").info.files)
-    bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run", overwrite=True)
-    assert not list(read_run(tmp_path / "run").folder.glob("draws*"))
 
 
 def test_a_rate_has_a_folder_of_its_own(tmp_path: Path) -> None:

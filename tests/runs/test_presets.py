@@ -38,10 +38,6 @@ def test_two_presets_hold_what_each_holds_once() -> None:
     assert set(both) == {*preset_policies("seeds"), *preset_policies("papers")} and len(both) == len(set(both))
 
 
-def test_a_policy_that_must_be_told_something_runs_as_in_a_bench() -> None:
-    assert "fifo:budget=40000" in preset_policies("seeds")
-
-
 def test_a_preset_that_is_none_is_told() -> None:
     with pytest.raises(UnknownName, match="did you mean agents"):
         preset_policies("agent")

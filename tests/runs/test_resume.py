@@ -20,7 +20,7 @@ from pages import words_of
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.readers.source import Source
-from ctxsim.results import InputInfo, read_run
+from ctxsim.results import read_run
 from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.parts import read_part, write_part
@@ -94,20 +94,6 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
     again = ctxsim(*arguments(logs, out), cwd=tmp_path)
     assert again.returncode == 0 and "out holds a stopped run, which starts again; --resume would" in again.stderr
     assert "starts again" not in ctxsim(*arguments(logs, out), cwd=tmp_path).stderr
-
-
-def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
-    setting = Setting("a", "a", ("keep-all",))
-    done: list[InputInfo] = []
-    conduct(
-        setting, tmp_path / "out", paths=[str(logs)],
-        watch=Watch(lambda one, _: done.append(one), stopped=lambda: bool(done)),
-    )  # fmt: skip
-    other = Setting("a", "a", ("drop-all",))
-    with pytest.raises(InputError, match="can't be resumed"):
-        conduct(other, tmp_path / "out", paths=[str(logs)], resume=True)
-    # Without --resume it begins anew.
-    assert conduct(other, tmp_path / "out", paths=[str(logs)]).complete
 
 
 def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,6 +242,8 @@ def test_another_version_and_other_sources_are_refused(
 ) -> None:
     out = copied(stopped, tmp_path)
     (tmp_path / "more.jsonl").write_text("{}")
+    with pytest.raises(InputError, match="can't be resumed: policies or options changed"):
+        conduct(Setting("a", "a", ("drop-all",)), out, paths=[str(stopped / "logs")], resume=True)
     with pytest.raises(InputError, match="can't be resumed: the list of sources changed"):
         conduct(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs"), str(tmp_path / "more.jsonl")],
               resume=True)  # fmt: skip

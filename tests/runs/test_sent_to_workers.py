@@ -11,18 +11,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
-import cloudpickle
 import msgspec
 import pytest
 from bench_runs import POLICIES, content
 from project import ROOT, TESTS
 
-from ctxsim.counting.estimators import Estimator, registered_estimators
 from ctxsim.errors import NotATranscript
-from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, read_run
@@ -30,7 +26,7 @@ from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
 from ctxsim.runs.sent_to_workers import carried, job, part, shared
 from ctxsim.runs.task import Common, Setting, Task, results_of, specs_of
-from ctxsim.runs.user_code import Packages, Shipped, shipped, unpack
+from ctxsim.runs.user_code import shipped
 
 
 @pytest.fixture
@@ -195,30 +191,3 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, sch
     assert b"logs/log00.jsonl read by plug" in here["summary.csv"] and sum(bool(one.error) for one in infos) == 1
     totals = read_run(folder.parent / "here").summary.groupby("policy").tokens_sum.sum()
     assert totals["plugged"] < totals["keep-all"]
-
-
-def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Packages] = []
-    monkeypatch.setattr("ctxsim.runs.user_code.give_packages", given.append)
-    theirs = Packages(points=(("ctxsim.policies", "plugged", "plug.policies:Plugged"),))
-    for code in (Shipped(packages=theirs), Shipped()):
-        unpack(code)
-    assert given == [theirs]
-
-
-def test_classes_that_come_along_are_known_here() -> None:
-    @dataclass
-    class ComesAlong(Policy):
-        """A policy made elsewhere."""
-
-    @dataclass(frozen=True)
-    class CountsAlong(Estimator):
-        """An estimator made elsewhere."""
-
-        def text(self, text: str) -> int:
-            return len(text)
-
-    unpack(Shipped(classes=cloudpickle.dumps([ComesAlong, CountsAlong])))
-    unpack(Shipped())
-    known = registered_policies().pop("comes-along", None), registered_estimators().pop("counts-along", None)
-    assert all(known)

@@ -14,6 +14,7 @@ import cloudpickle
 import pytest
 
 from ctxsim import plugins
+from ctxsim.counting.estimators import Estimator, registered_estimators
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, open_policy, register, registered_policies
 from ctxsim.runs import user_code
@@ -83,6 +84,8 @@ def test_given_packages_stand_in_the_place_of_those_before(as_new: None) -> None
     import far  # type: ignore[import-not-found]
 
     assert far.x == 2
+    unpack(Shipped({"f": b""}))
+    assert sys.path[0] != place and "far" in sys.modules, "none come along: those before stay"
 
 
 def test_what_came_last_is_known(as_new: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +143,15 @@ def test_classes_that_no_file_holds_go_by_value(monkeypatch: pytest.MonkeyPatch)
             registered_policies().pop(name, None)
 
 
-def test_what_is_no_class_of_ours_is_left(as_new: None) -> None:
-    unpack(Shipped(classes=cloudpickle.dumps([SimpleNamespace])))
-    assert "simple-namespace" not in registered_policies()
+def test_classes_that_come_along_are_known_and_what_is_no_class_of_ours_is_left(as_new: None) -> None:
+    @dataclass
+    class ComesAlong(Policy):
+        """A policy made elsewhere."""
+
+    @dataclass(frozen=True)
+    class CountsAlong(Estimator):
+        """An estimator made elsewhere."""
+
+    unpack(Shipped(classes=cloudpickle.dumps([ComesAlong, CountsAlong, SimpleNamespace])))
+    known = registered_policies().pop("comes-along", None), registered_estimators().pop("counts-along", None)
+    assert all(known) and "simple-namespace" not in registered_policies()
