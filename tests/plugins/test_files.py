@@ -101,15 +101,6 @@ def test_a_long_key_is_refused_wherever_it_stands(text: str) -> None:
     assert toml_values(text.format(" . ".join(parts[1:])).encode(), "f")
 
 
-def test_a_megabyte_is_the_most(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"")
-    assert small_file(tmp_path / "a") == b"" and MOST_BYTES == 1_000_000
-    with pytest.raises(FileNotFoundError):
-        small_file(tmp_path / "none")
-    with pytest.raises(InputError, match="is a pipe, a device or a socket"):
-        small_file(Path("/dev/null"))
-
-
 def test_given_files_are_read_as_if_they_were_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_texts", {})
     monkeypatch.setattr(files, "_given", set())

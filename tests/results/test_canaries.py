@@ -115,13 +115,3 @@ def test_figures_are_the_same_without_text(tmp_path: Path) -> None:
     named = ["chance_rate", "transcript", "root", "project", "version"]
     before, after = (read_run(tmp_path / f"{text}").summary.drop(columns=named) for text in (True, False))
     pandas.testing.assert_frame_equal(before, after)
-
-
-def test_the_reader_of_a_quiet_run_is_told_that_there_was_more(tmp_path: Path) -> None:
-    (tmp_path / "bad.json").write_text("{")
-    (tmp_path / "a.jsonl").write_text('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n{no json')
-    info = conduct(Setting("x", "x", ("keep-all",), text=False), tmp_path / "out", paths=[str(tmp_path)])
-    assert [one.name for one in info.inputs] == ["source 1", "source 2"]
-    assert "1 note(s): --text none keeps none" in info.inputs[0].notes[0]
-    assert "--text none keeps no reason" in str(info.inputs[1].error)
-    assert read_run(tmp_path / "out").summary.transcript.tolist() == ["transcript 1"]

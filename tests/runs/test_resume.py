@@ -7,10 +7,8 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,12 +17,11 @@ from command_line import ctxsim
 from pages import words_of
 
 from ctxsim.errors import CtxsimError, InputError
-from ctxsim.readers.source import Source
 from ctxsim.results import read_run
 from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.parts import read_part, write_part
-from ctxsim.runs.task import Setting, source_sha256
+from ctxsim.runs.task import Setting
 
 
 @pytest.mark.slow
@@ -250,14 +247,3 @@ def test_another_version_and_other_sources_are_refused(
     monkeypatch.setattr("ctxsim.runs.conduct.own_code", lambda: "ctxsim 9")
     with pytest.raises(InputError, match="can't be resumed: ctxsim itself changed"):
         resumed(stopped, out)
-
-
-def test_what_stands_in_a_databases_log_is_part_of_it(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode=wal")
-        writer.execute("CREATE TABLE t (a)")
-        before = path.read_bytes(), source_sha256(Source(str(path), path))
-        writer.execute("INSERT INTO t VALUES (1)")
-        assert path.read_bytes() == before[0]
-        assert source_sha256(Source(str(path), path)) != before[1]
