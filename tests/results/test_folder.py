@@ -143,20 +143,3 @@ def _session(leader: int) -> list[int]:
         if int(fields[3]) == leader and fields[0] != "Z":
             found.append(int(stat.parent.name))
     return found
-
-
-def test_what_a_killed_process_was_writing_goes_and_nothing_else(tmp_path: Path) -> None:
-    # A process that has ended, and this one.
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    left = tmp_path / f"estimates.png.{gone.pid:x}-0123ab.tmp"
-    kept = [
-        tmp_path / f"estimates.png.{os.getpid():x}-0123ab.tmp",
-        tmp_path / f"mine.png.{gone.pid:x}-0123ab.tmp",
-        tmp_path / "estimates.png.backup.tmp",
-    ]
-    for file in (left, *kept):
-        file.write_text("half")
-    with RunFolder(tmp_path):
-        pass
-    assert not left.exists() and all(file.exists() for file in kept)

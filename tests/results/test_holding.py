@@ -77,8 +77,11 @@ def test_pictures_of_commands_may_be_replaced_in_a_run_of_ours_alone(tmp_path: P
     made_run(tmp_path / "run", {"keep-all": [{}]})
     for name in ("calls.csv", "report.html", "estimates.png"):
         (tmp_path / "run" / name).write_text("drawn by somebody")
+    left = [tmp_path / "run" / f"{name}.{2**22 + 1:x}-0123ab.tmp" for name in ("run.json", "report.html", "mine.png")]
+    for one in left:
+        one.write_text("half, of a process that was killed")
     with RunFolder(tmp_path / "run"):
-        pass
+        assert [one.exists() for one in left] == [False, False, True]
     (tmp_path / "run" / "estimates.png").unlink()
     (tmp_path / "run" / "estimates.png").mkdir()
     with pytest.raises(InputError, match=r"holds estimates\.png, which no run"):

@@ -54,7 +54,9 @@ def test_finished_tasks_stay_where_their_source_is_the_same(out: Path) -> None:
     assert opened(out, False, ["h0", "h1b"]) == ([], set()), "without resume it begins anew"
 
 
-@pytest.mark.parametrize("setting", [b"", b"garbage\xff", b"{}", b"[" * 100_000, b'{"ctxsim itself": 3}'])
+@pytest.mark.parametrize(
+    "setting", [b"", b"garbage\xff", b"{}", b"[" * 100_000, b'{"ctxsim itself": 3}', b'{"code": "a"}']
+)
 def test_parts_of_which_nobody_knows_what_made_them_are_none(setting: bytes, out: Path) -> None:
     with RunFolder(out) as folder, Parts(folder, WITH, [str], False) as parts:
         write_part(parts.path(0), [done("h0")])
@@ -83,7 +85,7 @@ def test_a_part_is_lengths_and_bytes_and_their_checksum(tmp_path: Path) -> None:
     write_part(file, [done("a"), done("b")])
     assert list(read_part(file)) == [done("a"), done("b")] and _info(file) == done("b")
     data = file.read_bytes()
-    for damaged in (data[:-1], data[1:], data + b"x", b"", data[:31], data[-32:]):
+    for damaged in (data[:-1], data[1:], b"\xff" + data[1:], data + b"x", b"", data[:31], data[-32:]):
         file.write_bytes(damaged)
         assert _info(file) is None
     file.write_bytes(hashlib.sha256(b"").digest())

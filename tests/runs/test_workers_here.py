@@ -75,6 +75,8 @@ def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path, made: list[str
         tasks = {number: task(f"s{number}") for number in range(4)}
         assert list(workers.until_stopped(workers.finished(tasks, parts))) == [0]
     assert made == ["s0", "s1"] and not (tmp_path / "1").exists()
+    with Workers(1, None, lambda *one: None, lambda: True) as workers:
+        assert list(workers.until_stopped(iter("ab"))) == ["a"], "what is done already isn't taken either"
 
 
 class Pool:
