@@ -183,6 +183,16 @@ def test_a_stranger_is_left_out_and_an_error_where_it_is_named(tmp_path: Path) -
         assert (last.info.error is not None) is named and any(said in note for note in last.info.notes) is not named
 
 
+def test_requests_that_other_sources_show_go_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "logs", conversation("one"), "a")
+    (source,) = sources(str(tmp_path / "logs"))
+    heard: list[Any] = []
+    monkeypatch.setattr(room, "as_sent", lambda *asked: heard.append(asked[-1]) or ())
+    for shown in ({"m in p": (9, 1)}, {}):
+        assert len(list(results_of(Task(source, Common(PLAIN, accepted=shown))))) == 1
+    assert heard == [{"m in p": (9, 1)}, None]
+
+
 def test_a_source_whose_worker_died_is_said_to_be_lost(tmp_path: Path) -> None:
     found = lost(Task(Source("a.json", tmp_path), Common(PLAIN)))
     assert (found.info.name, found.info.transcripts, found.info.calls, found.beside) == ("a.json", 0, 0, "")
