@@ -1,4 +1,4 @@
-"""The vendors' own Python clients against the endpoint on a real port: whole, streamed and with tools."""
+"""The vendors' own Python clients against the endpoint on a real port: whole, streamed, with tools, and refused."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ctxsim.live.log import Log
 from ctxsim.live.server import beside
 
 TASK = "Do the task."
+SUMMARY = "Summary: the first result was read, go on with the second."
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +26,9 @@ def no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda self, *given, **named: None)
 
 
-def served() -> AbstractContextManager[str]:
+def served(**how: Any) -> AbstractContextManager[str]:
     """The endpoint's address, while a block runs."""
-    return beside(Endpoint(sessions(), Log(None)))
+    return beside(Endpoint(sessions(**how), Log(None)))
 
 
 streamed = pytest.mark.parametrize("stream", [False, True])
@@ -36,9 +37,9 @@ FLAT_TOOLS: list[Any] = [{"type": "function", "name": "tool", "parameters": {"ty
 
 
 @contextmanager
-def openai_client() -> Iterator[Any]:
+def openai_client(retries: int = 0, **how: Any) -> Iterator[Any]:
     openai = pytest.importorskip("openai")
-    with served() as url, openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as made:
+    with served(**how) as url, openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=retries) as made:
         yield made
 
 
@@ -90,10 +91,32 @@ def test_openai_responses(stream: bool) -> None:
         assert done.output_text == "Done."
 
 
+@pytest.mark.parametrize("form", ["chat", "responses"])
+def test_openai_is_refused_and_goes_on_after_a_compaction(form: str) -> None:
+    openai = pytest.importorskip("openai")
+
+    def ask(client: Any, text: str) -> Any:
+        if form == "chat":
+            return client.chat.completions.create(model="m", messages=[{"role": "user", "content": text}])
+        return client.responses.create(model="m", input=text)
+
+    with openai_client(window=300) as client:
+        with pytest.raises(openai.BadRequestError) as refused:
+            ask(client, TASK * 200)
+        assert refused.value.code == "context_length_exceeded"
+        assert ask(client, f"{TASK} {SUMMARY}").usage
+    with openai_client(faults=("429@1:retry=0.01",)) as client:
+        with pytest.raises(openai.RateLimitError) as limited:
+            ask(client, TASK)
+        assert limited.value.response.headers["retry-after"] == "0.01"
+    with openai_client(retries=2, faults=("429@1:retry=0.01,times=2",)) as client:
+        assert ask(client, TASK).usage
+
+
 @contextmanager
-def anthropic_client() -> Iterator[Any]:
+def anthropic_client(retries: int = 0, **how: Any) -> Iterator[Any]:
     anthropic = pytest.importorskip("anthropic")
-    with served() as url, anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as made:
+    with served(**how) as url, anthropic.Anthropic(base_url=url, api_key="none", max_retries=retries) as made:
         yield made
 
 
@@ -124,10 +147,26 @@ def test_anthropic_messages(stream: bool) -> None:
         assert done.content[0].text == "Done."
 
 
+def test_anthropic_is_refused_and_goes_on_after_a_compaction() -> None:
+    anthropic = pytest.importorskip("anthropic")
+
+    def ask(client: Any, text: str) -> Any:
+        return client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": text}])
+
+    with anthropic_client(window=300) as client:
+        with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+            ask(client, TASK * 200)
+        assert ask(client, f"{TASK} {SUMMARY}").usage
+    with anthropic_client(faults=("429@1:retry=0.01",)) as client, pytest.raises(anthropic.RateLimitError):
+        ask(client, TASK)
+    with anthropic_client(retries=1, faults=("429@1:retry=0.01",)) as client:
+        assert ask(client, TASK).usage
+
+
 @contextmanager
-def gemini_client() -> Iterator[Any]:
+def gemini_client(**how: Any) -> Iterator[Any]:
     genai = pytest.importorskip("google.genai")
-    with served() as url:
+    with served(**how) as url:
         made = genai.Client(api_key="none", http_options=genai.types.HttpOptions(base_url=url))
         yield made
         made.close()
@@ -159,3 +198,14 @@ def test_gemini_contents(stream: bool) -> None:
                 )
             ) if calls else None
         assert "".join(part.text or "" for part in parts) == "Done."
+
+
+def test_gemini_is_refused_and_goes_on_after_a_compaction() -> None:
+    errors = pytest.importorskip("google.genai.errors")
+    with gemini_client(window=300) as client:
+        with pytest.raises(errors.ClientError, match="exceeds the maximum number of tokens"):
+            client.models.generate_content(model="m", contents=TASK * 200)
+        assert client.models.generate_content(model="m", contents=f"{TASK} {SUMMARY}").usage_metadata
+    with gemini_client(faults=("429@1",)) as client, pytest.raises(errors.ClientError) as limited:
+        client.models.generate_content(model="m", contents=TASK)
+    assert limited.value.code == 429
