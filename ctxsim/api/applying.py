@@ -8,7 +8,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Value
 from ctxsim.policies.agents.lines import file_of
-from ctxsim.policies.agents.settings import CODE, Setting
+from ctxsim.policies.agents.settings import CODE, Setting, shown
 from ctxsim.policies.agents.settings_file import settings_of
 
 __all__ = ["apply", "change", "undo"]
@@ -29,12 +29,14 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
     problem = one.problem(value)
     if problem:
         raise CtxsimError(f"{agent}: {key}: {problem}")
-    if not one.file:
-        shown = str(value).lower() if isinstance(value, bool) else value
-        raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: export {one.env}={shown}")
     if one.file == CODE:
         raise CtxsimError(f"{agent}: {key} is an argument in your code; write it there")
     file = file_of(agent, one, project)
+    if not one.file:
+        if file is None:
+            shell = f"export {one.env}={shown(value)}"
+            raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: {shell}")
+        keys, value = (file.env, *keys), shown(value)
     if file is None or (file.scope == "project" and project is None):
         raise CtxsimError(f"{agent}: no file of a user is known that holds {one.key}")
     return planned(file.place(project), file.format, keys, value)
@@ -70,6 +72,6 @@ def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
             raise CtxsimError(f"{agent}: write names in the place of ID and MODEL in {key}")
         if one.in_list:
             raise CtxsimError(f"{agent}: {key} stands in an entry of the list {one.in_list}; set it there by hand")
-        return one, found.groups() if found else (key,)
+        return one, found.groups() if found else tuple(one.key.split("."))
     names = ", ".join(one.key for one in settings_of(agent).settings)
     raise CtxsimError(f"{agent} has no setting '{key}'; known are {names}")

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def file(path: str, scope: str) -> Any:
         return SimpleNamespace(
-            path=path, scope=scope, format="json", place=lambda project: Path(project or tmp_path, path)
+            path=path, scope=scope, format="json", env="", place=lambda project: Path(project or tmp_path, path)
         )  # fmt: skip
 
     def setting(key: str, **more: Any) -> Setting:
@@ -49,7 +49,7 @@ def test_a_setting_goes_into_the_first_file_of_its_scope_that_holds_it(folder: P
     assert change("mine", "limit", 5, project=folder).path == folder / "user.json", "no project's file holds it"
     with pytest.raises(CtxsimError, match="mine: no file of a user is known that holds mode"):
         change("mine", "mode", "x")
-    assert change("mine", "LIMIT", 5).after == b'{\n  "LIMIT": 5\n}\n', "by the name of its variable"
+    assert change("mine", "LIMIT", 5).after == b'{\n  "limit": 5\n}\n', "by the name of its variable"
 
 
 def test_names_stand_in_the_place_of_id_and_model() -> None:

@@ -6,6 +6,7 @@ from ctxsim.plugins.labels import named, split
 from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where
+from ctxsim.policies.agents.settings import shown
 from ctxsim.policies.agents.versions import dotted, numbers_of
 from ctxsim.readers.agent_folders import NAMES
 from ctxsim.results.run_info import Recorder
@@ -50,6 +51,5 @@ def told(given: Sequence[Given], files: bool = True) -> str:
     """Return settings in a line: `autoCompactWindow = 200000 in ~/.claude/settings.json`."""
     parts = []
     for one in given:
-        value = str(one.value).lower() if isinstance(one.value, bool) else one.value
-        parts.append(f"{one.key} = {value}" + (f" in {where(one.agent, one.key)}" if files else ""))
+        parts.append(f"{one.key} = {shown(one.value)}" + (f" in {where(one.agent, one.key)}" if files else ""))
     return " and ".join(parts)

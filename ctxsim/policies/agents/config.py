@@ -27,7 +27,7 @@ def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
     every = [(agent, one) for agent in agents or settings_names() for one in settings_of(agent).files]
     owned = [pair for pair in every if path.absolute().as_posix().endswith(f"/{pair[1].path.removeprefix('~/')}")]
     alike = owned or [pair for pair in every if Path(pair[1].path).suffix == path.suffix]
-    found = {agent: _given(agent, _data(path, one)) for agent, one in reversed(alike)}
+    found = {agent: _given(agent, path, one) for agent, one in reversed(alike)}
     most = max(found.values(), key=len, default=[])
     if not most and not owned:
         raise InputError(path, "sets nothing of an agent that we know; see: ctxsim list settings")
@@ -45,18 +45,19 @@ def of_places(project: Path | None = None) -> list[Given]:
         files = [file for file in every if file.path.startswith("~/")]
         files += [file for file in every if project and file.scope == "project"]
         places = ((file.place(project), file) for file in files)
-        stated = [one for place, file in places if place.is_file() for one in _given(agent, _data(place, file))]
+        stated = [one for place, file in places if place.is_file() for one in _given(agent, place, file)]
         said = {one.key for one in stated}
         found += stated + [one for one in _of_variables(agent, os.environ) if one.key not in said]
     return found
 
 
-def _given(agent: str, data: Any) -> list[Given]:
-    """The settings in a file's data, and the variables that its `env` block sets."""
+def _given(agent: str, path: Path, file: ConfigFile) -> list[Given]:
+    """The settings in a file, and the variables that it sets."""
+    data = _data(path, file)
     if not isinstance(data, dict):
         return []
     found = [Given(agent, key, value) for one in settings_of(agent).settings for key, value in _at(one, data)]
-    block = data.get("env")
+    block = data.get(file.env)
     return found + (_of_variables(agent, block) if isinstance(block, dict) else [])
 
 

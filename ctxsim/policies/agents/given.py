@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.settings import Setting, Value
+from ctxsim.policies.agents.settings import Setting, Value, shown
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
 PLAIN = " /:.-_%$"
@@ -23,7 +23,7 @@ class Given(NamedTuple):
     value: Value
 
     def __str__(self) -> str:
-        text = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        text = shown(self.value)
         if isinstance(self.value, str) and not isinstance(typed(self.agent, self.key, text), str):
             # A string that looks like a number stays in quotes, in a label as in a file.
             text = f'"{text}"'

@@ -7,11 +7,11 @@ from typing import Any
 
 from ctxsim.policies.agents.config import of_file
 from ctxsim.policies.agents.given import Given, setting_of
-from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting
+from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, Value, shown
 from ctxsim.policies.agents.settings_file import settings_of
 
 ENV = "the environment"
-"""Stands for the file of a setting that is an environment variable."""
+"""Stands for the file of a setting that is an environment variable, where no file of the agent sets variables."""
 
 
 def where(agent: str, key: str) -> str:
@@ -22,20 +22,20 @@ def where(agent: str, key: str) -> str:
     return _where(agent, key)[0]
 
 
-def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> tuple[str, str]:
+def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> tuple[str, ConfigFile | None]:
     setting = setting_of(agent, key)
     if setting is None:
         raise KeyError(key)
     file = file_of(agent, setting, project)
-    return (file.shown(project), file.format) if file else (CODE if setting.file == CODE else ENV, "")
+    return (file.shown(project), file) if file else (CODE if setting.file == CODE else ENV, None)
 
 
 def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = None) -> ConfigFile | None:
     """Return the file to write a setting into: the user's, or with `project` the project's file that sets it and goes
-    before the others, else the project's first file, else the user's.
+    before the others, else the project's first file, else the user's. A variable's is one that sets variables.
     """
     every = settings_of(agent).files
-    fitting = [one for one in every if setting.file and one.path.endswith(setting.file)]
+    fitting = [one for one in every if (setting.file or one.env) and one.path.endswith(setting.file)]
     first = "user" if project is None else "project"
     for one in every[::-1] if project is not None and fitting else ():
         place = one.place(project)
@@ -45,26 +45,33 @@ def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = 
 
 
 def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) -> dict[str, list[str]]:
-    """Return the lines to paste for one agent's settings, by file: that of `file_of`, `ENV` for variables, `CODE` for
-    constructors.
+    """Return the lines to paste for one agent's settings, by file: that of `file_of`, `ENV` for variables that no file
+    sets, `CODE` for constructors.
     """
-    found: dict[tuple[str, str], list[Given]] = {}
+    found: dict[tuple[str, ConfigFile | None], list[Given]] = {}
     for one in given:
         found.setdefault(_where(one.agent, one.key, project), []).append(one)
-    return {file: _written(file, format, its) for (file, format), its in found.items()}
+    return {place: _written(place, file, its) for (place, file), its in found.items()}
 
 
-def _written(file: str, format: str, given: list[Given]) -> list[str]:
-    if file == ENV:
-        return [f"export {one.key}={json.dumps(one.value)}" for one in given]
-    if file == CODE:
-        return constructors(given)
-    if format == "toml":
-        return [f"{one.key} = {json.dumps(one.value)}" for one in given]
-    nested = _nested({one.key: one.value for one in given})
-    if format == "yaml":
+def _written(place: str, file: ConfigFile | None, given: list[Given]) -> list[str]:
+    if file is None:
+        return constructors(given) if place == CODE else [f"export {one.key}={json.dumps(one.value)}" for one in given]
+    values = dict(_entry(file, one) for one in given)
+    if file.format == "toml":
+        return [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    nested = _nested(values)
+    if file.format == "yaml":
         return list(_yaml(nested, 0))
     return json.dumps(nested, indent=2).splitlines()[1:-1]
+
+
+def _entry(file: ConfigFile, one: Given) -> tuple[str, Value]:
+    """The dotted key and the value in the file. A variable is a text in the file's table of variables."""
+    setting = setting_of(one.agent, one.key)
+    if setting is None or setting.file:
+        return one.key, one.value
+    return f"{file.env}.{one.key}", shown(one.value)
 
 
 def constructors(given: Iterable[Given]) -> list[str]:

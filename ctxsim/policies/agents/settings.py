@@ -20,6 +20,12 @@ CODE = "code"
 
 Value = bool | int | float | str
 
+
+def shown(value: Value) -> str:
+    """Return a value as a user writes it in a variable: true and false in small letters."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 Judged = Literal[
     "honoured", "capped", "clamped", "ignored", "only after a refusal", "never", "unclear", "not yet seen"
 ]  # fmt: skip
@@ -65,13 +71,14 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with settings. A project's file has precedence over the user's, whose folder `variable` may name.
 
-    In `settings.toml`, `format` may be left out if it is the path's suffix, and `scope` if the path's start tells it.
+    `env` is the table in which it sets variables, which go before those of the shell. In `settings.toml`, `format` may be left out if it is the path's suffix, and `scope` if the path's start tells it.
     """
 
     path: str
     format: Literal["json", "jsonc", "toml", "yaml"]
     scope: Literal["user", "project"]
     variable: str = ""
+    env: str = ""
 
     def place(self, project: str | os.PathLike[str] | None = None) -> Path:
         """Return the path of the file; a project's file is in the folder `project`."""

@@ -39,8 +39,12 @@ def told(offer: Offer) -> tuple[object, ...]:
 
 
 def setting(key: str, value: int, order: int, change: tuple[object, ...], file: str, agent: str) -> tuple[object, ...]:
-    how = f'"{key}": {value} in {file}' if file.endswith("json") else f"{key} = {value} in {file}"
-    return f"{key} = {value}", order, change, how if file else f"export {key}={value}", (agent,)
+    how = f'"{key}": {value}' if file.endswith("json") else f"{key} = {value}"
+    return f"{key} = {value}", order, change, variable(key, value) if key.isupper() else f"{how} in {file}", (agent,)
+
+
+def variable(key: str, value: int) -> str:
+    return f'"env": {{ "{key}": "{value}" }} in ~/.claude/settings.json'
 
 
 def test_all_that_can_be_changed_is_offered_in_groups() -> None:
@@ -60,10 +64,10 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
          for size in (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)],
         [setting("bashOutputMaxChars", size, 3, ("results_cut", tokens, "Bash"), *claude)
          for size, tokens in ((4_000, 1_333), (8_000, 2_667), (16_000, 5_333))],
-        [setting("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, 3, ("results_cut", size, "Read"), "", "claude-code")
+        [setting("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, 3, ("results_cut", size, "Read"), *claude)
          for size in (2_500, 5_000, 10_000)],
-        [("one-hour cache", 7, ("hour_long_cache",), "export ENABLE_PROMPT_CACHING_1H=1", ("claude-code",)),
-         ("five-minute cache", 7, ("five_minute_cache",), "export FORCE_PROMPT_CACHING_5M=1", ("claude-code",))],
+        [("one-hour cache", 7, ("hour_long_cache",), variable("ENABLE_PROMPT_CACHING_1H", 1), ("claude-code",)),
+         ("five-minute cache", 7, ("five_minute_cache",), variable("FORCE_PROMPT_CACHING_5M", 1), ("claude-code",))],
         [setting("model_auto_compact_token_limit", size, 5, ("compacted_at", size, 5_000), *codex)
          for size in (50_000, 100_000, 150_000, 200_000)],
         [setting("tool_output_token_limit", size, 3, ("results_cut", size, ""), *codex)

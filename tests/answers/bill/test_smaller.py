@@ -66,7 +66,7 @@ def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> N
     # Cut to 2,500: 5,500 less are written once and read once; one use of 20 may be lost.
     assert cut.usd == pytest.approx(5_500 * 11) and cut.kept == pytest.approx(0.95)
     assert cut.name == "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS = 2500"
-    assert cut.how == "export CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS=2500"
+    assert cut.how == '"env": { "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS": "2500" } in ~/.claude/settings.json'
     assert cut.given == Given("claude-code", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 2_500)
     lost = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 2),))
     assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)

@@ -146,7 +146,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
         ("claude-code", "autoCompactWindow", 50_000, "outside 100000 to 1e"),
         ("claude-code", "autoCompactWindow", "150000", "is no int"),
         ("claude-code", "autoCompactWindo", 150_000, "has no setting"),
-        ("claude-code", "DISABLE_COMPACT", True, "export DISABLE_COMPACT=true"),
+        ("opencode", "OPENCODE_DISABLE_PRUNE", True, "export OPENCODE_DISABLE_PRUNE=true"),
         ("opencode", "provider.ID.models.ID.limit.input", 9, "write names in the place of ID"),
         ("continue-cli", "defaultCompletionOptions.contextLength", 9, "an entry of the list models"),
     ],

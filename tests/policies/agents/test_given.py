@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -267,7 +268,7 @@ def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert lines([codex]) == {"~/.codex/config.toml": ["model_auto_compact_token_limit = 150000"]}
     goose = Given("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", 0.5)
     assert lines([goose]) == {"~/.config/goose/config.yaml": ["GOOSE_AUTO_COMPACT_THRESHOLD: 0.5"]}
-    assert lines([Given("claude-code", "DISABLE_COMPACT", True)]) == {ENV: ["export DISABLE_COMPACT=true"]}
+    assert lines([Given("opencode", "OPENCODE_DISABLE_PRUNE", True)]) == {ENV: ["export OPENCODE_DISABLE_PRUNE=true"]}
     kimi = Given("kimi-cli", "loop_control.compaction_trigger_ratio", 0.6)
     assert lines([kimi]) == {"~/.kimi/config.toml": ["loop_control.compaction_trigger_ratio = 0.6"]}
     trigger = Given("langchain", "SummarizationMiddleware.trigger", 40_000)
@@ -288,6 +289,10 @@ def test_a_setting_is_pasted_where_it_is_in_force(tmp_path: Path, monkeypatch: p
         local.write_text(text)
         assert lines([WINDOW], tmp_path) == {str(file): ['  "autoCompactWindow": 150000']}
         assert change(*WINDOW, project=tmp_path).path == file
+    # What a file's table of variables says goes before the shell.
+    off = Given("claude-code", "DISABLE_COMPACT", True)
+    assert lines([off]) == {"~/.claude/settings.json": ['  "env": {', '    "DISABLE_COMPACT": "true"', "  }"]}
+    assert json.loads(change(*off, project=tmp_path).after) == {"env": {"DISABLE_COMPACT": "true"}}
     assert [*lines([Given("codex", "tool_output_token_limit", 1_000)], tmp_path)] == ["~/.codex/config.toml"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "mine"))
     assert [*lines([WINDOW])] == [str(change(*WINDOW).path)] == [str(tmp_path / "mine" / "settings.json")]
