@@ -29,6 +29,11 @@ MOST_PARTS = 100
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}", re.ASCII)
 
+_BESIDE_TEXT = re.compile(
+    r'("(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:(?!\*/).)*+\Z)|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL
+)
+"""Comments and trailing commas. Group 1 matches what stays: strings, which may hold either, and unclosed comments."""
+
 
 def opened(path: Path) -> BinaryIO:
     """Return a file, open for binary reading. Raises InputError for a pipe or a device, OSError if opening it fails."""
@@ -50,6 +55,14 @@ def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise InputError(path, f"is larger than {most:,} bytes, which no such file is")
     return data
+
+
+def without_comments(text: str) -> str:
+    """Return JSON without comments and trailing commas."""
+    # Twice, because a comment may stand between a trailing comma and the bracket.
+    for _ in range(2):
+        text = _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+    return text
 
 
 def toml_values(data: bytes, where: object) -> dict[str, Any]:

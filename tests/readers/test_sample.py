@@ -40,6 +40,8 @@ def test_columns_of_a_table(data: bytes, columns: tuple[str, ...]) -> None:
     # What isn't JSON is no record; a first line that isn't none makes none.
     (lines({"a": 1}) + "torn{\n" + lines(3), True, [{"a": 1}, 3]),
     ("a,b,c\n1,2,3\n", False, []),
+    # JSON with comments is an agent's settings.
+    ('{ /* mine */ "model": {"maxSessionTurns": 9}, // so\n}\n', False, []),
 ])  # fmt: skip
 def test_lines_or_a_document(data: str, jsonl: bool, records: list[Any]) -> None:
     found = sample(data)

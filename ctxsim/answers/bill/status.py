@@ -136,7 +136,7 @@ def _settings(path: Path) -> State:
     try:
         text = path.read_text(encoding="utf-8-sig")
         if "//" in text or "/*" in text:
-            from ctxsim.policies.agents.config import without_comments
+            from ctxsim.plugins.files import without_comments
 
             text = without_comments(text)
         found = json.loads(text)

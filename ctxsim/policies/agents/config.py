@@ -2,21 +2,15 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError, one_line
-from ctxsim.plugins.files import small_file, toml_values
+from ctxsim.plugins.files import small_file, toml_values, without_comments
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.settings import ConfigFile, Setting
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
-
-_BESIDE_TEXT = re.compile(
-    r'("(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:(?!\*/).)*+\Z)|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL
-)
-"""Comments and trailing commas. Group 1 matches what stays: strings, which may hold either, and unclosed comments."""
 
 
 def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
@@ -76,14 +70,6 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             found += [((*path, name), table[name]) for name in names if isinstance(table, dict) and name in table]
         places = found
     return ((".".join(path), value) for path, value in places if isinstance(value, bool | int | float | str))
-
-
-def without_comments(text: str) -> str:
-    """Return JSON without comments and trailing commas."""
-    # Twice, because a comment may stand between a trailing comma and the bracket.
-    for _ in range(2):
-        text = _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
-    return text
 
 
 def _data(path: Path, file: ConfigFile) -> Any:

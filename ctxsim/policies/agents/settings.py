@@ -71,7 +71,8 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with settings. A project's file has precedence over the user's, whose folder `variable` may name.
 
-    `env` is the table in which it sets variables, which go before those of the shell. In `settings.toml`, `format` may be left out if it is the path's suffix, and `scope` if the path's start tells it.
+    `env` is the table in which it sets variables, which go before those of the shell. In `settings.toml`, `format` may
+    be left out if it is the path's suffix, and `scope` if the path's start tells it.
     """
 
     path: str

@@ -1,6 +1,7 @@
 """The beginning of a source, decoded once for all formats that try to recognise it."""
 
 import csv
+import json
 import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
+from ctxsim.plugins.files import MOST_BYTES, without_comments
 from ctxsim.readers.source.source import PARQUET, SQLITE, ZIP, Record, Source
 from ctxsim.readers.source.values import json_document, json_values
 
@@ -45,6 +47,14 @@ def _header(start: bytes) -> tuple[str, ...]:
         return ()
     plain = all(name and name.isprintable() and "\ufffd" not in name for name in names)
     return tuple(names) if len(names) >= LEAST_COLUMNS and plain else ()
+
+
+def _has_comments(data: bytes) -> bool:
+    """Whether a text is JSON but for comments and trailing commas."""
+    with suppress(ValueError, RecursionError):
+        json.loads(without_comments(data.decode("utf-8")))
+        return True
+    return False
 
 
 class Sample:
@@ -148,11 +158,21 @@ class Sample:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut."""
+        """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut.
+
+        None for JSON with comments too: agents' settings have them, recordings don't.
+        """
         if self.members or self.columns or self.database or self.jsonl:
             return None
         data = self.source.content().removeprefix(b"\xef\xbb\xbf")
-        return json_document(data, self.source.name) if data.lstrip()[:1] in (b"{", b"[") else None
+        if data.lstrip()[:1] not in (b"{", b"["):
+            return None
+        try:
+            return json_document(data, self.source.name)
+        except InputError:
+            if len(data) <= MOST_BYTES and _has_comments(data):
+                return None
+            raise
 
     @property
     def first(self) -> Any:

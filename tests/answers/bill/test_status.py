@@ -17,8 +17,9 @@ from project import ROOT
 
 from ctxsim.answers.bill import status
 from ctxsim.answers.bill.status import LEAST_SEEN, _ahead, _calls, _count
+from ctxsim.plugins.files import without_comments
 from ctxsim.policies import Surroundings, open_policy
-from ctxsim.policies.agents.config import _of_variables, of_file, without_comments
+from ctxsim.policies.agents.config import _of_variables, of_file
 from ctxsim.policies.agents.given import parameters_of
 from ctxsim.policies.agents.settings_file import settings_of
 

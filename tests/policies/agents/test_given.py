@@ -10,8 +10,9 @@ import pytest
 
 from ctxsim.api.applying import change
 from ctxsim.errors import InputError, LabelError
+from ctxsim.plugins.files import without_comments
 from ctxsim.policies import Surroundings, open_policy
-from ctxsim.policies.agents.config import _of_variables, of_file, of_places, without_comments
+from ctxsim.policies.agents.config import _of_variables, of_file, of_places
 from ctxsim.policies.agents.given import (
     Given,
     effect,
