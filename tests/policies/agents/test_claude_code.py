@@ -31,22 +31,6 @@ def test_what_joined_since_the_usage_weighs_more_from_2_1_330_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "window", "threshold"),
-    [
-        (SMALL, 1_000, 670), (SMALL, 331, 1), (SMALL, 330, 0), (SMALL, 100, 0),
-        (f"{SMALL},auto_compact_enabled=False", 1_000, None), (f"{SMALL},proactive=False", 1_000, None),
-        (f"{SMALL},proactive=False,auto_compact_window=900", 1_000, 570),
-        (f"{SMALL},auto_compact_window=800", 1_000, 470), (f"{SMALL},auto_compact_window=9000", 1_000, 670),
-        (f"{SMALL},max_output_tokens=50", 1_000, 820), (f"{SMALL},autocompact_pct_override=50", 1_000, 400),
-        # A share may only be lower: 84 % of 800 are 672.
-        (f"{SMALL},autocompact_pct_override=84", 1_000, 670), (f"{SMALL},autocompact_pct_override=10", 1_000, 80),
-    ],
-)  # fmt: skip
-def test_thresholds(label: str, window: int, threshold: float | None) -> None:
-    assert Driven(label, window).threshold == threshold
-
-
-@pytest.mark.parametrize(
     ("characters", "compacted"),
     # Before any usage all of it is estimated: 503 tokens and a third, 167.499, are 670, 504 and 167.8 are 672.
     [(4 * 503, False), (4 * 504, True)],
@@ -176,23 +160,6 @@ def test_what_is_cleared_already_frees_nothing() -> None:
     assert driven.sent().count(CLEARED) == 1
     driven.calls("x" * 15_000, tool="Read", used=100)
     assert driven.sent().count(CLEARED) == 1
-
-
-def test_only_a_shells_output_is_cut() -> None:
-    driven = Driven("claude-code", 200_000)
-    driven.user()
-    (fits,), (shell,) = driven.calls("x" * 30_000), driven.calls("first line\n" + "x" * 40_000)
-    (read,) = driven.calls("x" * 40_000, tool="Read")
-    assert len(driven.text(fits)) == 30_000 and len(driven.text(read)) == 40_000
-    # Seen in 2.1.330: a preview of 470 tokens and a file; here 2,000 characters and a line.
-    assert "first line" in driven.text(shell) and 2_000 < len(driven.text(shell)) < 2_100
-
-
-def test_before_2_1_2_a_shells_output_keeps_its_ends() -> None:
-    driven = Driven("claude-code:version=2.1.1", 200_000)
-    driven.user()
-    (shell,) = driven.calls("x" * 40_000 + "last line")
-    assert driven.text(shell).endswith("last line") and 30_000 < len(driven.text(shell)) < 30_100
 
 
 def test_a_refused_request_is_compacted_and_the_turn_goes_on() -> None:

@@ -203,16 +203,6 @@ def test_a_refused_request_is_folded_to_half_once_per_run() -> None:
     assert driven.refused() is not None
 
 
-@pytest.mark.parametrize(("size", "left"), [(8_000, 0), (8_001, 31), (20_000, 12_030)])
-def test_a_result_keeps_its_ends_on_arrival(size: int, left: int) -> None:
-    driven = Driven("cline", 1_000_000)
-    driven.user()
-    text = "a" * 3_985 + "x" * left + "b" * (size - 3_985 - left)
-    (place,) = driven.calls(text)
-    cut = "a" * 3_985 + f"\n...[truncated {left:,} chars]...\n" + "b" * 3_985
-    assert driven.text(place) == (cut if left else text)
-
-
 @pytest.mark.parametrize("head", [0, 10_000])
 def test_an_empty_request_stays_empty(head: int) -> None:
     assert Driven("cline:estimator=chars", 1_000, head=head).sent() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.codex.policy import MARK, middle_truncated
+from ctxsim.policies.agents.codex.policy import middle_truncated
 
 AFTER_PREFIX = "model_auto_compact_token_limit={},model_auto_compact_token_limit_scope=body_after_prefix"
 
@@ -77,16 +77,6 @@ def test_usage_that_reaches_the_limit_is_enough(used: int, compacted: bool) -> N
     assert (SUMMARY in driven.sent()) is compacted
     told = "Compacted 1 items into a summary: 900 tokens are 900 or more"
     assert driven.told == ([told] if compacted else [])
-
-
-@pytest.mark.parametrize(("text", "cut"), [("x" * 28, False), ("x" * 29, True)])
-def test_of_what_has_the_mark_a_fifth_more_than_the_limit_is_let_be(text: str, cut: bool) -> None:
-    # 40 bytes and 8 more; the mark has 20.
-    driven = Driven("codex:tool_output_token_limit=10", 100_000)
-    driven.user()
-    (place,), (plain,) = driven.calls(text + MARK), driven.calls("y" * 41)
-    assert (driven.text(place) != text + MARK) is cut
-    assert driven.text(plain) == f"{'y' * 20}…1 tokens truncated…{'y' * 20}"
 
 
 def test_what_nobody_summarises_stays_and_a_lone_summary_is_not_summarised_again() -> None:

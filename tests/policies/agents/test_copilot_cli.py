@@ -39,20 +39,6 @@ def test_a_summary_that_fails_is_asked_for_again_and_a_lone_one_never() -> None:
     assert [driven.sent() for _ in range(3)] == [["The task."], [summary], [summary]] and len(driven.asked) == 1
 
 
-def test_a_notice_in_full() -> None:
-    driven = Driven("copilot-cli:large_output_bytes=700", 100_000)
-    driven.user()
-    (small,), (large,) = driven.calls("x" * 699), driven.calls("1\n2\n3\n4\n" + "x" * 691 + "y")
-    assert driven.text(small) == "x" * 699
-    # Five lines, of which 600 characters.
-    assert driven.text(large) == (
-        "Output too large to show: 700 bytes are in the file tool-4.txt. "
-        f"Search it or view a range of it.\n\nPreview:\n1\n2\n3\n4\n{'x' * 592}"
-    )
-    (lines,) = driven.calls("n\n" * 350)
-    assert driven.text(lines).endswith("\nPreview:" + "\nn" * 5)
-
-
 def test_every_summary_quotes_all_texts_of_the_user() -> None:
     driven = Driven("copilot-cli:overhead=0,estimator=chars:ratio=1", 100)
     for task in ("First.", "Second.", "Third."):

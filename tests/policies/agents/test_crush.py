@@ -82,12 +82,3 @@ def test_a_summary_that_fails_changes_nothing() -> None:
     driven.user("The task.")
     driven.calls("r", used=900)
     assert driven.sent() == ["The task.", "{}", "r"] and len(driven.asked) == 1
-
-
-def test_a_shells_output_keeps_30_000_characters() -> None:
-    driven = Driven("crush", 1_000_000)
-    driven.user()
-    text = "a" * 15_000 + "x" + "b" * 15_000
-    fits, cut, read = driven.calls(text[1:]), driven.calls(text), driven.calls(text, tool="view")
-    assert driven.text(fits[0]) == text[1:] and driven.text(read[0]) == text
-    assert driven.text(cut[0]) == f"{'a' * 15_000}\n... [1 characters truncated] ...\n{'b' * 15_000}"

@@ -8,7 +8,7 @@ import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.counting.estimators import open_estimator
-from ctxsim.policies import Stop, Surroundings, open_policy
+from ctxsim.policies import Stop
 from ctxsim.policies.agents.gemini_cli.policy import ACKNOWLEDGED, MASKED, preview
 from ctxsim.transcript import Item, Media
 
@@ -63,21 +63,6 @@ def test_what_does_not_fit_the_rest_of_the_window_stops_the_agent() -> None:
     assert isinstance(driven.request(), Stop)
 
 
-def test_of_a_file_that_is_read_so_many_lines_and_characters_of_each_are_shown() -> None:
-    (policy,) = open_policy("gemini-cli").create()
-
-    def arrived(text: str, tool: str = "read_file") -> list[str]:
-        return policy.on_tool_result(Item("tool_result", 1, 1, text, tool, 0)).text.split("\n")
-
-    fits = "\n".join(["x" * 2_000] * 2_000)
-    assert arrived(fits) == fits.split("\n")
-    # One line more, and the second line one character longer.
-    told, first, second, *_, last = arrived("\n".join(["a", "x" * 2_000 + "y", *["b"] * 1_997, "c", "d"]))
-    assert (told, first, last) == ("[1 more lines]", "a", "c")
-    assert second.startswith("x" * 2_000) and "y" not in second
-    assert arrived("x" * 3_000, "grep") == ["x" * 3_000]
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"),
     # A quarter for each ASCII character and 1.5 for each other UTF-16 unit, down; over 100,000 a quarter for each.
@@ -129,20 +114,6 @@ def test_results_are_masked_once_so_many_tokens_are_too_old(prunable: int, maske
     for _ in range(3):
         driven.calls("x" * 1_200, tool="grep", used=100)
     assert sum(MASKED in text for text in driven.sent()) == masked
-
-
-def test_a_shells_output_keeps_a_fifth_and_four_fifths() -> None:
-    driven = Driven("gemini-cli:truncate_tool_output_threshold=10", 1_000_000)
-    driven.user()
-    (fits,), (cut,), (found,) = driven.calls("x" * 10), driven.calls("ab12345678X"), driven.calls("x" * 11, tool="grep")
-    assert driven.text(fits) == "x" * 10 and driven.text(found) == "x" * 11
-    assert driven.text(cut) == "ab\n\n... [1 characters omitted] ...\n\n2345678X"
-
-
-def test_it_says_where_it_compresses() -> None:
-    (policy,) = open_policy("gemini-cli:compression_threshold=0.4").create()
-    policy.attach(Surroundings(window=1_000))
-    assert policy.fires_at() == 400
 
 
 @pytest.mark.parametrize(

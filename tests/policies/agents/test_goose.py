@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.goose.policy import GO_ON
@@ -74,16 +73,6 @@ def test_the_shares_that_are_left_out() -> None:
     assert SUMMARY not in driven.sent()
     shown = [sum(item.kind == "tool_result" for item in asked) for asked in driven.asked]
     assert shown == [100, 90, 80, 50, 0]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(10, "x" * 10), (11, "The response of 11 characters is too large; it is in tool-2.txt.")]
-)
-def test_a_large_result_becomes_a_sentence(size: int, text: str) -> None:
-    driven = Driven("goose:large_text_threshold=10", 1_000)
-    driven.user("One.")
-    (place,) = driven.calls("x" * size)
-    assert driven.text(place) == text
 
 
 def test_without_usage_its_own_count_decides() -> None:

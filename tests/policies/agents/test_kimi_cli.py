@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from by_hand import SUMMARY, Driven
 
 
@@ -16,13 +15,6 @@ def test_two_messages_stay_with_their_results() -> None:
     driven.calls("result 3", used=49_998)
     assert driven.sent() == [SUMMARY, "{}", "result 2", "{}", "result 3"]
     assert all(item.kind != "tool_call" for item in driven.asked[0])
-
-
-@pytest.mark.parametrize(
-    ("window", "threshold"), [(40_000, 0), (50_001, 1), (200_000, 150_000), (400_000, 340_000), (1_000_000, 850_000)]
-)
-def test_thresholds(window: int, threshold: int) -> None:
-    assert Driven("kimi-cli", window).threshold == threshold
 
 
 def test_two_messages_are_never_summarised() -> None:

@@ -8,13 +8,6 @@ from by_hand import SUMMARY, Driven
 from ctxsim.transcript import Usage
 
 
-def test_the_threshold_is_upstreams() -> None:
-    assert Driven("mistral-vibe", 80_000).threshold == 64_000
-    assert Driven("mistral-vibe:auto_compact_threshold=50000", 80_000).threshold == 50_000
-    assert Driven("mistral-vibe:auto_compact_threshold=80000", 80_000).threshold == 64_000, "it could never fire"
-    assert Driven("mistral-vibe:auto_compact_threshold=0", 80_000).threshold is None, "0 is never"
-
-
 def test_usage_with_its_output_decides_and_the_prompt_that_begins_a_turn_is_kept_among_the_earlier_ones() -> None:
     driven = Driven("mistral-vibe", 1_000)
     driven.user("The task.")
@@ -39,22 +32,6 @@ def test_user_texts_stay_within_their_budget_the_oldest_without_its_middle() -> 
     full.user("c" * 80)
     full.calls("A result.", used=900)
     assert full.sent() == ["c" * 80, SUMMARY]
-
-
-def test_a_result_that_is_too_long_as_json_keeps_its_ends() -> None:
-    driven = Driven("mistral-vibe:max_result_chars=40,excerpt_chars=10", 200_000)
-    driven.user("The task.")
-    # A line end is two characters as JSON, and two quotes stand around the text.
-    assert driven.text(driven.calls("x" * 18 + "\n" * 10)[0]) == "x" * 18 + "\n" * 10
-    assert driven.text(driven.calls("x" * 19 + "\n" * 10)[0]).startswith("xxxxx\n[")
-    assert driven.text(driven.calls("a" * 30 + "b" * 30)[0]) == ("aaaaa\n[... 50 characters omitted ...]\nbbbbb")
-
-
-def test_what_is_not_ascii_counts_once_in_a_result() -> None:
-    driven = Driven("mistral-vibe:max_result_chars=40,excerpt_chars=10", 200_000)
-    driven.user("The task.")
-    assert driven.text(driven.calls("\u00e9" * 38)[0]) == "\u00e9" * 38
-    assert driven.text(driven.calls("\u00e9" * 39)[0]) != "\u00e9" * 39
 
 
 def test_nothing_happens_where_it_may_not_or_where_there_is_only_what_stays() -> None:

@@ -7,7 +7,6 @@ import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.counting.estimators import open_estimator
-from ctxsim.policies import Surroundings, open_policy
 from ctxsim.policies.agents.opencode.policy import GO_ON
 from ctxsim.transcript import CLEARED, Item, Media
 
@@ -124,24 +123,6 @@ def test_the_tail_has_so_many_turns() -> None:
     assert kept("opencode:output=200,preserve_recent_tokens=50,tail_turns=0") == ["More."]
     assert kept(f"{SMALL},tail_turns=1") == ["Third.", "Done with Third.", "More."]
     assert kept(f"{SMALL},tail_turns=2") == ["Second.", "Done with Second.", "Third.", "Done with Third.", "More."]
-
-
-@pytest.mark.parametrize(
-    ("options", "window", "usable"),
-    [
-        # At most 32,000 of output are kept free; of a declared input at most 20,000, if nothing else is reserved.
-        ("output=32000", 100_000, 68_000), ("output=32001", 100_000, 68_000), ("output=31999", 100_000, 68_001),
-        ("output=0", 100_000, 68_000),
-        ("output=40000,input=90000", 100_000, 70_000), ("output=19999,input=90000", 100_000, 70_001),
-        ("output=40000,input=90000,reserved=30000", 100_000, 60_000),
-        ("output=40000", 32_000, None), ("output=40000,input=10000", 32_000, None),
-        ("output=40000,auto=False", 100_000, None),
-    ],
-)  # fmt: skip
-def test_it_says_where_it_compacts(options: str, window: int, usable: int | None) -> None:
-    (policy,) = open_policy(f"opencode:{options}").create()
-    policy.attach(Surroundings(window=window))
-    assert policy.fires_at() == usable
 
 
 @pytest.mark.parametrize(

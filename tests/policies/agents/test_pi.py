@@ -90,13 +90,6 @@ def test_a_refusal_is_mended_once_per_run() -> None:
     assert driven.refused() is not None
 
 
-def test_a_shell_keeps_its_last_lines_and_a_file_its_first() -> None:
-    driven = Driven("pi:max_lines=2", 200_000)
-    driven.user()
-    (shell,), (read,) = driven.calls("1\n2\n3\n4"), driven.calls("1\n2\n3\n4", tool="read")
-    assert driven.text(shell) == "...2 lines truncated...\n\n3\n4" and driven.text(read).startswith("1\n2\n")
-
-
 def test_switched_off_it_leaves_runs_and_refusals_alone() -> None:
     for more, compacted in (("", True), (",enabled=False", False)):
         driven = Driven(SMALL + more, 1_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.qwen_code.policy import ACKNOWLEDGED
@@ -47,30 +46,6 @@ def test_files_that_were_read_last_come_again() -> None:
     driven.says("Done.", used=60_000)
     driven.user("More.")
     assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "content of b", "More."]
-
-
-@pytest.mark.parametrize(
-    ("window", "threshold"),
-    # With less than 33,000 the share holds: 0.85; with more what is left of them, if that is less.
-    [(20_000, 17_000), (33_000, 28_050), (33_001, 1), (80_000, 47_000), (220_000, 187_000), (1_000_000, 850_000)],
-)
-def test_thresholds(window: int, threshold: float) -> None:
-    assert Driven("qwen-code", window).moments.links[0].fires_at() == threshold
-
-
-def test_results_on_arrival() -> None:
-    driven = Driven("qwen-code:truncate_tool_output_threshold=5000", 200_000)
-    driven.user()
-
-    def arrived(size: int, tool: str) -> str:
-        (place,) = driven.calls("a" * 2_500 + "b" * (size - 2_500), tool=tool)
-        return driven.text(place)
-
-    cut = "\n\n... [1,001 characters in a file] ...\n\n"
-    assert len(arrived(5_000, "run_shell_command")) == len(arrived(5_000, "read_file")) == 5_000
-    assert arrived(5_001, "run_shell_command") == "a" * 2_000 + cut + "b" * 2_000
-    assert arrived(5_001, "read_file") == "a" * 2_500 + "b" * 2_500 + "\n[1 characters not shown]"
-    assert len(arrived(5_001, "grep")) == 5_001
 
 
 def test_idle_is_the_time_between_two_requests() -> None:

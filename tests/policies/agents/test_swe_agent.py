@@ -25,10 +25,3 @@ def test_polling_waits_until_there_are_so_many() -> None:
         driven.calls("a\nb")
         elided.append(driven.sent().count(LINE))
     assert elided == [0] * 9 + [4] * 5 + [9]
-
-
-def test_an_observation_keeps_100_000_characters() -> None:
-    driven = Driven("swe-agent", 100_000)
-    driven.user("The task.")
-    (fits,), (cut,) = driven.calls("x" * 100_000), driven.calls("x" * 100_000 + "y")
-    assert driven.text(fits) == driven.text(cut) == "x" * 100_000

@@ -18,18 +18,6 @@ def test_over_the_threshold_a_summary_stands_for_everything(label: str) -> None:
     assert driven.sent() == [SUMMARY, "{}", "after"]
 
 
-@pytest.mark.parametrize(
-    ("label", "window", "threshold"),
-    [
-        ("anthropic-compact", 1_000, 150_000),
-        ("openai-compact", 1_001, 900),
-        ("openai-compact:compact_threshold=7", 9, 7),
-    ],
-)
-def test_thresholds(label: str, window: int, threshold: int) -> None:
-    assert Driven(label, window).threshold == threshold
-
-
 def test_a_summary_that_fails_changes_nothing() -> None:
     driven = Driven("anthropic-compact:trigger=10", 1_000, refuses=lambda items: True)
     driven.user("x" * 360)

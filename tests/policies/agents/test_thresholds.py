@@ -1,0 +1,46 @@
+"""Where agents compact by their own word: tokens, by the window and the settings."""
+
+from __future__ import annotations
+
+import pytest
+from by_hand import Driven
+
+CLAUDE = "claude-code:reserve=200,buffer=130,tail_factor=1"
+
+
+@pytest.mark.parametrize(
+    ("label", "window", "at"),
+    [
+        ("anthropic-compact", 1_000, 150_000),
+        (CLAUDE, 1_000, 670), (CLAUDE, 331, 1), (CLAUDE, 330, 0), (CLAUDE, 100, 0),
+        (f"{CLAUDE},auto_compact_enabled=False", 1_000, None), (f"{CLAUDE},proactive=False", 1_000, None),
+        (f"{CLAUDE},proactive=False,auto_compact_window=900", 1_000, 570),
+        (f"{CLAUDE},auto_compact_window=800", 1_000, 470), (f"{CLAUDE},auto_compact_window=9000", 1_000, 670),
+        (f"{CLAUDE},max_output_tokens=50", 1_000, 820), (f"{CLAUDE},autocompact_pct_override=50", 1_000, 400),
+        # A share may only be lower: 84 % of 800 are 672.
+        (f"{CLAUDE},autocompact_pct_override=84", 1_000, 670), (f"{CLAUDE},autocompact_pct_override=10", 1_000, 80),
+        # 200,000 - 64,000 = 136,000 for the input; of that the least of 64,000 and 15,000 stays free. Then 40,000 -
+        # 14,000 = 26,000; the larger of 14,000 and 5,200 is under 15,000. Then a fifth of 99,000 is over 15,000.
+        ("continue-cli", 200_000, 121_000), ("continue-cli", 40_000, 12_000),
+        ("continue-cli:max_tokens=1000", 100_000, 84_000),
+        ("gemini-cli:compression_threshold=0.4", 1_000, 400),
+        ("kimi-cli", 40_000, 0), ("kimi-cli", 50_001, 1), ("kimi-cli", 200_000, 150_000),
+        ("kimi-cli", 400_000, 340_000), ("kimi-cli", 1_000_000, 850_000),
+        ("mistral-vibe", 80_000, 64_000), ("mistral-vibe:auto_compact_threshold=50000", 80_000, 50_000),
+        # It could never fire; 0 is never.
+        ("mistral-vibe:auto_compact_threshold=80000", 80_000, 64_000),
+        ("mistral-vibe:auto_compact_threshold=0", 80_000, None),
+        ("openai-compact", 1_001, 900), ("openai-compact:compact_threshold=7", 9, 7),
+        # At most 32,000 of output are kept free; of a declared input at most 20,000, if nothing else is reserved.
+        ("opencode:output=32000", 100_000, 68_000), ("opencode:output=32001", 100_000, 68_000),
+        ("opencode:output=31999", 100_000, 68_001), ("opencode:output=0", 100_000, 68_000),
+        ("opencode:output=40000,input=90000", 100_000, 70_000), ("opencode:output=19999,input=90000", 100_000, 70_001),
+        ("opencode:output=40000,input=90000,reserved=30000", 100_000, 60_000), ("opencode:output=40000", 32_000, None),
+        ("opencode:output=40000,input=10000", 32_000, None), ("opencode:output=40000,auto=False", 100_000, None),
+        # With less than 33,000 the share holds: 0.85; with more what is left of them, if that is less.
+        ("qwen-code", 20_000, 17_000), ("qwen-code", 33_000, 28_050), ("qwen-code", 33_001, 1),
+        ("qwen-code", 80_000, 47_000), ("qwen-code", 220_000, 187_000), ("qwen-code", 1_000_000, 850_000),
+    ],
+)  # fmt: skip
+def test_where_it_compacts(label: str, window: int, at: float | None) -> None:
+    assert Driven(label, window).moments.links[0].fires_at() == at
