@@ -10,9 +10,7 @@ from ctxsim.policies.agents.codex.policy import MARK
 LONG = "first line\n" + "x" * 40_000
 CLINE = "a" * 3_985 + "\n...[truncated {} chars]...\n" + "b" * 3_985
 COPILOT = "copilot-cli:large_output_bytes=700"
-NOTICE = (
-    "Output too large to show: 700 bytes are in the file tool-2.txt. Search it or view a range of it.\n\nPreview:\n"
-)
+TOLD = "Output too large to show: 700 bytes are in the file tool-2.txt. Search it or view a range of it.\n\nPreview:\n"
 CRUSH = "a" * 15_000 + "x" + "b" * 15_000
 GEMINI = "gemini-cli:truncate_tool_output_threshold=10"
 LINES = ["x" * 2_000] * 2_000
@@ -49,8 +47,8 @@ def qwen(size: int) -> str:
         ("continue-cli:bash_max_output_chars=10", "read_file", "x" * 20, None),
         # Five lines, of which 600 characters.
         (COPILOT, "bash", "x" * 699, None),
-        (COPILOT, "bash", "1\n2\n3\n4\n" + "x" * 691 + "y", f"{NOTICE}1\n2\n3\n4\n{'x' * 592}"),
-        (COPILOT, "bash", "n\n" * 350, f"{NOTICE}n\nn\nn\nn\nn"),
+        (COPILOT, "bash", "1\n2\n3\n4\n" + "x" * 691 + "y", f"{TOLD}1\n2\n3\n4\n{'x' * 592}"),
+        (COPILOT, "bash", "n\n" * 350, f"{TOLD}n\nn\nn\nn\nn"),
         ("crush", "bash", CRUSH[1:], None), ("crush", "view", CRUSH, None),
         ("crush", "bash", CRUSH, f"{'a' * 15_000}\n... [1 characters truncated] ...\n{'b' * 15_000}"),
         (GEMINI, "bash", "x" * 10, None), (GEMINI, "grep", "x" * 3_000, None),
