@@ -19,7 +19,7 @@ from ctxsim.transcript import Item
 
 def talk(label: str, steps: str) -> Driven:
     driven = Driven(label.replace("*", ",estimator=chars:ratio=1"), 10_000)
-    for letter, step in zip("abcdefgh", steps.split(), strict=False):
+    for letter, step in zip("abcdefghijkl", steps.split(), strict=False):
         kind, (size, _, reported) = step[0], step[1:].partition(":")
         text, used = letter * int(size), int(reported) if reported else None
         match kind:
@@ -89,6 +89,13 @@ def written(items: Iterable[Item] | Stop | None) -> str:
         ("af-summarize:target_count={},threshold_count=0", "u1 c1 s1 c1",
          "1:S(d 2:S(d 3:Sc(d 4:S(bc(d 5:S(bc(d 6:a(bc(d"),
         ("af-summarize:target_count=2,threshold_count={}", "u1 c1 s1 c1", "3:S(d 4:a(bc(d"),
+        ("af-summarize:threshold_count={}", "u9 c8 c8 c8", "2:S(c(d 3:a(b(c(d"),
+        # The instructions are 148 tokens, the task's line of 19 characters 4: 152 are no room for a group behind it.
+        ("af-summarize:max_summary_input_tokens={}", "u9 c8 c8 c8", "152:S(b(c(d 151:a(b(c(d"),
+        # By four characters the task is 3, a call 2, results 2,000 and 100; the first in a line, cut, 1,024.
+        ("af-budget:token_budget={},estimator=chars", "u9 c8000 c400", "1200:aN(c 1100:(c"),
+        # The lines of two groups are 8 each, the newest group is 4.
+        ("af-budget:token_budget={},keep_last_groups=2,estimator=chars", "u9 c8 c8 c8", "12:N(d"),
         ("af-budget:token_budget={},keep_last_tool_call_groups=1*", "u10 c40 c4",
          "66:a(b(c 65:(c 64:(c 60:(c 20:(c 10:(c 9:(c"),
         ("af-budget:token_budget=30,keep_last_tool_call_groups=9,keep_last_groups={}*", "u10 c4 s10 c4",
@@ -134,6 +141,7 @@ def written(items: Iterable[Item] | Stop | None) -> str:
          "1:S(d 2:S(d 3:Sc(d 4:S((bBc(d 5:S((bBc(d 6:S((bBc(d 7:a((bBc(d"),
         ("langchain-summarize:trigger=1,keep_tokens={}*", "u10 c4 s10 c4",
          "1:S(d 4:S(d 9:S(d 10:S(d 19:S(d 20:Sc(d 29:S(bc(d 30:S(bc(d 39:S(bc(d 40:a(bc(d"),
+        ("langchain-summarize:trigger=9000,keep=2,trigger_messages={}", "u9 c8 c8 c8", "0:a(b(c(d 8:a(b(c(d 7:S(d"),
         ("deepagents:trigger={},keep_messages=1*", "u10 c94 s96", "0.0207:a(bc 0.0206:Sc"),
         ("deepagents:trigger=0.01,keep={}*", "u10 c94 s96",
          "0.005:Sc 0.0095:Sc 0.0096:Sc 0.019:S(bc 0.0196:S(bc 0.0206:a(bc"),
@@ -196,6 +204,8 @@ def test_what_is_sent(label: str, steps: str, expected: str) -> None:
     ("label", "steps", "expected"),
     [
         ("crewai-summarize:summary_tokens={}", "u1 c1 c1", "9:S"),
+        # The task is an event, a call with its result two: 21. Half of them is 10, less the first and the summary.
+        ("openhands-condenser:keep_first={}", "u9 c8 c8 c8 c8 c8 c8 c8 c8 c8 c8", "3:a(bS(i(j(k"),
         ("openclaw:reserve_tokens=0,keep_recent_tokens={}*", "u10 s10 u10 s10",
          "1:Sd 9:Sd 10:Sd 11:Scd 19:Scd 20:Scd 29:Sbcd 30:Sbcd 40:refused"),
         ("strands-sliding:window_size={}", "u1 c1 u1 c1 s1", "2:refused 3:(de 4:c(de 5:c(de 6:c(de 7:c(de"),
