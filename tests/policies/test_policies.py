@@ -11,12 +11,11 @@ from ctxsim.policies import Overflow, open_policy
 from ctxsim.policies.head_tail import head_tail, marker
 from ctxsim.policies.keep_all import KeepAll
 from ctxsim.policies.mask import PREFIX
-from ctxsim.policies.recorded import compacted
 from ctxsim.policies.token_budget import MARKER
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import RateLimit
 from ctxsim.simulator.replay.sent import Sent
-from ctxsim.transcript import Compaction, Item, Media, Sizes, Usage
+from ctxsim.transcript import Item, Media, Sizes, Usage
 from ctxsim.view import View
 
 
@@ -100,10 +99,6 @@ class TestHeadTail:
             head_tail(long, 128, 10_240)
         ]
 
-    def test_small_text_is_unchanged(self) -> None:
-        text = "line\n" * 200
-        assert head_tail(text, 128, 10_240) == text
-
     def test_1000_lines_by_seed_003s_own_test(self) -> None:
         # Document 003, TestTruncateOutput_PreservesStartAndEnd: 1000 lines in, under 260 out; ends and marker kept.
         rows = [f"row {n}" for n in range(1000)]
@@ -128,9 +123,6 @@ class TestHeadTail:
         assert len(head_tail("a\n" * 500, 2, limit).encode()) <= max(limit, 0)
         if limit < len(marker(500, 500)):
             assert head_tail("\n".join("a" * 500), 2, limit) == marker(500, 500)[:limit]
-
-    def test_marker_is_seed_003s(self) -> None:
-        assert marker(9744, 10000).strip() == "[... omitted 9744 of 10000 lines ...]"
 
 
 def test_max_result_chars_cuts_at_ingestion() -> None:
@@ -249,20 +241,3 @@ def test_what_a_policy_leaves_alone_stays_as_it_was() -> None:
 def test_a_chain_says_the_limits_of_all_its_links() -> None:
     assert open_policy("fifo:budget=50+mask:keep=3").limits() == {"budget": 50}
     assert open_policy("keep-all").limits() == {}
-
-
-def test_a_recorded_compaction_leaves_what_it_kept_and_the_summary_in_its_place() -> None:
-    assembly = Assembly("recorded")
-    assembly.user("Do the task.")
-    assembly.response([Part("tool_call", "{}", "t", "c1")])
-    assembly.result("one", "c1")
-    assembly.response([Part("assistant", "So far.")])
-    assembly.user("On.")
-    view = View(Sizes(len_of)).grow(assembly.items)
-    # Before place 4 the items 0 to 3 were; the answer (3) was kept.
-    after = compacted(view, Compaction(3, 4, "auto", ("All so far.",), (3,)))
-    assert [(item.kind, item.text) for item in after] == [
-        ("summary", "All so far."), ("assistant", "So far."), ("user", "On."),
-    ]  # fmt: skip
-    # It stands for the first item too, whose place is 0.
-    assert after[0].sources == (0, 1, 2)

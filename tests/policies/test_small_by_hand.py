@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
+from ctxsim.policies import Stop
 from ctxsim.policies.clear_tool_uses import PLACEHOLDER
 from ctxsim.policies.head_tail import head_tail
 from ctxsim.policies.oracle_lossless import OracleLossless
@@ -148,6 +149,7 @@ def test_what_the_recorded_agent_did_happens_at_its_calls() -> None:
     # A call that was kept goes with its result, which is before the fifth place as well.
     before = driven.moments.before_call()
     assert [item.text for item in before.view] == ["First.", "Second.", "so far"]
+    assert before.view[0].sources == (0, 1, 2, 4), "the first item too, and not the call that stayed"
     reasons = {made.edit.reason for made in driven.moments.tally.edits}
     assert reasons == {"cleared by the recorded agent", "compacted by the recorded agent (auto)"}
     nameless = Driven("recorded", 1_000)
@@ -186,6 +188,16 @@ def test_three_layers_say_at_what_share() -> None:
     driven.user("b" * 10)
     assert driven.threshold == 70 and shown(driven) == "*b" and driven.most == [120]
     assert driven.told == ["Compacted 1 items into a summary: estimate at 70% of the window"]
+
+
+def test_three_layers_stop_at_95_percent() -> None:
+    # Only the newest exchange is there: nothing can be summarised away but the task.
+    for size, stopped in ((949, False), (950, True)):
+        driven = Driven(f"three-layer:at=1,{BY}", 1_000)
+        driven.user("x" * size)
+        request = driven.request()
+        assert isinstance(request, Stop) is stopped
+        assert not isinstance(request, Stop) or request.reason == "950 tokens are 95% of the window (1,000) or more"
 
 
 def test_a_round_summary_stands_before_the_newest_round() -> None:
@@ -243,3 +255,13 @@ def test_with_tools_three_triggers_may_go_by_messages_alone() -> None:
     driven.says("t")
     # Five of seven messages: the result is the third of the five from behind, its call the fourth.
     assert shown(driven) == "crst"
+
+
+def test_three_triggers_count_what_came_after_the_last_summary() -> None:
+    driven = Driven("three-triggers:only=messages,messages=4,spare=2,reducer=summarizing", 1_000)
+    sent = []
+    for number in range(13):
+        driven.user(f"{number:x}")
+        sent.append(shown(driven))
+    assert sent[6:] == ["*3456", "*34567", "*345678", "**6789", "**6789a", "**6789ab", "***9abc"]
+    assert [[item.text for item in asked] for asked in driven.asked] == [[*"012"], [*"345"], [*"678"]]
