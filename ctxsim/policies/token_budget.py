@@ -1,13 +1,24 @@
 """The token budget: cut old tool results once the provider reports too many input tokens."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy
-from ctxsim.transcript import Usage
+from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 MARKER = "[truncated for context management]"
+
+
+def cut(results: Iterable[Item], retain: int) -> dict[int, str]:
+    """Return the new texts of results that are longer than `retain` characters, by place. Cut ones and images stay."""
+    return {
+        item.place: item.text[:retain] + MARKER
+        for item in results
+        # A text of exactly `retain` characters is short enough: cutting it would only add the marker.
+        if not item.media and len(item.text) > retain and not item.text.endswith(MARKER)
+    }
 
 
 @dataclass
@@ -38,12 +49,7 @@ class TokenBudget(Policy):
         behind = [item for item in results[start:] if item.message != newest]
         if behind:
             self._looked_at = behind[-1].place
-        # A text of exactly `retain` characters is short enough: cutting it would only add the marker.
-        old = {
-            item.place: item.text[: self.retain] + MARKER
-            for item in behind
-            if not item.media and len(item.text) > self.retain and not item.text.endswith(MARKER)
-        }
+        old = cut(behind, self.retain)
         if not old:
             return view
         exceeded = f"input tokens ({usage.input_tokens:,}) exceeded budget ({self.budget:,})"

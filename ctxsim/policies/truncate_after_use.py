@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy
-from ctxsim.policies.token_budget import MARKER
+from ctxsim.policies.token_budget import cut
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -18,9 +18,4 @@ class TruncateAfterUse(Policy):
     retain: Count = 500
 
     def after_call(self, view: View, usage: Usage) -> View:
-        used = {
-            item.place: item.text[: self.retain] + MARKER
-            for item in view.results
-            if not item.media and len(item.text) > self.retain and not item.text.endswith(MARKER)
-        }
-        return view.rewrite(used, "the model has responded to it")
+        return view.rewrite(cut(view.results, self.retain), "the model has responded to it")

@@ -1,17 +1,16 @@
 """A child program that answers lines with lines, within a time limit, and is ended when this process exits."""
 
 import atexit
-import contextlib
 import os
 import selectors
 import shlex
-import signal
 import subprocess
 import tempfile
 import time
 from typing import IO
 
 from ctxsim.errors import CtxsimError, LabelError
+from ctxsim.safety.processes import end_group
 
 LONGEST = 1 << 28
 """Most bytes of one answer."""
@@ -114,8 +113,7 @@ class Process:
         except subprocess.TimeoutExpired:
             code = None
         # Its own children may outlive it, so the whole group is killed.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_group(self._process.pid)
         self._process.wait()
         if not self._said.closed:
             self.last_words = _last_line(self._said)
