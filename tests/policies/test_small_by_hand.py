@@ -155,10 +155,10 @@ def test_what_the_recorded_agent_did_happens_at_its_calls() -> None:
     nameless = Driven("recorded", 1_000)
     (recorded,) = nameless.moments.links
     assert isinstance(recorded, Recorded)
-    recorded.follow([Compaction(1, 1, "", ("All.",))], [])
-    nameless.user("task")
-    nameless.user("next")
-    assert nameless.sent() == ["All.", "next"]
+    recorded.follow([Compaction(1, 2, "", ("All.",), (1,))], [])
+    for text in ("task", "kept", "next"):
+        nameless.user(text)
+    assert nameless.sent() == ["All.", "kept", "next"]
     assert {made.edit.reason for made in nameless.moments.tally.edits} == {"compacted by the recorded agent"}
 
 
