@@ -200,6 +200,13 @@ def test_three_layers_stop_at_95_percent() -> None:
         assert not isinstance(request, Stop) or request.reason == "950 tokens are 95% of the window (1,000) or more"
 
 
+def test_three_layers_go_on_where_the_summary_makes_room() -> None:
+    driven = Driven(f"three-layer:keep_last=1,{BY}", 100)
+    driven.user("a" * 60)
+    driven.user("b" * 38)
+    assert shown(driven) == "*b"
+
+
 def test_a_round_summary_stands_before_the_newest_round() -> None:
     driven = Driven("round-summary:every=2,max_tokens=7", 1_000)
     driven.user("task")
@@ -255,6 +262,10 @@ def test_with_tools_three_triggers_may_go_by_messages_alone() -> None:
     driven.says("t")
     # Five of seven messages: the result is the third of the five from behind, its call the fourth.
     assert shown(driven) == "crst"
+    # The last five would begin with the result.
+    driven.says("u")
+    driven.says("v")
+    assert driven.sent() == ["{}", "r" * 90, *"stuv"]
 
 
 def test_three_triggers_count_what_came_after_the_last_summary() -> None:
