@@ -1,11 +1,11 @@
-"""`as-set` is the policy of the agent that recorded a session, as its user has set it."""
+"""A session's own agent, in its version and for its model, decides: its numbers, and with `as-set` its policy."""
 
 from __future__ import annotations
 
 import pytest
 
 from ctxsim.errors import LabelError
-from ctxsim.policies import open_policy
+from ctxsim.policies import Spec, open_policy
 from ctxsim.policies.agents.claude_code.policy import ClaudeCode
 from ctxsim.policies.agents.codex.policy import Codex
 from ctxsim.policies.keep_all import KeepAll
@@ -51,3 +51,32 @@ def test_what_is_no_setting_is_told_when_the_label_is_opened() -> None:
 
 def test_an_agent_without_a_file_of_settings_runs_its_policy() -> None:
     assert open_policy("as-set").as_shipped("swe-agent", "1.0", "gpt-4").create()[0].name == "swe-agent"
+
+
+def reserve(spec: Spec) -> object:
+    return vars(spec.create()[0])["reserve"]
+
+
+def test_the_version_that_recorded_a_session_decides() -> None:
+    plain = open_policy("claude-code")
+    assert reserve(plain) == 20_000
+    assert reserve(plain.as_shipped("claude-code", "2.1.17", "claude-opus-4-5")) == 32_000, "reserved more until 2.1.19"
+    assert reserve(plain.as_shipped("claude-code", "2.1.200", "claude-opus-4-5")) == 20_000
+    sonnet = plain.as_shipped("claude-code", "2.1.330", "claude-sonnet-4-5").create()[0]
+    assert vars(sonnet)["proactive"] is False, "from 2.1.153 on it compacts only after a refusal"
+
+
+def test_what_a_label_says_goes_first() -> None:
+    said = open_policy("claude-code:reserve=5000")
+    assert reserve(said.as_shipped("claude-code", "2.1.17", "")) == 5_000
+    named = open_policy("claude-code:version=2.1.200")
+    assert reserve(named.as_shipped("claude-code", "2.1.17", "")) == 20_000
+
+
+def test_another_agents_session_changes_nothing() -> None:
+    plain = open_policy("claude-code")
+    assert plain.as_shipped("codex-rollout", "0.140.0", "gpt-5.4") is plain
+    assert plain.as_shipped("claude-code", "", "claude-opus-4-5") is plain
+    # A source build's word for its version is none.
+    assert plain.as_shipped("claude-code", "local", "claude-opus-4-5") is plain
+    assert open_policy("mask").as_shipped("claude-code", "2.1.17", "") == open_policy("mask")

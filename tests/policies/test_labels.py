@@ -36,6 +36,11 @@ def test_a_short_label_opens_the_same_policy(label: str) -> None:
     [
         ("token-approx-budget:tokens=5", "token-approx-budget:budget=5", "tokens is called budget"),
         ("mask+three-triggers:trigger=0.5,budget=9", "mask+three-triggers:at=0.5,budget=9", "trigger is called at"),
+        (
+            "opencode:tail=5",
+            "opencode:preserve_recent_tokens=5",
+            "tail is called preserve_recent_tokens now; the old name",
+        ),
     ],
 )
 def test_labels_with_old_names_open_the_same_policy(old: str, today: str, told: str) -> None:

@@ -15,7 +15,6 @@ from ctxsim.policies import (
     Surroundings,
     agent_of,
     broken_policies,
-    old_names,
     open_policies,
     open_policy,
     register,
@@ -44,12 +43,6 @@ def test_labels_that_mean_the_same_are_opened_once() -> None:
     assert {spec.estimator for spec in found} == {open_estimator("words")}
     (plain,) = open_policies(("mask",))
     assert plain.estimator == open_estimator() and plain.label == "mask:keep=10,batch=1" and plain.short == "mask"
-
-
-def test_old_names_of_parameters_are_told() -> None:
-    assert old_names("opencode:tail=5+mask:keep=1") == [
-        "opencode: tail is called preserve_recent_tokens now; the old name still works"
-    ]
 
 
 def test_what_a_policy_is_unless_it_says_otherwise() -> None:

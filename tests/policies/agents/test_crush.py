@@ -75,10 +75,3 @@ def test_once_a_run_has_ended_nothing_is_asked_again() -> None:
     driven.says("Done.", used=900)
     driven.user("More.")
     assert driven.sent() == [SUMMARY, "More."]
-
-
-def test_a_summary_that_fails_changes_nothing() -> None:
-    driven = Driven("crush", 1_000, refuses=lambda items: True)
-    driven.user("The task.")
-    driven.calls("r", used=900)
-    assert driven.sent() == ["The task.", "{}", "r"] and len(driven.asked) == 1

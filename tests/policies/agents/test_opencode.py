@@ -145,13 +145,6 @@ def test_messages_that_fill_the_tokens_stay(preserve: int, usable: int, stay: in
     assert driven.told == [f"Compacted {65 - 2 * stay} items into a summary: {reason}"]
 
 
-def test_a_summary_that_fails_changes_nothing() -> None:
-    driven = Driven(SMALL, 1_000, refuses=lambda items: True)
-    driven.user("The task.")
-    driven.calls("r" * 4_000, used=800)
-    assert driven.sent() == ["The task.", "{}", "r" * 4_000]
-
-
 @pytest.mark.parametrize(
     ("item", "written"),
     [

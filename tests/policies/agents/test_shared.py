@@ -115,3 +115,12 @@ def test_files_that_were_read_newest_first_each_once() -> None:
 def test_the_path_that_a_call_reads(tool: str, arguments: object, path: str, by_cat: str) -> None:
     call = Item("tool_call", 0, 0, json.dumps(arguments), tool)
     assert (path_read(call), path_read(call, by_cat=True)) == (path, by_cat)
+
+
+@pytest.mark.parametrize("label", ["anthropic-compact:trigger=10", "crush", "opencode:output=200", "kimi-cli"])
+def test_a_summary_that_fails_changes_nothing(label: str) -> None:
+    driven = Driven(label, 1_000, refuses=lambda items: True)
+    driven.user("x" * 360)
+    for number in range(3):
+        driven.calls(f"{number}" * 4_000, used=900 if number == 2 else 10)
+    assert driven.sent() == ["x" * 360, *(text for n in "012" for text in ("{}", n * 4_000))] and len(driven.asked) == 1

@@ -16,9 +16,3 @@ def test_over_the_threshold_a_summary_stands_for_everything(label: str) -> None:
     assert driven.sent() == [SUMMARY]
     driven.calls("after")
     assert driven.sent() == [SUMMARY, "{}", "after"]
-
-
-def test_a_summary_that_fails_changes_nothing() -> None:
-    driven = Driven("anthropic-compact:trigger=10", 1_000, refuses=lambda items: True)
-    driven.user("x" * 360)
-    assert driven.sent() == ["x" * 360]
