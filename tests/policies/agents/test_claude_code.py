@@ -13,14 +13,6 @@ from ctxsim.transcript import CLEARED
 SMALL = "claude-code:reserve=200,buffer=130,tail_factor=1"  # 1,000 tokens leave 670
 
 
-def test_the_window_less_what_is_reserved_is_the_threshold() -> None:
-    for used, compacted in ((666, False), (667, True)):
-        driven = Driven(SMALL, 1_000)
-        driven.user("The task.")
-        driven.calls("twelve chars", used=used)  # 12 / 4 = 3 tokens since the usage
-        assert (SUMMARY in driven.sent()) is compacted
-
-
 def test_what_joined_since_the_usage_weighs_more_from_2_1_330_on() -> None:
     # 400 characters are 100 tokens, and 133 in the newest version: 540 and 133 pass 670.
     for version, compacted in (("2.1.221", False), ("2.1.330", True), ("2.2.0", True)):

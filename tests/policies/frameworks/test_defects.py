@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples import conversation, run, turns
+from samples import conversation, run
 
 from ctxsim.simulator.replay.sent import Sent
 
@@ -24,11 +24,6 @@ def test_a_history_with_one_task_is_too_long_to_summarize_and_no_model_is_asked(
     assert [one.summary_calls for one in whole] == [0, 0, 1]
 
 
-def test_the_documented_form_of_trim_sends_nothing_of_a_run_with_one_task() -> None:
-    sent = run(conversation(LONG, LONG), "langchain-trim:max_tokens=600,start_on=human,end_on=human/tool")
-    assert [len(one.view) for one in sent] == [1, 3, 0]
-
-
 def test_a_trim_that_looks_at_no_pairs_is_refused() -> None:
     # 510 tokens of the newest result fit into 520, its call doesn't.
     sent = run(conversation(LONG, LONG), "langchain-trim:max_tokens=520")
@@ -38,19 +33,6 @@ def test_a_trim_that_looks_at_no_pairs_is_refused() -> None:
 def test_clear_at_least_clears_the_oldest_again_and_again_and_the_rest_grows() -> None:
     sent = run(conversation(*[LONG] * 8), "langchain-clear:trigger=1000,keep=1,clear_at_least=400")
     assert [texts(one).count("[cleared]") for one in sent] == [0, 0, 1, 1, 1, 1, 1, 1, 1]
-
-
-def test_a_budget_popped_from_the_middle_ends_in_an_empty_request() -> None:
-    # The task has 3 tokens: it is what stays of a limit of 100, and of a limit of 2 nothing does.
-    for limit, left in ((100, 1), (2, 0)):
-        sent = run(conversation(LONG), f"autogen-token-limited:token_limit={limit}")
-        assert [len(one.view) for one in sent] == [left, left]
-
-
-def test_a_run_of_calls_loses_nothing_but_its_task() -> None:
-    sent = run(conversation(*["short"] * 8), "sk-truncate:target_count=4")
-    assert [item.kind for item in sent[-1].view].count("user") == 0
-    assert len(sent[-1].view) == 16  # all 8 calls with their results
 
 
 def test_the_whole_request_is_one_result_without_its_call() -> None:
@@ -66,31 +48,11 @@ def test_what_is_still_over_the_threshold_ends_the_run_at_every_call() -> None:
     assert texts(sent[-1]).count("(Tool result removed)") == 0
 
 
-def test_policies_that_count_users_texts_never_act_in_a_run_with_one() -> None:
-    for label in ("openai-trimmer:max_output_chars=10", "adk-filter:num_invocations_to_keep=1"):
-        assert not any(one.edits for one in run(conversation(*[LONG] * 5), label))
-        assert any(one.edits for one in run(turns(4), label.replace("max_output_chars=10", "max_output_chars=300")))
-
-
-def test_groups_leave_with_the_task_unless_it_is_kept() -> None:
-    sent = run(conversation(*[LONG] * 4), "af-truncation:max_n=1200,compact_to=800")
-    assert texts(sent[-1])[0] != "Do the task."
-    kept = run(conversation(*[LONG] * 4), "af-truncation:max_n=1200,compact_to=800,preserve_first_user_group=True")
-    assert texts(kept[-1])[0] == "Do the task."
-
-
 def test_results_in_a_line_are_copied_whole_below_4096_characters() -> None:
     sent = run(conversation(LONG, LONG), "af-tool-result")
     assert texts(sent[-1])[1] == f"[Tool results: tool: {LONG.strip()}]"
     long = run(conversation("y" * 5_000, LONG), "af-tool-result")
     assert len(texts(long[-1])[1]) == 4_096 and texts(long[-1])[1].endswith("y... [truncated]]")
-
-
-def test_a_second_refusal_trims_and_the_task_is_lost_unless_pinned() -> None:
-    for label, task in (("strands-sliding", False), ("strands-sliding:pin_first=1", True)):
-        sent = run(conversation(LONG, *[LONG] * 5), label, window=1_600)
-        assert ("Do the task." in texts(sent[-1])) is task
-        assert sent[-1].status == "ok"
 
 
 def test_a_system_prompt_over_the_budget_keeps_langmem_from_acting() -> None:
