@@ -45,14 +45,16 @@ def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
 
 
 def of_database(
-    source: Source, listed: str, read: Callable[[Connection, str, str, str | None], Transcript | None]
+    source: Source,
+    listed: Callable[[Connection], Iterable[tuple[str, str | None]]],
+    read: Callable[[Connection, str, str, str | None], Transcript | None],
 ) -> Iterator[Transcript]:
-    """Yield a database's sessions, each read at one moment. The query `listed` gives their ids and their parents' ids.
+    """Yield a database's sessions, each read at one moment. `listed` gives their ids and their parents' ids in order.
 
     `read` gets the connection, the session's id and name, and its parent's name if that is in the database too.
     """
     with Database(source) as database:
-        parents = dict(database.read(lambda found: found.execute(listed).fetchall()))
+        parents = database.read(lambda found: dict(listed(found)))
         names = {session: f"{source.name}#{session}" for session in parents}
 
         def one(session: str) -> Transcript | None:

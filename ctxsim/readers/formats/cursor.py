@@ -26,9 +26,8 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
-from ctxsim.readers.assembly.stores import Connection, cell, each, row
+from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
-from ctxsim.readers.source.database import Database
 from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "cursor"
@@ -71,7 +70,6 @@ class _Tool(msgspec.Struct, rename="camel"):
     params: Any = None
     result: Any = None
     error: Any = None
-    status: str | None = None
 
 
 class _Bubble(msgspec.Struct):
@@ -121,8 +119,7 @@ def _is_message(record: Any) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a file, or the conversations of a database."""
     if sample.database:
-        with Database(source) as database:
-            yield from _conversations(source, database)
+        yield from of_database(source, _listed, _conversation)
         return
     assembly = Assembly(source.name, NAME, _parent(source))
     for record in source.records(assembly.notes):
@@ -144,39 +141,27 @@ def _parent(source: Source) -> str | None:
     return str(beside[0]) if len(beside) == 1 else None
 
 
-def _conversations(source: Source, database: Database) -> Iterator[Transcript]:
-    """Yield the conversations of a database in order of their ids, each read at one moment."""
-    started = database.read(_started)
-    names = {one: f"{source.name}#{one}" for one in started}
-    parents = {child: names[one] for one, children in started.items() for child in children}
-
-    def read(one: str) -> Transcript | None:
-        held = database.read(lambda found: _held(found, one, names[one]))
-        return held and _transcript(names[one], parents.get(one), *held)
-
-    yield from each(source.name, names, read)
-
-
-def _started(found: Connection) -> dict[str, list[str]]:
-    """Return, by the ids of all conversations in order, the ids of those that each started."""
+def _listed(found: Connection) -> list[tuple[str, str | None]]:
+    """Return the ids of all conversations in order, each with the id of the one that started it."""
     # `;` is the next character after `:`, so the range holds all keys with this prefix.
     between = "key >= 'composerData:' AND key < 'composerData;'"
-    told: dict[str, list[str]] = {}
+    known: list[str] = []
+    parents: dict[str, str] = {}
     for key, value in found.execute(f"SELECT key, value FROM {_KEYS} WHERE {between} ORDER BY key"):
-        children = told.setdefault(key.partition(":")[2], [])
+        known.append(key.partition(":")[2])
         # A conversation that can't be read is reported when it is read itself.
         with suppress(InputError):
             one = cell(value, _Composer, key)
-            children += [*(one.sub_composers or []), *(one.subagents or [])]
-    return told
+            parents |= dict.fromkeys([*(one.sub_composers or []), *(one.subagents or [])], known[-1])
+    return [(one, parents.get(one)) for one in known]
 
 
 def _value(found: Connection, key: str) -> Any:
     return row(found, _KEYS, "key", key).get("value")
 
 
-def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubble], int] | None:
-    """Return a conversation, its bubbles in order, and the number of bubbles without a row; None if it has none."""
+def _conversation(found: Connection, one: str, name: str, parent: str | None) -> Transcript | None:
+    """Return a conversation of the database; None if it has no bubbles."""
     if (value := _value(found, f"composerData:{one}")) is None:
         return None
     composer = cell(value, _Composer, name)
@@ -193,7 +178,7 @@ def _held(found: Connection, one: str, name: str) -> tuple[_Composer, list[_Bubb
             missing += 1
     if not composer.headers:
         bubbles = convert_all(composer.conversation or [], _Bubble, f"{name} bubble")
-    return (composer, bubbles, missing) if bubbles or missing else None
+    return _transcript(name, parent, composer, bubbles, missing) if bubbles or missing else None
 
 
 def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:

@@ -57,7 +57,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         held = stored(found, tables, session, name)
         return _Reading(Assembly(name, NAME, parent), held).all() if held.messages else None
 
-    return of_database(source, f"SELECT id, {parent} FROM sessions ORDER BY created_at, id", one)
+    asked = f"SELECT id, {parent} FROM sessions ORDER BY created_at, id"
+    return of_database(source, lambda found: found.execute(asked), one)
 
 
 _STARTED: Mapping[str, StartedBy] = {

@@ -67,7 +67,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield from _stored(source, sample.folder)
         return
     if sample.database:
-        yield from of_database(source, "SELECT id, parent_id FROM session ORDER BY time_created, id", _of_database)
+        asked = "SELECT id, parent_id FROM session ORDER BY time_created, id"
+        yield from of_database(source, lambda found: found.execute(asked), _of_database)
         return
     session = convert(sample.document["info"], Session, f"{source.name} info")
     messages: list[Message] = []
