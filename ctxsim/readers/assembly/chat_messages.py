@@ -58,21 +58,24 @@ class ThinkingBlock(msgspec.Struct):
 
 
 class Reply(msgspec.Struct, kw_only=True):
-    """A model's answer; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
+    """A model's answer; older sources have a single `function_call`. DeepSeek adds `reasoning_content`, OpenRouter and
+    vLLM call it `reasoning`."""
 
     content: str | list[Any] | None = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
     reasoning_content: str | None = None
+    reasoning: Any = None
     thinking_blocks: list[ThinkingBlock] | None = None
 
     def parts(self, said: list[Part] | None = None) -> list[Part]:
         """Return reasoning, text and tool calls; `said` replaces the text and the calls.
 
-        LiteLLM repeats thinking blocks as `reasoning_content`, so only one of the two is taken.
+        LiteLLM repeats thinking blocks as `reasoning_content`, so only one of them is taken.
         """
         blocks = [block.thinking or block.data for block in self.thinking_blocks or []]
-        reasoning = [self.reasoning_content] if self.reasoning_content else blocks
+        stated = self.reasoning_content or (self.reasoning if isinstance(self.reasoning, str) else "")
+        reasoning = [stated] if stated else blocks
         return [*(Part("reasoning", text) for text in reasoning), *(self._said() if said is None else said)]
 
     def _said(self) -> list[Part]:
@@ -98,7 +101,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
         add_message(assembly, message, first=assembly.calls == 0)
 
 
-def add_message(assembly: Assembly, message: Message, first: bool) -> None:
+def add_message(assembly: Assembly, message: Message, first: bool, model: str = "") -> None:
     """Add one chat message; each assistant message is a call. `first`: no call yet; system texts are the head."""
     text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
     match message.role:
@@ -114,7 +117,7 @@ def add_message(assembly: Assembly, message: Message, first: bool) -> None:
         case "assistant":
             if any(call.called is None for call in message.tool_calls or []):
                 assembly.notes.append("an empty entry of `tool_calls` left out")
-            assembly.response(message.parts())
+            assembly.response(message.parts(), model=model)
 
 
 class Details(msgspec.Struct):

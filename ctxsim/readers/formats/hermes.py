@@ -29,8 +29,7 @@ NOT_READ = "The SQLite database of sessions; usage and times of messages are not
 
 
 class _Message(chat_messages.Message):
-    # Instead of `reasoning_content` and `name`, or beside them.
-    reasoning: str | None = None
+    # Instead of `name`, or beside it.
     tool_name: str | None = None
 
 
@@ -58,10 +57,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out[role if isinstance(role, str) else "entry without a role"] += 1
             continue
         message = convert(value, _Message, f"{source.name} message {number}")
-        if message.role == "assistant":
-            message.reasoning_content = message.reasoning_content or message.reasoning
-            assembly.response(message.parts(), model=session.model)
-        else:
-            message.name = message.name or message.tool_name
-            chat_messages.add_message(assembly, message, first=not assembly.calls)
+        message.name = message.name or message.tool_name
+        chat_messages.add_message(assembly, message, first=not assembly.calls, model=session.model)
     yield assembly.finished()

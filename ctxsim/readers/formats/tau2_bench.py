@@ -38,7 +38,6 @@ class _Message(Reply, kw_only=True):
     requestor: str = "assistant"
     usage: ChatUsage | None = None
     timestamp: Any = None
-    reasoning: Any = None
     errors: list[Any] | None = None
     raw_data: Any = None
     cost: Any = None
@@ -118,7 +117,6 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
 
 
 def _parts(message: _Message) -> list[Part]:
-    message.reasoning_content = message.reasoning if isinstance(message.reasoning, str) else None
     written = written_arguments(under(message.raw_data, "message", "tool_calls"))
     for call in message.tool_calls or []:
         call.arguments = written.get(call.id or "") or call.arguments
