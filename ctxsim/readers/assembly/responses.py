@@ -249,6 +249,14 @@ class Document(msgspec.Struct):
     created_at: float | None = None
 
 
+def add_response(exchanges: Exchanges, held: Document, where: str) -> None:
+    """Add the items of a response and its usage. Raises InputError for an item that doesn't fit."""
+    for number, item in enumerate(held.output or []):
+        exchanges.add(item, f"{where} output {number}", held.created_at)
+    if held.usage:
+        exchanges.usage(held.usage.whole())
+
+
 def add_request(exchanges: Exchanges, held: Document, where: str) -> None:
     """Add instructions, tools and the items of a request. Raises InputError for an item that doesn't fit."""
     assembly = exchanges.assembly

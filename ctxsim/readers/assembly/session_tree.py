@@ -1,13 +1,14 @@
 """Session files of appended lines that name their parents: the branch a session ended on, and its sub-agents."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter as Frequencies
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ctxsim.readers.source import has
+from ctxsim.readers.source import Source, convert, has
 
 CHAT = frozenset({"user", "assistant", "tool_result"})
 
@@ -15,7 +16,8 @@ CHAT = frozenset({"user", "assistant", "tool_result"})
 class Envelope(msgspec.Struct, rename="camel", kw_only=True):
     """Fields beside the message in every line of Claude Code, Qwen Code and, under other names, pi.
 
-    `line` is set by ctxsim. Its encoded name is one that no log has, so that it is never read from a log.
+    `line` and `index`, the number of the record, are set by ctxsim. Their encoded names are ones that no log has, so
+    that they are never read from a log.
     """
 
     type: str
@@ -30,6 +32,7 @@ class Envelope(msgspec.Struct, rename="camel", kw_only=True):
     cwd: Any = None
     version: Any = None
     line: int = msgspec.field(default=0, name="(line)")
+    index: int = msgspec.field(default=0, name="(index)")
 
 
 E = TypeVar("E", bound=Envelope)
@@ -41,24 +44,39 @@ def where(lines: Sequence[Envelope]) -> tuple[str, str]:
     return project, next((line.version for line in lines if isinstance(line.version, str) and line.version), "")
 
 
-def link(value: Any, kind: str, line: int) -> Envelope | None:
-    """Return a line with only the fields that the chain of parents needs; None if it has no uuid."""
-    if not has(value, uuid=str):
-        return None
-    parent, agent = value.get("parentUuid", UNSET), value.get("agentId")
-    return Envelope(
-        type=kind,
-        uuid=value["uuid"],
-        parent_uuid=parent if isinstance(parent, str | UnsetType) else None,
-        is_sidechain=value.get("isSidechain") is True,
-        agent_id=agent if isinstance(agent, str) else None,
-        line=line,
-    )
+def tree_lines(
+    source: Source,
+    notes: list[str],
+    counts: Frequencies[str],
+    known: Collection[str],
+    kind: type[E],
+    names: tuple[str, str] = ("uuid", "parentUuid"),
+    hear: Callable[[Any], object] = lambda *_: None,
+) -> Iterator[E]:
+    """Yield the lines of the `known` types, and of others only what the chain of parents needs, if they are in it.
 
-
-def kind_of(value: Any) -> str:
-    """Return the type of a line; for JSON that is no object, a text that says so."""
-    return str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+    The others are counted, and `hear` gets their values. `names` are those of a line's id and of its parent's.
+    """
+    for index, record in enumerate(source.records(notes)):
+        value = record.value
+        type_ = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+        if type_ in known:
+            line = convert(value, kind, record.where)
+        else:
+            counts[type_] += 1
+            hear(value)
+            if not has(value, **{names[0]: str}):
+                continue
+            parent, agent = value.get(names[1], UNSET), value.get("agentId")
+            line = kind(
+                type=type_,
+                uuid=value[names[0]],
+                parent_uuid=parent if isinstance(parent, str | UnsetType) else None,
+                is_sidechain=value.get("isSidechain") is True,
+                agent_id=agent if isinstance(agent, str) else None,
+            )
+        line.line, line.index = record.line, index
+        yield line
 
 
 def conversations(

@@ -42,6 +42,7 @@ class _StreamLine(msgspec.Struct, rename="camel"):
     type: str
     role: str = ""
     text: str = ""
+    # A call's id and tool have one of two names.
     id: str = ""
     tool_call_id: str = ""
     tool_name: str = ""
@@ -52,15 +53,6 @@ class _StreamLine(msgspec.Struct, rename="camel"):
     model: str = ""
     timestamp: Any = None
     usage: Any = None
-
-    @property
-    def call_id(self) -> str:
-        # Newer versions call it just `id`.
-        return self.tool_call_id or self.id
-
-    @property
-    def tool(self) -> str:
-        return self.tool_name or self.tool_id
 
 
 def matches(sample: Sample) -> bool:
@@ -112,6 +104,7 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
     for record in records:
         line = convert(record.value, _StreamLine, record.where)
         time = time_s(line.timestamp)
+        tool, call_id = line.tool_name or line.tool_id, line.tool_call_id or line.id
         match line.type:
             case "system":
                 exchanges.model = line.model
@@ -123,10 +116,10 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
             case "reasoning":
                 exchanges.made(Part("reasoning", line.text), time)
             case "tool_call":
-                exchanges.made(Part("tool_call", compact_json(line.parameters or {}), line.tool, line.call_id), time)
+                exchanges.made(Part("tool_call", compact_json(line.parameters or {}), tool, call_id), time)
             case "tool_result":
                 exchanges.close()
-                assembly.result("" if line.value is None else compact_json(line.value), line.call_id, line.tool)
+                assembly.result("" if line.value is None else compact_json(line.value), call_id, tool)
             case "completion":
                 assembly.left_out["usage of the whole run"] += line.usage is not None
                 # Some versions also print the last text as a message of its own.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, is_known
+from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response, is_known
 from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Transcript
 
@@ -76,9 +76,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         add_request(exchanges, held, where)
         if held.output:
             exchanges.close()
-        for number, item in enumerate(held.output or []):
-            exchanges.add(item, f"{where} output {number}", held.created_at)
-        if held.output and held.usage:
-            exchanges.usage(held.usage.whole())
+            add_response(exchanges, held, where)
         exchanges.finish()
         yield exchanges.assembly.finished()

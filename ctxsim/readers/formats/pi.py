@@ -12,7 +12,6 @@ https://docs.openclaw.ai/reference/session-management-compaction
       "toolName": "mail", "content": [{"type": "text", "text": "2 messages"}]}}
 """
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -23,8 +22,8 @@ from msgspec import UNSET, UnsetType
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, kind_of
-from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
+from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, tree_lines
+from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
@@ -82,7 +81,6 @@ class _Entry(Envelope, rename="camel"):
     first_kept_entry_index: int | None = None
     model_id: str | None = None
     parent_session: str | None = None
-    index: int = msgspec.field(default=0, name="(index)")
 
     @property
     def role(self) -> str:
@@ -110,7 +108,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the conversation of a session."""
     assembly = Assembly(source.name, NAME)
     notes: list[str] = []
-    entries = list(_entries(source, notes, assembly.left_out))
+    entries = list(tree_lines(source, notes, assembly.left_out, KNOWN, _Entry, ("id", "parentId")))
     # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
     kept = {0} | branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
     answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
@@ -132,22 +130,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _time_s(entry: _Entry, message: _Message) -> float | None:
     """Return a response's own time, at which its request started, or else its entry's, at which it ended."""
     return time_s(message.timestamp) or time_s(entry.timestamp)
-
-
-def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Entry]:
-    for index, record in enumerate(source.records(notes)):
-        kind = kind_of(record.value)
-        if kind in KNOWN:
-            entry = convert(record.value, _Entry, record.where)
-            entry.line, entry.index = record.line, index
-            yield entry
-            continue
-        counts[kind] += 1
-        if has(record.value, id=str):
-            # The chain of parents runs through entries of every type.
-            parent = record.value.get("parentId", UNSET)
-            parent = parent if isinstance(parent, str | UnsetType) else None
-            yield _Entry(type=kind, uuid=record.value["id"], parent_uuid=parent)
 
 
 class _Conversation:

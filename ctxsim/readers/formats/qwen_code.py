@@ -31,6 +31,8 @@ VERSIONS = "Qwen Code 0.21"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"
 NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines other than compressions"
 
+KNOWN = session_tree.CHAT | {"system"}
+
 DISPLAY_ONLY = {"realtime_message", "code_mode_tool_result"}
 """Subtypes of lines that have a message but are not in the history sent to the model (session-api-history.ts)."""
 
@@ -74,7 +76,7 @@ def matches(sample: Sample) -> bool:
     return any(
         isinstance(record, dict)
         and record.keys() >= {"uuid", "parentUuid", "sessionId"}
-        and str(record.get("type")) in session_tree.CHAT | {"system"}
+        and str(record.get("type")) in KNOWN
         and ("systemPayload" in record or has(record.get("message"), parts=list))
         for record in sample.records
     )
@@ -88,7 +90,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for name, parent, lines in session_tree.conversations(
         source.name, lines_of, lambda one: _parent_name(source.name, one)
     ):
-        spawned = (line for line in lines if isinstance(line, _Line) and line.subtype == "parent_session")
+        spawned = (line for line in lines if line.subtype == "parent_session")
         spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
         if isinstance(spawner, str) and spawner and not parent:
             parent = session_tree.beside(source.name, spawner)
@@ -97,21 +99,17 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         notes, counts = [], Frequencies()
 
 
-def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[session_tree.Envelope]:
+def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Line]:
     known: dict[tuple[str, str], _Line] = {}
-    for record in source.records(notes):
-        kind = session_tree.kind_of(record.value)
-        if kind not in session_tree.CHAT and kind != "system":
-            counts[kind] += 1
-            if other := session_tree.link(record.value, kind, record.line):
-                yield other
+    for line in session_tree.tree_lines(source, notes, counts, KNOWN, _Line):
+        if line.type not in KNOWN:
+            yield line
             continue
-        line = convert(record.value, _Line, record.where)
-        line.line = record.line
-        if kind in session_tree.CHAT and line.message is None:
-            counts[f"{kind} line without a message"] += 1
-        line.decoded = gemini.api_parts(line.message.parts if line.message else None, record.where)
-        earlier = known.setdefault((kind, line.uuid), line) if line.uuid else line
+        if line.type != "system" and line.message is None:
+            counts[f"{line.type} line without a message"] += 1
+        parts = line.message.parts if line.message else None
+        line.decoded = gemini.api_parts(parts, f"{source.name}:{line.line}")
+        earlier = known.setdefault((line.type, line.uuid), line) if line.uuid else line
         if earlier is line:
             yield line
         else:
@@ -136,14 +134,12 @@ def _parent_name(name: str, session: str) -> str | None:
     return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")
 
 
-def _transcript(
-    assembly: Assembly, lines: Sequence[session_tree.Envelope], notes: list[str], counts: Frequencies[str]
-) -> Transcript:
+def _transcript(assembly: Assembly, lines: Sequence[_Line], notes: list[str], counts: Frequencies[str]) -> Transcript:
     assembly.left_out = counts
     conversation = _Conversation(assembly)
     kept = session_tree.branch(lines)
     for position, line in enumerate(lines):
-        if isinstance(line, _Line):
+        if line.type in KNOWN:
             conversation.add(line, on_branch=position in kept)
     assembly.project, assembly.version = session_tree.where(lines)
     assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]

@@ -17,7 +17,7 @@ from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_mes
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
-from ctxsim.readers.assembly.responses import ApiUsage, Document, Exchanges, add_request
+from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response
 from ctxsim.readers.source import compact_json, convert, convert_all, under
 from ctxsim.transcript import Usage
 
@@ -113,11 +113,7 @@ def _of_responses(response: dict[str, Any], where: str) -> Answer:
     held = convert(response, Document, where)
     made = Caught()
     exchanges = Exchanges(made)
-    for number, item in enumerate(held.output or []):
-        exchanges.add(item, f"{where} output {number}")
-    usage = held.usage.whole() if isinstance(held.usage, ApiUsage) else None
-    if usage:
-        exchanges.usage(usage)
+    add_response(exchanges, held, where)
     exchanges.close()
     parts = tuple(part for said in made.said if said.response for part in said.parts)
-    return Answer(parts, usage, held.model or "", held.created_at)
+    return Answer(parts, held.usage.whole() if held.usage else None, held.model or "", held.created_at)

@@ -21,11 +21,17 @@ from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, te
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.assembly.session_tree import Envelope
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.sub_agents import ToldOfAgents
-from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
-from ctxsim.readers.source import Sample, Source, convert, has, time_s, under
+from ctxsim.readers.formats.claude_code.tree import (
+    Line,
+    LineMessage,
+    Metadata,
+    conversation,
+    read_lines,
+    recorded_usage,
+)
+from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -34,8 +40,6 @@ MARKS = ("isSidechain", "leafUuid", "snapshot")
 VERSIONS = "Claude Code 2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
-
-KNOWN = {"user", "assistant", "system", "attachment"}
 
 SHRUNK = 0.9
 """A request below this share of the one before was not the whole history. Thinking that isn't resent saves less."""
@@ -59,33 +63,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
     told = ToldOfAgents(source.path)
-    lines_of = _lines(source, notes, counts, told)
+    lines_of = read_lines(source, notes, counts, told.hear)
     for name, parent, lines in session_tree.conversations(
         source.name, lines_of, lambda session: _parent_name(source, session)
     ):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # Notes, counts and responses of the file go to its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)
-
-
-def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: ToldOfAgents) -> Iterator[Envelope]:
-    repeats = Repeats()
-    for record in source.records(notes):
-        kind = session_tree.kind_of(record.value)
-        if kind == "progress":
-            told.hear(record.value)
-        line: Envelope | None
-        if kind in KNOWN:
-            line = convert(record.value, Line, record.where)
-            line.line = record.line
-        else:
-            counts[kind] += 1
-            line = session_tree.link(record.value, kind, record.line)
-        if line and repeats.seen(line):
-            # A resumed session can repeat the lines before it.
-            counts["repeated line"] += 1
-        elif line:
-            yield line
 
 
 def _parent_name(source: Source, session: str) -> str | None:
@@ -124,7 +108,7 @@ class _Conversation:
         self.cleared_requests = 0
 
     def transcript(
-        self, lines: Sequence[Envelope], notes: list[str], told: Iterable[tuple[LineMessage, Any]]
+        self, lines: Sequence[Line], notes: list[str], told: Iterable[tuple[LineMessage, Any]]
     ) -> Transcript:
         kept, rest = conversation(lines)
         responses = _responses(kept)

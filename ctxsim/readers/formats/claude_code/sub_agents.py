@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.formats.claude_code.tree import LineMessage
-from ctxsim.readers.source import has
+from ctxsim.readers.source import has, under
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
@@ -24,9 +24,10 @@ class ToldOfAgents:
 
     def hear(self, line: Any) -> None:
         """Add a line of progress. The last one of a response holds its usage."""
-        data = line.get("data")
-        if has(data, message=dict) and has(message := data["message"].get("message"), id=str, usage=dict):
-            self._found[message["id"]] = str(data.get("agentId") or ""), message, line.get("timestamp")
+        data = under(line, "data") if under(line, "type") == "progress" else None
+        message = under(data, "message", "message")
+        if has(message, id=str, usage=dict):
+            self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
 
     def responses(self) -> Iterator[tuple[LineMessage, Any]]:
         """Yield message and time of each response that no other file holds."""

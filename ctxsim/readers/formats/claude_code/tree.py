@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter as Frequencies
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ctxsim.readers.assembly.anthropic_content import BilledUsage
-from ctxsim.readers.assembly.session_tree import Envelope, branch
-from ctxsim.readers.source import has, under
+from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines
+from ctxsim.readers.source import Source, has, under
 from ctxsim.transcript import Usage
+
+_KNOWN = {"user", "assistant", "system", "attachment"}
+"""Types of lines that can be part of the conversation."""
 
 
 class _OutputDetails(msgspec.Struct):
@@ -95,7 +100,7 @@ class Metadata(msgspec.Struct, rename="camel"):
 
 
 class Line(Envelope):
-    """A line that can be part of the conversation."""
+    """A line; of a type that isn't in `_KNOWN`, only its place in the tree."""
 
     message: LineMessage | None = None
     content: Any = None
@@ -163,43 +168,43 @@ class Line(Envelope):
         return self.type == "attachment" or (self.type == "user" and self.source_tool_use is not None)
 
 
-class Repeats:
-    """Detects repeated lines: with the same uuid, or under a new one, as resumed sessions write them."""
+def read_lines(
+    source: Source, notes: list[str], counts: Frequencies[str], hear: Callable[[Any], object]
+) -> Iterator[Line]:
+    """Yield the lines of a file; `hear` gets the values of those that can't be part of the conversation.
 
-    def __init__(self) -> None:
-        self._known: set[str] = set()
-        self._first: dict[str, str] = {}
-        self._alike: dict[Hashable, list[Line]] = {}
-
-    def seen(self, line: Envelope) -> bool:
-        """Return whether a line was there before; children of a repeated line become the first one's."""
+    A resumed session can repeat the lines before it, with the same uuids or under new ones: repetitions are counted,
+    and their children become those of the first one.
+    """
+    known: set[str] = set()
+    first: dict[str, str] = {}
+    alike: defaultdict[Hashable, list[Line]] = defaultdict(list)
+    for line in tree_lines(source, notes, counts, _KNOWN, Line, hear=hear):
         if isinstance(line.parent_uuid, str):
-            line.parent_uuid = self._first.get(line.parent_uuid, line.parent_uuid)
-        if not line.uuid:
-            return False
-        if line.uuid in self._known:
-            return True
-        self._known.add(line.uuid)
-        mark = line.mark if isinstance(line, Line) else None
-        if not isinstance(line, Line) or mark is None:
-            return False
-        alike = self._alike.setdefault(mark, [])
-        first = next((earlier for earlier in alike if earlier.says == line.says), None)
-        if first is None:
-            alike.append(line)
-            return False
-        self._first[line.uuid] = first.uuid or ""
-        return True
+            line.parent_uuid = first.get(line.parent_uuid, line.parent_uuid)
+        repeated = line.uuid in known
+        if line.uuid and not repeated:
+            known.add(line.uuid)
+            mark = line.mark
+            same = [] if mark is None else alike[mark]
+            if earlier := next((one for one in same if one.says == line.says), None):
+                repeated, first[line.uuid] = True, earlier.uuid or ""
+            else:
+                same.append(line)
+        if repeated:
+            counts["repeated line"] += 1
+        else:
+            yield line
 
 
-def conversation(lines: Sequence[Envelope]) -> tuple[list[Line], list[Line]]:
+def conversation(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
     """Return the lines of the branch that the session ended on, in file order, and the other lines.
 
     Nearly all forks are parallel calls: a line of a response has as children the next line of the response and its own
     result. So every line of a response on the branch belongs to it, and every result of its calls.
     """
     kept = branch(lines)
-    known = [(position, line) for position, line in enumerate(lines) if isinstance(line, Line)]
+    known = [(position, line) for position, line in enumerate(lines) if line.type in _KNOWN]
     on_branch = [line for position, line in known if position in kept]
     responses = {line.response for line in on_branch if line.type == "assistant"}
     of_responses = [line for _, line in known if line.type == "assistant" and line.response in responses]
