@@ -150,11 +150,6 @@ def test_sub_agents_and_several_documents(tmp_path: Path) -> None:
     assert [transcript.name[-2:] for transcript in found(tmp_path, outer, inner)] == ["#1", "s1", "#2"]
 
 
-def test_a_step_that_does_not_fit_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"t.json step 2: .*int.*metrics.prompt_tokens"):
-        found(tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": "many"})))
-
-
 def test_images_beside_a_result_that_are_none_are_named(tmp_path: Path) -> None:
     extra = {"ctxsim": {"media": [["image", "many"]]}}
     with pytest.raises(InputError, match=r"t.json step 2 extra: .*int.*media"):

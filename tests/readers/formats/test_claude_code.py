@@ -6,11 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from read_back import Json, all_of, kinds, only, text, write
 
-from ctxsim.errors import InputError
-from ctxsim.readers import read
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 
@@ -467,19 +464,3 @@ def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:
     transcript = one(tmp_path, *[{"type": "summary", "summary": "A title", "leafUuid": "x"}] * 2)
     assert transcript.calls == ()
     assert transcript.notes == ("left out: 2 x summary", "no response of the model is recorded")
-
-
-@pytest.mark.parametrize(
-    ("bad", "field"),
-    [
-        (user("u2", "u1", 7), "$.message.content"),
-        (answer("a2", "u1", "m2", text("x"), usage={"input_tokens": "many"}), "$.message.usage.input_tokens"),
-        (answer("a2", "u1", "m2", {"type": "text", "text": 7}), "$.text"),
-    ],
-)
-def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path, bad: Json, field: str) -> None:
-    path = write(tmp_path / "session.jsonl", user("u1", None, "Go."), bad)
-    with pytest.raises(InputError) as error:
-        list(read(str(path)))
-    assert f"{path}:2" in str(error.value)
-    assert field in str(error.value)

@@ -85,17 +85,6 @@ def test_a_compacted_session(tmp_path: Path) -> None:
     )
 
 
-def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
-    transcript = session(tmp_path, user(text("Hello?")), system_prompt="")
-    assert not transcript.head.recorded
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session.json message 1: .*inputTokens"):
-        session(tmp_path, user(text("Hi.")), answer(text("Yes?"), metrics={"inputTokens": "many"}))
-
-
 def request(tokens_in: int | None, tokens_out: int | None, ts: int, protocol: str | None = None, **fields: Any) -> Json:
     shown: Json = {"request": "..."}
     if tokens_in is not None:

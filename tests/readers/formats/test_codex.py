@@ -436,24 +436,6 @@ def test_strange_times_are_no_error(tmp_path: Path) -> None:
     assert one(tmp_path, meta(), line).calls[0].time_s is None
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        (item("function_call", name=7, arguments="{}", call_id="c1"), "$.name"),
-        (item("message", role="narrator", content=[]), "role 'narrator'"),
-        (item("message", role="user", content=9), "$.content"),
-        (
-            wrapped("event_msg", {"type": "token_count", "info": {"last_token_usage": {"input_tokens": []}}}),
-            "input_tok",
-        ),
-    ],
-)
-def test_a_wrong_type_is_named_with_its_line(tmp_path: Path, line: Json, what: str) -> None:
-    with pytest.raises(InputError, match=r"rollout\.jsonl:2: ") as error:
-        one(tmp_path, meta(), line)
-    assert what in str(error.value)
-
-
 def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> None:
     lines: list[Json] = [
         {"type": "thread.started", "thread_id": "t"},

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from read_back import Json, kinds, only, said, taken, text, write
 
-from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.transcript import NO_RESULT, Transcript
 
@@ -75,12 +74,6 @@ def test_a_sub_agent_names_the_transcript_beside_its_folder(tmp_path: Path) -> N
     assert child.parent == parent.name == str(tmp_path / "s" / "parent.jsonl")
     write(tmp_path / "s" / "other.jsonl", line("user", text("Hm.")))
     assert {transcript.parent for transcript in read(str(tmp_path))} == {None}
-
-
-def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, line("user", text("Hello?"))).notes == ("no response of the model is recorded",)
-    with pytest.raises(InputError, match=r"t.jsonl:2: .*text"):
-        one(tmp_path, line("user", text("Go.")), line("assistant", {"type": "text", "text": 3}))
 
 
 @pytest.mark.parametrize(("lines", "matched"), [

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from read_back import Json, only, said, taken, text, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript
 
 START = {"type": "session_start", "id": "s", "title": "Mail", "cwd": "/w"}
@@ -99,16 +98,6 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
     ]
     assert transcript.items[2].tool == "search"
     assert transcript.calls[0].time_s == 1767268800.0
-
-
-def test_files_without_a_response(tmp_path: Path) -> None:
-    for line in (START, event("message", 1, role="user", text="Hello?")):
-        assert one(tmp_path, line).notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session.jsonl:2: .*role"):
-        one(tmp_path, START, {"type": "message", "message": {"role": "robot", "content": []}})
 
 
 @pytest.mark.parametrize(("lines", "matched"), [

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from read_back import Json, kinds, only, said, taken, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 HEADER: Json = {"sessionId": "s-1", "projectHash": "h", "startTime": "2026-01-05T09:00:00.000Z", "kind": "main"}
@@ -229,17 +228,6 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert only(child, "gemini-cli").parent == str(parent)
     parent.unlink()
     assert only(child, "gemini-cli").parent == "abcdef12-3456"
-
-
-def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
-    assert lines(tmp_path).notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_is_named_with_its_message(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session\.json message 1: .*toolCalls\[0\]\.name"):
-        document(tmp_path, message(1, "user", "Go."), message(2, "gemini", toolCalls=[{"name": 7}]))
-    with pytest.raises(InputError, match=r"session\.jsonl:3: .*tokens"):
-        lines(tmp_path, message(1, "user", "Go."), message(2, "gemini", tokens=[]))
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from read_back import Json, all_of, only, said, text, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Media, Transcript
 
 SYSTEM = {"type": "system", "content": "Be brief."}
@@ -68,12 +66,6 @@ def test_a_folder_is_one_source_with_its_sub_agents(tmp_path: Path) -> None:
         (folder / "summary.json").write_text("{}")
     main, sub = all_of(tmp_path, "grok")
     assert (main.name, sub.name, sub.parent) == (str(session), f"{session}/sub", str(session))
-
-
-def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, SYSTEM, user(text("Hello?"))).notes == ("no response of the model is recorded",)
-    with pytest.raises(InputError, match=r"chat_history.jsonl:2: .*tool_calls"):
-        one(tmp_path, SYSTEM, SAID | {"tool_calls": 3})
 
 
 def test_lines_of_later_types_are_counted(tmp_path: Path) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from read_back import only, said, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript
 
 CALLS = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  1}'}}]
@@ -44,17 +42,6 @@ def test_a_session(tmp_path: Path) -> None:
     assert (transcript.head.system, transcript.head.tools) == ("Be brief.", ('{"name":"search"}',))
     assert [call.model for call in transcript.calls] == ["m", "m"]
     assert transcript.notes == ("left out: 1 x session_meta, 1 x entry without a role",)
-
-
-def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
-    transcript = one(tmp_path, {"role": "user", "content": "Hello?"})
-    assert not transcript.head.recorded
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session.json message 0: .*tool_calls"):
-        one(tmp_path, {"role": "assistant", "content": "", "tool_calls": 3})
 
 
 def test_results_are_paired_by_the_tools_name_and_a_system_message_may_come_first(tmp_path: Path) -> None:

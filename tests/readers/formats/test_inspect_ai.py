@@ -277,13 +277,6 @@ def test_a_log_without_samples(tmp_path: Path) -> None:
     assert transcript.notes == ("the log has no samples: its run was not finished, or it is a header alone",)
 
 
-def test_a_wrong_type_says_sample_event_and_field(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"log.json sample 0 event 1 message 0: .*role"):
-        one(tmp_path, {"event": "state"}, model([{"role": "robot", "content": ""}], FINAL))
-    with pytest.raises(InputError, match=r"log.json sample 0: .*`\$.id`"):
-        all_of(tmp_path, log({"id": [], "epoch": 1}))
-
-
 def test_archives_with_whole_and_with_chunked_samples(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     events = [model([], asks("c1"), input_refs=[[0, 1]]), model([], FINAL, input_refs=[[0, 3]])]

@@ -150,10 +150,7 @@ def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
     assert [transcript.items[-1].text for transcript in (main, sub)] == ["main", "agent-0"]
 
 
-def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert one(tmp_path, user("Hello?")).notes == ("no response of the model is recorded",)
-    with pytest.raises(InputError, match=r"wire.jsonl:3: .*usage"):
-        one(tmp_path, user("Go."), event("step.end", usage=3))
+def test_a_wrong_type_in_a_sessions_folder_says_where(tmp_path: Path) -> None:
     write(tmp_path / "s" / "state.json", {"agents": 3})
     write(tmp_path / "s" / "agents" / "main" / "wire.jsonl", START)
     with pytest.raises(InputError, match=r"state.json: .*agents"):

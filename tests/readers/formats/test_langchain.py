@@ -10,7 +10,6 @@ import pytest
 import read_back
 from read_back import Json, kinds, said, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript, Usage
 
 CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "system": "SystemMessage", "tool": "ToolMessage"}
@@ -128,11 +127,6 @@ def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
     )
 
 
-def test_a_list_without_responses_has_a_note(tmp_path: Path) -> None:
-    (transcript,) = all_of(tmp_path, messages(count=2))
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
 def run(identity: str, given: list[Json], reply: Json | None, start: str, trace: str = "t1", **fields: Any) -> Json:
     outputs = reply and {"generations": [[{"text": "", "type": "ChatGeneration", "message": reply}]], "llm_output": {}}
     made = {"id": identity, "run_type": "llm", "trace_id": trace, "inputs": {"messages": [given]}, "outputs": outputs}
@@ -177,11 +171,6 @@ def test_failed_runs_are_counted(tmp_path: Path) -> None:
         "left out: 1 x llm run that failed, 1 x llm run without messages",
         "no llm run with messages in this export",
     )
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"trace.json message 1: .*usage_metadata"):
-        all_of(tmp_path, [messages()[1], {"type": "ai", "data": {"content": "x", "usage_metadata": 3}}])
 
 
 def test_what_the_package_itself_dumps(tmp_path: Path) -> None:

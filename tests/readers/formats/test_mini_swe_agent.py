@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from read_back import called as parts_of
 from read_back import kinds, only, taken, write
 
-from ctxsim.errors import InputError
 from ctxsim.readers.formats.mini_swe_agent import commands_in
 from ctxsim.transcript import Transcript, Usage
 
@@ -138,11 +137,3 @@ def test_time_is_linear_in_what_nearly_is_a_command(piece: str) -> None:
 def test_plain_chat_messages_are_not_taken() -> None:
     chat = [*HEAD, {"role": "assistant", "content": "```bash\nls\n```"}, HEAD[1]]
     assert not taken("mini_swe_agent", chat) and taken("openai_chat", chat)
-
-
-def test_a_run_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
-    assert transcript(tmp_path, document(HEAD)).notes == ("no response of the model is recorded",)
-    with pytest.raises(InputError, match=r"message 2: .*prompt_tokens"):
-        bad = called(1)
-        bad["extra"]["response"]["usage"]["prompt_tokens"] = "many"
-        transcript(tmp_path, document([*HEAD, bad]))

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from read_back import Json, all_of, said, taken, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 ASK: Json = {"role": "user", "content": "Any mail?"}
@@ -121,11 +120,6 @@ def test_system_messages_and_added_tools_are_the_head(tmp_path: Path) -> None:
     read_back = one(tmp_path, [{"role": "system", "content": "Be brief."}, ASK, added, CALL, OUTPUT, ANSWER])
     assert read_back.head.system == "Be brief."
     assert read_back.head.tools == ('{"name":"late"}',)
-
-
-def test_a_wrong_type_is_named_with_its_item(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"items\.json item 1: .*call_id"):
-        one(tmp_path, [ANSWER, {"type": "function_call", "call_id": 7, "name": "x"}])
 
 
 @pytest.mark.parametrize(

@@ -204,18 +204,12 @@ def test_costs_are_those_of_the_steps_and_usage_that_differs_is_noted(tmp_path: 
     assert transcript.notes == ("1 message(s) whose tokens are not those of their last step: the step's are used",)
 
 
-def test_a_session_without_responses_has_a_note(tmp_path: Path) -> None:
-    assert exported(tmp_path, user(text("Hello?"))).notes == ("no response of the model is recorded",)
-
-
 def test_what_is_no_version_is_none(tmp_path: Path) -> None:
     assert exported(tmp_path, user(text("x")), version="1.2.3").version == "1.2.3"
     assert exported(tmp_path, user(text("x")), version=4).version == ""
 
 
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session.json message 1 part 0: .*text"):
-        exported(tmp_path, user(text("Hi.")), answer({"type": "text", "text": []}))
+def test_a_damaged_file_of_a_storage_folder_says_which(tmp_path: Path) -> None:
     for tree in ("session", "message", "part"):
         (tmp_path / "storage" / tree).mkdir(parents=True)
     (tmp_path / "storage" / "session" / "ses_1.json").write_text("{")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from read_back import all_of, called, kinds, said, taken, write
 
-from ctxsim.errors import InputError
 from ctxsim.readers.formats.openhands.events import owns
 from ctxsim.transcript import Compaction, Transcript, Usage
 
@@ -224,15 +223,6 @@ def test_events_one_a_line(tmp_path: Path) -> None:
     (transcript,) = transcripts(tmp_path, *events, name="events.jsonl")
     assert len(transcript.calls) == 1
     assert transcript.notes == ("left out: 18 x agent_state_changed, 1 x event without action or observation",)
-
-
-def test_no_response_and_wrong_types(tmp_path: Path) -> None:
-    (transcript,) = transcripts(tmp_path, [STATE])
-    assert transcript.notes == ("left out: 1 x agent_state_changed", "no response of the model is recorded")
-    bad = action(1, "c1", response("r1", "c1"))
-    bad["tool_call_metadata"]["model_response"]["usage"]["prompt_tokens"] = "many"
-    with pytest.raises(InputError, match=r"trajectory\.json event 1: .*prompt_tokens"):
-        transcripts(tmp_path, [user(0, "Go."), bad])
 
 
 def test_what_the_model_is_told_nothing_of_and_what_is_shown_otherwise(tmp_path: Path) -> None:

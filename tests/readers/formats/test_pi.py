@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from read_back import Json, kinds, only, said, taken, text, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
 OLD = {"type": "session", "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w", "modelId": "m0"}
@@ -193,19 +192,6 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
         "left out: 1 x command of the user, kept from the model",
         "1 system message(s) kept as user text",
     )
-
-
-def test_a_header_alone_is_a_transcript_without_calls(tmp_path: Path) -> None:
-    transcript = one(tmp_path, NEW)
-    assert transcript.items == ()
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"session\.jsonl:2: .*\$\.message\.usage\.input"):
-        one(tmp_path, OLD, entry(None, "assistant", [text("x")], usage={"input": "many"}))
-    with pytest.raises(InputError, match=r"session\.jsonl:2: .*\$\.name"):
-        one(tmp_path, OLD, entry(None, "assistant", [{"type": "toolCall", "name": 7}]))
 
 
 @pytest.mark.parametrize(

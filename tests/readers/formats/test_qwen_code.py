@@ -158,18 +158,6 @@ def test_sub_agents_in_a_file_and_sessions_that_spawned_it(tmp_path: Path) -> No
     assert [item.text for item in agent.items] == ["Find A.", "Here."]
 
 
-def test_a_file_without_responses_is_a_transcript_without_calls(tmp_path: Path) -> None:
-    transcript = one(tmp_path, line("user", "u1", None, {"text": "Go."}))
-    assert transcript.calls == ()
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:
-    path = write(tmp_path / "s.jsonl", line("user", "u1", None, {"text": "Go."}), line("user", "u2", "u1", {"text": 7}))
-    with pytest.raises(InputError, match=r"s\.jsonl:2: .*\$\.text"):
-        list(read(str(path)))
-
-
 def test_strange_json_is_no_session(tmp_path: Path) -> None:
     odd: list[Any] = [{"uuid": 1, "parentUuid": 2, "sessionId": 3, "type": kind} for kind in ({}, [], None, 7)]
     path = write(tmp_path / "odd.jsonl", *odd, [], 7, None)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from read_back import all_of, kinds, said, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -219,9 +218,3 @@ def test_a_log_without_any_response_is_a_transcript_without_calls(tmp_path: Path
         "2 request(s) without a recorded response left out",
         "no response of the model is recorded",
     )
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    bad = chat([*FIRST, {"role": "user", "content": 7}], call("c1"))
-    with pytest.raises(InputError, match=r"log\.jsonl:2 message 2: .*content"):
-        transcripts(tmp_path, chat(FIRST, call("c1")), bad)

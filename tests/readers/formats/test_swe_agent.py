@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from read_back import all_of, called, kinds, taken, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript
 
 SYSTEM = {"role": "system", "content": "You fix bugs.", "agent": "primary"}
@@ -138,17 +137,6 @@ def test_attempts_are_read_and_the_copy_of_the_chosen_one_is_not(tmp_path: Path)
     found = transcripts(tmp_path, {**attempts[1], "attempts": attempts})
     assert [transcript.name.partition("#")[2] for transcript in found] == ["attempt-1", "attempt-2"]
     assert [transcript.items[-1].text for transcript in found] == ["One.", "Two."]
-
-
-def test_a_run_without_a_response_is_a_transcript_without_calls(tmp_path: Path) -> None:
-    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [], "info": {"exit_status": "early_exit"}})
-    assert (transcript.calls, transcript.head.recorded) == ((), False)
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_says_where(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"run\.traj message 1: .*content"):
-        transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, {"role": "user", "content": 7}]})
 
 
 @pytest.mark.parametrize(("document", "matched"), [

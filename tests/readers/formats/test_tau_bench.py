@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import read_back
 from read_back import Json, kinds, write
 
-from ctxsim.errors import InputError
 from ctxsim.transcript import NO_RESULT, Transcript
 
 
@@ -65,14 +63,3 @@ def test_an_open_call_in_the_middle_and_at_the_end(tmp_path: Path) -> None:
         '{"id": 7}',
     ]
     assert transcript.notes == (f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",)
-
-
-def test_a_run_without_a_response_has_a_note(tmp_path: Path) -> None:
-    (transcript,) = all_of(tmp_path, [run(1, 0)])
-    assert transcript.calls == ()
-    assert transcript.notes == ("no response of the model is recorded",)
-
-
-def test_a_wrong_type_says_run_message_and_field(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"results.json run 1 message 2: .*tool_calls"):
-        all_of(tmp_path, [run(1, 0), run(2, 0, {"role": "assistant", "content": "", "tool_calls": 3})])
