@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, only, taken, write
+from read_back import Json, only, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers.formats import codex
@@ -447,42 +447,6 @@ def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> 
         one(tmp_path, *lines)
 
 
-HEADER = {"id": "s", "timestamp": NINE, "instructions": "Use tabs."}
-SAID = {"type": "message", "role": "user", "content": []}
-
-
-@pytest.mark.parametrize(
-    ("lines", "is_rollout"),
-    [
-        ([meta()], True),
-        # A line of ours without its payload, and somebody else's with one.
-        ([{"type": "session_meta"}], False),
-        ([{"type": "session_meta", "payload": "s"}], False),
-        ([{"type": "something", "payload": {}}], False),
-        (["a text"], False),
-        # The first versions: a header with instructions or git, then items and states.
-        ([HEADER, SAID], True),
-        ([{"id": "s", "timestamp": NINE, "git": {}}, {"record_type": "state"}, SAID], True),
-        ([HEADER, {"type": "function_call"}], True),
-        ([{"id": "s", "timestamp": NINE}, SAID], False),
-        ([{"id": 7, "timestamp": NINE, "git": {}}, SAID], False),
-        ([{"id": "s", "timestamp": 7, "git": {}}, SAID], False),
-        ([{**HEADER, "type": "header"}, SAID], False),
-        # Nothing but states, something unknown, or nothing at all behind it.
-        ([HEADER, {"record_type": "state"}], False),
-        ([HEADER, SAID, {"role": "user"}], False),
-        ([HEADER, SAID, 7], False),
-        ([HEADER], False),
-        # The stream of `codex exec --json`: refused by `read`, with the reason.
-        ([{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}], True),
-        ([{"type": "thread.started"}, {"type": "turn.started"}], False),
-        ([{"type": "turn.started", "thread_id": "t"}, SAID], False),
-    ],
-)
-def test_what_is_a_rollout(lines: list[Any], is_rollout: bool) -> None:
-    assert taken("codex", *lines) is is_rollout
-
-
 def test_the_first_line_says_whether_lines_are_wrapped(tmp_path: Path) -> None:
     # A file of one line, and a bare one whose later lines look wrapped.
     ended = wrapped("event_msg", {"type": "turn.completed", "usage": {"input_tokens": 9}})
@@ -490,5 +454,5 @@ def test_the_first_line_says_whether_lines_are_wrapped(tmp_path: Path) -> None:
     assert one(tmp_path, meta(), ended).notes[-1] == "no response of the model is recorded"
     state = wrapped("turn_context", {"model": "gpt-x"})
     answered = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
-    bare = one(tmp_path, {**HEADER, "git": {}}, answered, {**state, "record_type": "turn_context"})
+    bare = one(tmp_path, {"id": "s", "timestamp": NINE, "git": {}}, answered, {**state, "record_type": "turn_context"})
     assert kinds(bare) == [["assistant"]] and bare.calls[0].model == ""

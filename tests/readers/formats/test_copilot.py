@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, all_of, said, taken, write
+from read_back import Json, all_of, said, write
 
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
@@ -179,11 +179,6 @@ def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
     assert [c.usage for c in two.calls] == [None, None]
     killed = one(tmp_path, START, asked, answer("Done."), shutdown(1, inputTokens=0, outputTokens=0))
     assert killed.calls[0].usage is None
-
-
-@pytest.mark.parametrize("value", [None, 1, [], {"type": "user.message"}, {"type": "user.message", "data": {}}])
-def test_other_records_are_not_taken(value: Any) -> None:
-    assert not taken("copilot", value)
 
 
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:

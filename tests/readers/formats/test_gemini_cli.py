@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-from read_back import Json, kinds, only, said, taken, write
+from read_back import Json, kinds, only, said, write
 
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
@@ -228,14 +227,6 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert only(child, "gemini-cli").parent == str(parent)
     parent.unlink()
     assert only(child, "gemini-cli").parent == "abcdef12-3456"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, [], {"sessionId": "s"}, {"sessionId": 1, "projectHash": "h", "kind": "main"}, {"projectHash": "h"}],
-)
-def test_other_documents_are_not_taken(value: Any) -> None:
-    assert not taken("gemini_cli", value)
 
 
 def test_records_that_are_no_messages_are_counted(tmp_path: Path) -> None:

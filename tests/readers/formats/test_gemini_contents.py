@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, all_of, said, taken, write
+from read_back import Json, all_of, said, write
 
 from ctxsim.transcript import Media, Transcript
 
@@ -196,19 +196,3 @@ def test_what_the_agent_had_already_compacted_is_noted(tmp_path: Path) -> None:
         "1 result(s) had been masked by the agent",
         "1 summary(s) by the agent stand for earlier history, as user text",
     )
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [],
-        [1],
-        [{"role": "user", "content": "x"}],
-        [{"role": ["user"], "parts": []}],
-        [{"role": "gemini", "parts": []}],
-        {"history": [{"role": "assistant", "parts": []}]},
-        {"contents": "x"},
-    ],
-)
-def test_other_lists_are_not_taken(value: Any) -> None:
-    assert not taken("gemini_contents", value)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from read_back import called as parts_of
-from read_back import kinds, only, taken, write
+from read_back import kinds, only, write
 
 from ctxsim.readers.formats.mini_swe_agent import commands_in
 from ctxsim.transcript import Transcript, Usage
@@ -132,8 +132,3 @@ def test_time_is_linear_in_what_nearly_is_a_command(piece: str) -> None:
     began = time.process_time()
     assert not any(commands_in("```bash" + piece * 100_000))
     assert time.process_time() - began < 1
-
-
-def test_plain_chat_messages_are_not_taken() -> None:
-    chat = [*HEAD, {"role": "assistant", "content": "```bash\nls\n```"}, HEAD[1]]
-    assert not taken("mini_swe_agent", chat) and taken("openai_chat", chat)

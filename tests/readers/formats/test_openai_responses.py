@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-from read_back import Json, all_of, said, taken, write
+from read_back import Json, all_of, said, write
 
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
@@ -120,20 +119,3 @@ def test_system_messages_and_added_tools_are_the_head(tmp_path: Path) -> None:
     read_back = one(tmp_path, [{"role": "system", "content": "Be brief."}, ASK, added, CALL, OUTPUT, ANSWER])
     assert read_back.head.system == "Be brief."
     assert read_back.head.tools == ('{"name":"late"}',)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [],
-        [1, None],
-        [ASK],
-        {"messages": [ASK]},
-        [{"type": ["message"]}],
-        [{"type": "assistant", "content": "x"}, {"type": "reasoning", "summary": []}],
-        [{"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]}],
-        {"type": "function_call", "function": {"name": "translate"}},
-    ],
-)
-def test_other_lists_are_not_taken(value: Any) -> None:
-    assert not taken("openai_responses", value)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, kinds, only, said, taken, text, write
+from read_back import Json, kinds, only, said, text, write
 
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
 
@@ -192,23 +192,6 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
         "left out: 1 x command of the user, kept from the model",
         "1 system message(s) kept as user text",
     )
-
-
-@pytest.mark.parametrize(
-    ("lines", "is_session"),
-    [
-        ([NEW], True),
-        ([NEW, {"type": "anything"}, "text", entry(None, "user", "Go.")], True),
-        ([{**NEW, "type": "message"}], False),
-        ([{**NEW, "id": 7}], False),
-        ([{**NEW, "cwd": None}], False),
-        (["session"], False),
-        ([NEW, {"type": "message", "message": "Go."}], False),
-        ([NEW, entry(None, "user", "Go."), {"type": "message", "message": {"role": 7}}], False),
-    ],
-)
-def test_what_is_a_session(lines: list[Any], is_session: bool) -> None:
-    assert taken("pi", *lines) is is_session
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ LINE = {"type": "request", "request_params": CHAT_REQUEST}
 GROK = [{"type": "user", "content": "Go.", "prompt_index": 0}, {"type": "assistant", "content": "Done."}]
 RESULT = {"role": "user", "content": "<returncode>0</returncode>"}
 COMMAND = {"role": "assistant", "content": "So:\n```bash\nls\n```"}
+SESSION = {"type": "session", "id": "s", "cwd": "/w"}
+HEADER = {"id": "s", "timestamp": "2026", "instructions": "Use tabs."}
+SAID: dict[str, Any] = {"type": "message", "role": "user", "content": []}
 ALL_OF_RESPONSES = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]}
 
 
@@ -79,6 +82,16 @@ DOCUMENTS: list[tuple[str, Any, bool]] = [
     ("mini_swe_agent", [RESULT, COMMAND], False), ("mini_swe_agent", [COMMAND, USER], False),
     ("mini_swe_agent", [USER, RESULT], False), ("mini_swe_agent", [{**COMMAND, "content": "So."}, RESULT], False),
     ("mini_swe_agent", [COMMAND, {**RESULT, "role": "tool"}], False),
+    *(("copilot", value, False) for value in (None, 1, [], {"type": "user.message"},
+      {"type": "user.message", "data": {}})),
+    *(("gemini_cli", value, False) for value in (None, [], {"sessionId": "s"}, {"projectHash": "h"},
+      {"sessionId": 1, "projectHash": "h", "kind": "main"})),
+    *(("gemini_contents", value, False) for value in ([], [1], [USER], [{"role": ["user"], "parts": []}],
+      [{"role": "gemini", "parts": []}], {"history": [{"role": "assistant", "parts": []}]}, {"contents": "x"})),
+    *(("openai_responses", value, False) for value in ([], [1, None], {"messages": [USER]}, [{"type": ["message"]}],
+      [{"type": "assistant", "content": "x"}, {"type": "reasoning", "summary": []}],
+      [{"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]}],
+      {"type": "function_call", "function": {"name": "translate"}})),
 ]  # fmt: skip
 LINES: list[tuple[str, list[Any], bool]] = [
     ("anthropic_messages", [USER, BLOCK], True), ("anthropic_messages", [{"messages": [BLOCK]}, {"messages": []}],
@@ -88,6 +101,27 @@ LINES: list[tuple[str, list[Any], bool]] = [
     ("grok", GROK, True), ("grok", [{**GROK[0], "type": "x"}, GROK[1]], False), ("grok", [GROK[1], GROK[1]], False),
     ("grok", [*GROK, {**GROK[1], "timestamp": 1}], False), ("grok", [*GROK, 5], False),
     ("grok", [GROK[1], {**GROK[1], "model_id": "m"}], True), ("request_log", [PAIR, 5], True),
+    ("pi", [SESSION], True),
+    ("pi", [SESSION, {"type": "anything"}, "text", {"type": "message", "message": USER}], True),
+    *(("pi", [SESSION | {name: value}], False) for name, value in (("type", "message"), ("id", 7), ("cwd", None))),
+    ("pi", ["session"], False), ("pi", [SESSION, {"type": "message", "message": "Go."}], False),
+    ("pi", [SESSION, {"type": "message", "message": USER}, {"type": "message", "message": {"role": 7}}], False),
+    # A line of Codex's without its payload, and somebody else's with one.
+    ("codex", [{"type": "session_meta", "payload": {}}], True), ("codex", [{"type": "session_meta"}], False),
+    ("codex", [{"type": "session_meta", "payload": "s"}], False), ("codex", [{"type": "x", "payload": {}}], False),
+    ("codex", ["a text"], False),
+    # Its first versions: a header with instructions or git, then items and states.
+    ("codex", [HEADER, SAID], True), ("codex", [HEADER, {"type": "function_call"}], True),
+    ("codex", [without(HEADER, "instructions") | {"git": {}}, {"record_type": "state"}, SAID], True),
+    ("codex", [without(HEADER, "instructions"), SAID], False), ("codex", [HEADER | {"type": "header"}, SAID], False),
+    ("codex", [HEADER | {"id": 7}, SAID], False), ("codex", [HEADER | {"timestamp": 7}, SAID], False),
+    # Nothing but states, something unknown, or nothing at all behind it.
+    ("codex", [HEADER, {"record_type": "state"}], False), ("codex", [HEADER, SAID, {"role": "user"}], False),
+    ("codex", [HEADER, SAID, 7], False), ("codex", [HEADER], False),
+    # The stream of `codex exec --json`: refused when it is read, with the reason.
+    ("codex", [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}], True),
+    ("codex", [{"type": "thread.started"}, {"type": "turn.started"}], False),
+    ("codex", [{"type": "turn.started", "thread_id": "t"}, SAID], False),
 ]  # fmt: skip
 
 
