@@ -47,34 +47,16 @@ def test_a_command_in_the_text_becomes_a_call_and_nothing_is_counted_twice(tmp_p
     assert all(call.usage is None for call in transcript.calls)
 
 
-def test_the_command_is_the_fenced_one_though_the_thought_names_it_too(tmp_path: Path) -> None:
-    text = "I could\nls\nor so.\n```\nls\n```\nThen ls again."
-    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said(text, "ls")]})
-    assert [part.text for part in transcript.items[1:]] == ["I could\nls\nor so.\n```\n", "\n```\nThen ls again."]
-
-
-def test_a_command_without_a_fence_is_taken_where_it_stands_last(tmp_path: Path) -> None:
-    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said("ls then ls -a", "ls -a")]})
-    assert [(part.kind, part.tool, part.text) for part in transcript.items[1:]] == [
-        ("assistant", "", "ls then "),
-        ("tool_call", "ls", " -a"),
-    ]
-
-
-def test_a_response_without_a_command_is_text_and_the_next_message_a_user_text(tmp_path: Path) -> None:
-    history = [SYSTEM, TASK, said("I don't know.", ""), observed("Please give a command."), said("ls", "pwd")]
-    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [*history, observed("x")]})
-    assert kinds(transcript) == ["user", "assistant", "user", "assistant", "user"]
+def test_only_the_first_message_after_a_command_is_its_result(tmp_path: Path) -> None:
+    history = [TASK, said("```\nls\n```", "ls"), observed("mail.py"), observed("Go on."), said("I don't know.", ""),
+               observed("Please give a command."), said("ls", "pwd"), observed("x")]  # fmt: skip
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history})
+    assert kinds(transcript) == [
+        "user", "assistant", "tool_call", "tool_result", "user", "assistant", "user", "assistant", "user"
+    ]  # fmt: skip
     assert transcript.notes == (
         "1 command(s) not found in the text of their response: observations kept as user texts",
     )
-
-
-def test_only_the_first_message_after_a_command_is_its_result(tmp_path: Path) -> None:
-    history = [SYSTEM, TASK, said("```\nls\n```", "ls"), observed("mail.py"), observed("Go on."), said("Done.", "")]
-    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history})
-    assert [item.kind for item in transcript.items[2:]] == ["tool_call", "tool_result", "user", "assistant"]
-    assert transcript.items[4].text == "Go on."
 
 
 def test_function_calls_with_reused_ids_lists_of_ids_thinking_and_block_content(tmp_path: Path) -> None:
@@ -161,6 +143,10 @@ def test_without_attempts_the_document_is_the_one(tmp_path: Path, attempts: Any)
     # A command that begins its response, in a fence or not, and one that isn't there.
     ("ls", [("tool_call", "ls", "")]), ("```\nls\n```", [("assistant", "", "```\n"), ("tool_call", "ls", "\n```")]),
     ("Look.", [("assistant", "", "Look.")]),
+    # It is the fenced one though the thought names it too; without a fence the last.
+    ("I could\nls\nor so.\n```\nls\n```\nThen ls again.",
+     [("assistant", "", "I could\nls\nor so.\n```\n"), ("tool_call", "ls", "\n```\nThen ls again.")]),
+    ("ls, then ls -a", [("assistant", "", "ls, then "), ("tool_call", "ls", " -a")]),
 ])  # fmt: skip
 def test_where_a_command_stands(tmp_path: Path, text: str, parts: list[tuple[str, str, str]]) -> None:
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [TASK, said(text, "ls"), said("Bye.", "  ")]})
