@@ -16,7 +16,7 @@ from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.transcript import Call, Compaction, Head, Item, Transcript, Usage
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(transcripts())
 def test_own_format_round_trips(tmp_path_factory: pytest.TempPathFactory, transcript: Transcript) -> None:
     file = tmp_path_factory.mktemp("own") / "t.jsonl"
