@@ -126,15 +126,21 @@ def test_a_task_folder_is_one_source_with_the_usage_of_its_other_file(tmp_path: 
     assert transcript.notes == ()
 
 
-def test_requests_that_failed_have_no_response(tmp_path: Path) -> None:
-    shown = [request(None, None, 1000), request(20, 5, 5000), request(30, 5, 9000)]
-    assert [made.time_s for made in task(tmp_path, TURNS, shown).calls] == [5.0, 9.0]
+UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
 
 
-def test_usage_that_cannot_be_told_apart_is_left_out(tmp_path: Path) -> None:
-    transcript = task(tmp_path, TURNS, [request(20, 5, 5000)])
-    assert [made.usage for made in transcript.calls] == [None, None]
-    assert transcript.notes == ("usage left out: 1 request(s) in ui_messages.json for 2 response(s)",)
+@pytest.mark.parametrize(("shown", "outputs", "notes"), [
+    # Requests that failed have no response; as many as responses are theirs, whatever they counted.
+    ([request(None, None, 1000), request(20, 4, 5000), request(30, 5, 9000)], [4, 5], ()),
+    ([request(20, 0, 5000), request(30, 5, 9000)], [0, 5], ()), ([request(20, 5, 5000)], [None, None], (UNTOLD,)),
+])  # fmt: skip
+def test_which_request_a_response_answers(
+    tmp_path: Path, shown: list[Json], outputs: list[int | None], notes: tuple[str, ...]
+) -> None:
+    transcript = task(tmp_path, TURNS, shown)
+    assert [made.usage and made.usage.output_tokens for made in transcript.calls] == outputs
+    assert [made.time_s for made in transcript.calls] == ([None, None] if notes else [5.0, 9.0])
+    assert transcript.notes == notes
 
 
 def test_older_messages_no_longer_sent(tmp_path: Path) -> None:
@@ -222,9 +228,3 @@ def test_files_are_text_where_they_say_what_is_in_them(tmp_path: Path) -> None:
     ]  # fmt: skip
     plain = {"id": "u", "role": "user", "content": "As text.", "ts": 1}
     assert said(session(tmp_path, plain, answer(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]
-
-
-def test_as_many_requests_as_responses_are_theirs_whatever_they_counted(tmp_path: Path) -> None:
-    transcript = task(tmp_path, TURNS, [request(20, 0, 5000), request(30, 5, 9000)])
-    assert [(made.usage and made.usage.output_tokens, made.time_s) for made in transcript.calls] == [(0, 5.0), (5, 9.0)]
-    assert transcript.notes == ()

@@ -9,7 +9,7 @@ import pytest
 from read_back import Json, kinds, only, said, taken, text, write
 
 from ctxsim.readers import read
-from ctxsim.transcript import NO_RESULT, Transcript
+from ctxsim.transcript import Transcript
 
 
 def line(role: str, *blocks: Json, **fields: Any) -> Json:
@@ -53,18 +53,6 @@ def test_other_names_of_the_same_blocks(tmp_path: Path) -> None:
         line("user", result("2", "tool-result")),
     ]
     assert said(one(tmp_path, *lines)) == [("user", "Go."), ("tool_call", '{"q":"mail"}'), ("tool_result", "2")]
-
-
-def test_results_that_are_not_recorded_and_a_torn_tail(tmp_path: Path) -> None:
-    transcript = one(
-        tmp_path,
-        line("user", text("Go.")),
-        line("assistant", call("search")),
-        line("assistant", text("Two.")),
-        '{"role": "us',
-    )
-    assert [item.text for item in transcript.items] == ["Go.", '{"q":"mail"}', NO_RESULT, "Two."]
-    assert transcript.notes[0].startswith("line 4 skipped, not JSON")
 
 
 def test_a_sub_agent_names_the_transcript_beside_its_folder(tmp_path: Path) -> None:

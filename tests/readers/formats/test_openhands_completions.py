@@ -174,18 +174,6 @@ def test_messages_that_are_only_left_out_or_shortened_are_no_compaction(tmp_path
         assert transcript.notes[0].endswith("the whole history is kept, this call and later ones are not comparable")
 
 
-def test_a_retried_request_is_one_call(tmp_path: Path) -> None:
-    folder = write(
-        tmp_path / "run",
-        record(1_700_000_001.5, FIRST, {"role": "assistant", "content": ""}, 100),
-        record(1_700_000_002.5, FIRST, calling("c1", "I look."), 101),
-        record(1_700_000_003.5, SECOND, DONE, 102),
-    )
-    (transcript,) = transcripts(folder)
-    assert [call.usage and call.usage.input_tokens for call in transcript.calls] == [101, 102]
-    assert transcript.notes == ("1 response(s) from which no later request went on left out (retried or rewound)",)
-
-
 def test_other_tools_later_are_noted(tmp_path: Path) -> None:
     folder = write(
         tmp_path / "run",

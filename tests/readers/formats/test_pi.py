@@ -88,22 +88,6 @@ def test_a_tree_is_read_along_the_branch_it_ended_on(tmp_path: Path) -> None:
     assert transcript.notes == ("left out: 2 x entry of an abandoned branch, 1 x thinking_level_change, 1 x custom",)
 
 
-def test_a_parent_that_is_not_in_the_file_means_the_entry_before(tmp_path: Path) -> None:
-    # OpenClaw hangs the first message below the header, and a result below its call.
-    transcript = one(
-        tmp_path,
-        NEW,
-        entry(("1", "s"), "user", "Go."),
-        entry(("2", "1"), "assistant", [call("t1")]),
-        result(("3", "t1"), "t1", "ok"),
-        entry(("4", "3"), "assistant", [text("Sent.")], model="delivery-mirror"),
-        entry(("5", "4"), "assistant", [text("Done.")]),
-    )
-    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
-    assert transcript.items[-1].text == "Done."
-    assert transcript.notes == ("left out: 1 x message of the gateway, not generated",)
-
-
 def test_a_compaction_keeps_the_entries_from_the_first_kept_one_on(tmp_path: Path) -> None:
     kept = {"firstKeptEntryIndex": 2}
     transcript = one(

@@ -71,15 +71,6 @@ def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(
     assert transcript.notes == ("2 response(s) from which no later request went on left out (retried or rewound)",)
 
 
-def test_two_runs_of_one_task_are_two_conversations_side_by_side_or_after_each_other(tmp_path: Path) -> None:
-    other = [*FIRST, call("d1"), result("d1", "nothing")]
-    one = [chat(FIRST, call("c1")), chat(SECOND, {"role": "assistant", "content": "Done."})]
-    two = [chat(FIRST, call("d1")), chat(other, {"role": "assistant", "content": "Nothing to do."})]
-    found = transcripts(tmp_path, *one, *two)
-    assert [transcript.items[-1].text for transcript in found] == ["Done.", "Nothing to do."]
-    assert [len(transcript.calls) for transcript in found] == [2, 2]
-
-
 def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
     body = {"model": "asked", "system": system, "messages": messages, "tools": [{"name": "bash"}], "max_tokens": 9}

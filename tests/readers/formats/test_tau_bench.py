@@ -8,7 +8,7 @@ from typing import Any
 import read_back
 from read_back import Json, kinds, write
 
-from ctxsim.transcript import NO_RESULT, Transcript
+from ctxsim.transcript import Transcript
 
 
 def call(call_id: str, name: str = "find") -> Json:
@@ -51,15 +51,3 @@ def test_one_transcript_per_run_also_of_the_same_trial(tmp_path: Path) -> None:
     ]
     assert names == ["7-0", "7-1", "7-0-2"]
     assert [t.name.partition("#")[2] for t in all_of(tmp_path, [run("x", None, answer)])] == ["x"]
-
-
-def test_an_open_call_in_the_middle_and_at_the_end(tmp_path: Path) -> None:
-    (transcript,) = all_of(tmp_path, [run(1, 0, call("c1"), {"role": "user", "content": "Well?"}, call("c2"))])
-    assert [item.text for item in transcript.items] == [
-        "Where is my parcel?",
-        '{"id": 7}',
-        NO_RESULT,
-        "Well?",
-        '{"id": 7}',
-    ]
-    assert transcript.notes == (f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",)
