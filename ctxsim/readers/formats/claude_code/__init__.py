@@ -22,15 +22,15 @@ from ctxsim.readers.assembly.anthropic_content import add_user_content, response
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
-from ctxsim.readers.formats.claude_code.sub_agents import ToldOfAgents
 from ctxsim.readers.formats.claude_code.tree import (
     Line,
     LineMessage,
     Metadata,
+    ToldOfAgents,
     conversation,
     read_lines,
     recorded_usage,
-)
+)  # fmt: skip
 from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
