@@ -234,6 +234,7 @@ def test_chat_messages_of_all_roles() -> None:
         {"role": "system", "content": "Be quick."},
         {"role": "assistant", "thinking_blocks": [{"thinking": "So."}, {"data": "cipher"}], "function_call": function},
         {"role": "function", "name": "f", "content": "1"},
+        {"role": "assistant", "content": "Done.", "reasoning": "Well."}, {"role": "assistant", "reasoning": {"x": 1}},
     ], "x")  # fmt: skip
     assert (made.system, made.notes) == (["Be brief.", "Be kind."], [
         "an empty entry of `tool_calls` left out", "a system message in mid-conversation is kept as user text",
@@ -243,4 +244,5 @@ def test_chat_messages_of_all_roles() -> None:
         ("tool_call", 2, "", "g", "a"), ("tool_call", 2, "{}", "f", ""), ("tool_result", 3, "of f", "f", ""),
         ("tool_result", 3, "of g", "g", "a"), ("user", 4, "Be quick.", "", ""), ("reasoning", 5, "So.", "", ""),
         ("reasoning", 5, "cipher", "", ""), ("tool_call", 5, '{"x": 1}', "f", ""), ("tool_result", 6, "1", "f", ""),
+        ("reasoning", 7, "Well.", "", ""), ("assistant", 7, "Done.", "", ""),
     ]  # fmt: skip

@@ -240,7 +240,7 @@ class _Adding:
             self.open = 0
 
     def _response(self, value: dict[str, Any], text: str, blocks: list[Any] | None, where: str) -> None:
-        fields = ("tool_calls", "function_call", "reasoning_content")
+        fields = ("tool_calls", "function_call", "reasoning_content", "reasoning")
         reply = convert({name: value[name] for name in fields if name in value} | {"content": text}, Reply, where)
         parts = block_parts(blocks, where) if blocks else reply.parts()
         if not any(part.kind == "tool_call" for part in parts):
