@@ -10,7 +10,7 @@ from itertools import accumulate, combinations
 import msgspec
 
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.ledger import Bill, Ledger
+from ctxsim.simulator.ledger import Bill, Kernel, Ledger
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.view import Edit
@@ -40,36 +40,40 @@ class Walk:
     @cached_property
     def kept(self) -> list[Step]:
         """The requests without any clearing."""
-        known = zip(self.ledger.legs, self.ledger.kept, strict=True)
-        return [self._step(leg.tokens_output, kept.bill, kept.unread) for leg, kept in known]
+        kernel, places = self.ledger.kernel(), len(self.ledger.transcript.items)
+        found = []
+        for leg, bill in zip(self.ledger.legs, self._bills(kernel, {}, ""), strict=True):
+            items, split = kernel.request.items, bill.split
+            # Reads are rounded down to steps.
+            whole = kernel.request.items_within(split.read + kernel.cache.step - 1) if split.read else 0
+            unread = items[whole].place if whole < len(items) else places
+            found.append(Step(_usd(bill), split, leg.tokens_output, unread))
+        return found
 
     def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
         """Yield the USD of each request if each place of `clear_at` is sent as a stub from its call, from 1, on."""
         due: dict[int, list[int]] = {}
         for place, number in clear_at.items():
             due.setdefault(number, []).append(place)
-        # Before its first clearing, a schedule sends the requests without any clearing.
-        first = min([*due, len(self.kept) + 1])
-        yield from (step.usd for step in self.kept[: first - 1])
-        if first <= len(self.kept):
-            yield from self._from_first(due, stub, first)
+        yield from map(_usd, self._bills(self.ledger.kernel(), due, stub))
 
-    def _from_first(self, due: Mapping[int, Sequence[int]], stub: str, first: int) -> Iterator[float]:
-        ledger = self.ledger
-        kernel, items = ledger.kernel_at(first), ledger.transcript.items
-        for leg in ledger.legs[first - 1 :]:
+    def _bills(self, kernel: Kernel, due: Mapping[int, Sequence[int]], stub: str) -> Iterator[Bill]:
+        ledger, items = self.ledger, self.ledger.transcript.items
+        for leg in ledger.legs:
             ledger.enter(kernel.request, leg)
             kernel.begin(leg)
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
+            kernel.drop_thinking()
             # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
             if ledger.provider.rate_limit is not None:
                 kernel.judge()
-            yield self._step(leg.tokens_output, kernel.bill(leg)).usd
+            yield kernel.bill(leg)
 
-    def _step(self, output: int, bill: Bill, unread: int = 0) -> Step:
-        # Rounded as in a row, so that sums agree.
-        return Step(round(bill.cost.total, 10) if bill.cost else 0.0, bill.split, output, unread)
+
+def _usd(bill: Bill) -> float:
+    # Rounded as in a row, so that sums agree.
+    return round(bill.cost.total, 10) if bill.cost else 0.0
 
 
 class Search:

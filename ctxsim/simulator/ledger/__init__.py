@@ -1,12 +1,11 @@
 """The ledger: what a transcript's requests hold, and the one place that judges and bills them.
 
 `frames` renders items, `request` is the request under way, `cache` matches it with earlier ones, `kernel` answers it,
-`ledger` has the calls and all that policies on a transcript share, `course` is the provider's side of one replay.
+`ledger` has the calls and all that policies on a transcript share.
 """
 
-from ctxsim.simulator.ledger.course import Course
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
 from ctxsim.simulator.ledger.ledger import Ledger
 from ctxsim.simulator.ledger.legs import SPREAD, Leg
 
-__all__ = ["SPREAD", "Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]
+__all__ = ["SPREAD", "Bill", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]

@@ -1,8 +1,7 @@
 """The prompt cache: which tokens of a request are read and written, under a vendor's rules and a simulated clock.
 
 Each class has `split`, which matches a request, `remember`, which stores it, and `pass_by` for a request to another
-model. `noted` returns the record of the last request, and `recall` restores one, so that a replay whose first edit
-comes late begins with the cache's state by then.
+model.
 """
 
 import sys
@@ -31,9 +30,9 @@ class NoCache:
         return Split(0, 0, request.total)
 
     def _nothing(self, *seen: Any) -> None:
-        """Do nothing: there is nothing to forget, revive, note or recall."""
+        """Do nothing: there is nothing to forget, revive or remember."""
 
-    forget = revive = remember = pass_by = noted = recall = _nothing
+    forget = revive = remember = pass_by = _nothing
 
 
 class BreakpointCache:
@@ -93,20 +92,12 @@ class BreakpointCache:
 
     def remember(self, request: Request, now_s: float) -> None:
         """Make entries of the request that was matched last."""
-        self.recall(self.noted(request), now_s)
-
-    def noted(self, request: Request) -> list[tuple[int, int, int]]:
-        """Return position, tokens and identity of each entry that was made."""
-        return [(position, tokens, request.identity(position)) for position, tokens in self._found]
-
-    def recall(self, noted: list[tuple[int, int, int]], now_s: float) -> None:
-        """Make these entries."""
         self.used = True
-        for position, tokens, identity in noted:
+        for position, tokens in self._found:
             if position not in self._entries:
                 insort(self._positions, position)
             here = self._entries.setdefault(position, {})
-            here.setdefault(tokens, {})[identity] = now_s + self._lifetime_s
+            here.setdefault(tokens, {})[request.identity(position)] = now_s + self._lifetime_s
 
     def pass_by(self, request: Request) -> None:
         """Entries stay as they are."""
@@ -301,14 +292,6 @@ class PrefixCache:
             position, rest = position + same, branch.own[same:]
             if rest:
                 self._branches[request.identity_with(position, rest[0])] = _Branch(rest, branch.at_s)
-
-    def noted(self, request: Request) -> dict[int, _Branch]:
-        """Return the branches."""
-        return dict(self._branches)
-
-    def recall(self, noted: dict[int, _Branch], now_s: float) -> None:
-        """Restore these branches as after a request at `now_s`."""
-        self._branches, self._last_s, self._own, self.used = dict(noted), now_s, sys.maxsize, True
 
 
 def response_length(items: list[Item], first: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -73,7 +73,9 @@ class SummaryCall(msgspec.Struct, frozen=True, gc=False):
 class Kernel:
     """One conversation's provider. State: the clock, the buckets, the cache, and the request billed last."""
 
-    def __init__(self, provider: Provider, counter: Counter, head: Head, frames: Frames) -> None:
+    def __init__(
+        self, provider: Provider, counter: Counter, head: Head, frames: Frames, heads_only: bool = False
+    ) -> None:
         self.provider = provider
         self.request = Request(frames, head)
         self.demands: list[tuple[float, int]] = []
@@ -82,7 +84,7 @@ class Kernel:
         self._counter = counter
         self._frames = frames
         self._pairs = PairCheck()
-        self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest)
+        self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest, heads_only)
         limit = provider.rate_limit
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
@@ -96,9 +98,10 @@ class Kernel:
         self._held = 0
         self._billed_s = self._delay_s = 0.0
         self._readable: int | None = None
+        self._begins_turn = False
         self._turn_end = (0, 0)
         """Position and identity of the request up to where a turn has ended."""
-        self.revived = False
+        self._revived = False
         """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
     def turn_to(self, model: str) -> None:
@@ -118,7 +121,8 @@ class Kernel:
         if self.provider.others:
             self.turn_to(leg.call.model)
         self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
-        self._readable, self.revived = leg.call.held, False
+        self._readable, self._revived = leg.call.held, False
+        self._begins_turn = leg.begins_turn
         self.request.with_head(leg.head)
         end = self.request.last_before(leg.joining[0].order) if leg.begins_turn and leg.call.held else 0
         self._turn_end = (end, self.request.identity(end)) if end else (0, 0)
@@ -127,16 +131,16 @@ class Kernel:
         """Remove from the request the thinking that the provider drops, and return it."""
         return self.thinking.drop(self.request) if self.provider.thinking == "drop" else []
 
-    def judge(self, begins_turn: bool = False) -> Verdict:
+    def judge(self) -> Verdict:
         """Return the verdict on the request. It checks, in order, pairs, thinking, the window and the rate limit."""
         request = self.request
         errors = self._pairs.errors(request.items, request.reshaped_from)
         request.reshaped_from = len(request.items)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
-        if unbound := self.thinking.errors(request, begins_turn):
+        if unbound := self.thinking.errors(request, self._begins_turn):
             return Verdict("invalid_thinking", unbound[0])
-        return self._admit(self.request, self.provider.reserved_output)
+        return self._admit(request, self.provider.reserved_output)
 
     def _admit(self, request: Request, output: int) -> Verdict:
         provider, tokens = self.provider, request.total
@@ -182,7 +186,7 @@ class Kernel:
             if other is not cache:
                 other.pass_by(request)
         request.remember()
-        self.thinking.answered(leg, request, len(request.items))
+        self.thinking.answered(leg, request)
         self._held, self._billed_s, self._last_model = cache.holds(split, request.total), now_s, self._model
         self._note_demand(split)
         return Bill(split, self._cost(split, leg.tokens_output), missed, rewritten, cause)
@@ -197,11 +201,11 @@ class Kernel:
             # Other conversations begin alike: what of the first request nobody has edited may be there.
             read = min(readable, request.tokens_to(HEAD - 1 + min(request.changed_from, len(request.items))))
             return Split(read, max(0, split.write - read), min(split.uncached, request.total - read)), 0
-        if split.read < readable and not self.revived:
+        if split.read < readable and not self._revived:
             cache.revive(now_s)
-            self.revived = True
+            self._revived = True
         capped = cache.split(request, now_s, readable)
-        if not self.revived:
+        if not self._revived:
             return capped, split.read - capped.read
         end, identity = self._turn_end
         # An agent may have sent a finished turn by itself, which its log doesn't show.
@@ -265,17 +269,3 @@ class Kernel:
         split = Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)
         return SummaryCall(text, request.total, output, self._cost(split, output), verdict)
-
-    # state of the ledger's kernel, restored for one replay
-
-    def state(self) -> tuple[Any, ...]:
-        """Return what `resume` needs beside the requests: clock, delay, readable tokens, last bill, bucket levels."""
-        levels = [bucket.level for bucket in (self._tokens, self._requests) if bucket]
-        return self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels
-
-    def resume(self, state: tuple[Any, ...], demands: list[tuple[float, int]]) -> None:
-        """Continue after a request that left this state, with the demands so far."""
-        self.demands = demands
-        self.now_s, self._delay_s, self._held, self._billed_s, self._last_model, levels = state
-        for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):
-            bucket.level = level

@@ -35,11 +35,13 @@ class _Written(NamedTuple):
 class Thinking:
     """Checks the thinking in one conversation's requests."""
 
-    def __init__(self, binding: Binding, latest: bool) -> None:
-        """`latest`: whether the older rule holds."""
+    def __init__(self, binding: Binding, latest: bool, heads_only: bool = False) -> None:
+        """`latest`: whether the older rule holds. `heads_only`: only heads are checked, because the provider itself
+        edits: a client can change only the head.
+        """
         self._bound = binding != "none"
-        self._latest = latest
-        self._heads_only = False
+        self._latest = latest and not heads_only
+        self._heads_only = heads_only
         self._written: dict[int, _Written] = {}
         """By place of a thinking block, its response."""
         self._newest: tuple[Item, ...] = ()
@@ -47,16 +49,12 @@ class Thinking:
         self._checked: Head | None = None
         """The head of the request that was checked last."""
 
-    def mind_heads_only(self) -> None:
-        """Check heads only from now on: if the provider itself edits, a client can change only the head."""
-        self._heads_only, self._latest, self._newest = True, False, ()
-
-    def answered(self, leg: Leg, request: Request, size: int) -> None:
-        """Register a call's response to a request of the first `size` items."""
+    def answered(self, leg: Leg, request: Request) -> None:
+        """Register a call's response to a request."""
         blocks = [item for item in leg.answered if item.kind == "reasoning"]
         self._newest = leg.answered if self._latest and blocks else ()
         if self._bound and blocks:
-            head, behind = request.identity(HEAD - 1), request.identity(HEAD - 1 + size)
+            head, behind = request.identity(HEAD - 1), request.identity(request.length - 1)
             written = _Written(leg.number, head, behind, leg.answered)
             self._written.update((item.place, written) for item in blocks)
 

@@ -78,13 +78,6 @@ class Request:
             setattr(fork, name, copy(getattr(self, name)))
         return fork
 
-    def first(self, size: int) -> Request:
-        """Return a request of the first `size` items, as if it were billed last."""
-        made = self.forked()
-        made._cut(size)
-        made.remember()
-        return made
-
     @property
     def length(self) -> int:
         """The number of positions: head and items."""

@@ -202,7 +202,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
         "tokens_estimated": estimated,
         "trigger": triggers,
     }
-    return Measured(spec, calls, outcomes, events, losses, replayed.course.demands, replayed.moments.threshold)
+    return Measured(spec, calls, outcomes, events, losses, replayed.kernel.demands, replayed.moments.threshold)
 
 
 HeadMode = Literal["fitted", "none"] | int

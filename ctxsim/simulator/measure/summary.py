@@ -111,7 +111,7 @@ def _dollars(of: Columns, basis: Basis) -> dict[str, Any]:
 def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
     statuses = of["status"]
     failed = next((number for number, status in enumerate(statuses) if status != "ok"), None)
-    same = measured.demands is basis.keep_all.demands
+    same = measured.demands == basis.keep_all.demands
     return {
         "smallest_quota": basis.smallest_quota if same else smallest_quota(measured.demands),
         "calls_until_first_failure": failed,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
-from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
+from ctxsim.simulator.ledger import Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
 from ctxsim.simulator.references import References
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
-from ctxsim.view import View
+from ctxsim.view import Edit, View
 
 if TYPE_CHECKING:
     from ctxsim.simulator.replay.foresight import Foresight
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Replay:
     """One replay of a policy; iterate it once. Teacher-forced: the recorded response joins whatever the provider said.
 
-    `course` is the provider's side of it, `moments` the policy's.
+    `kernel` is the provider's side of it, `moments` the policy's.
     """
 
     def __init__(
@@ -42,8 +42,10 @@ class Replay:
         self._ledger = ledger
         self._references = references
         self._summaries = summaries or provider.summaries
-        self.course = Course(ledger, bound=not spec.server_side)
-        self.moments = Moments(spec, sees, ledger.views(spec.estimator), self.course.edit)
+        self.kernel = ledger.kernel(heads_only=spec.server_side)
+        self._number = 0
+        """The number of the call under way, or of the last one; 0 before the first."""
+        self.moments = Moments(spec, sees, self._edit)
         if any(isinstance(link, Oracle) or hasattr(link, "follow") for link in self.moments.links):
             self._foresight.tell(self.moments.links)
 
@@ -56,9 +58,19 @@ class Replay:
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         asked = list(items)
-        wanted = self._foresight.wanted(self.course.number, asked) if self._summaries == "clairvoyant" else ()
-        summary = self.course.summarize(asked, max_tokens, wanted, self._summaries)
-        return self.moments.summarized(summary, self.course.now_s)
+        wanted = self._foresight.wanted(self._number, asked) if self._summaries == "clairvoyant" else ()
+        summary = self.kernel.summarize(asked, max_tokens, wanted, self._summaries)
+        return self.moments.summarized(summary, self.kernel.now_s)
+
+    def _join(self, view: View) -> None:
+        """Add to the request what the view has more at its end."""
+        request = self.kernel.request
+        request.join(view[len(request.items) :])
+
+    def _edit(self, view: View, edits: Sequence[Edit]) -> None:
+        """Apply edits of a view to the request."""
+        self._join(view)
+        self.kernel.request.edit(edits)
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
@@ -67,28 +79,31 @@ class Replay:
         self.moments.close()
 
     def _call(self, leg: Leg) -> Sent:
-        moments, course, sees = self.moments, self.course, self.moments.sees
+        moments, kernel, sees = self.moments, self.kernel, self.moments.sees
         # Join: recorded items enter the view.
         moments.join(leg.joining, leg.begins_turn)
         # Decide.
-        course.begin(leg, moments.view)
-        sees.head, sees.now_s = leg.head, course.now_s
+        self._number = leg.number
+        self._join(moments.view)
+        kernel.begin(leg)
+        sees.head, sees.now_s = leg.head, kernel.now_s
         asked = moments.before_call()
         # Judge, and retry.
-        request, verdict, attempts = self._send(asked)
+        view, verdict, attempts = self._send(asked)
         leg = self._answered(leg, verdict)
         # Bill.
-        changed_from, tokens, bill = course.changed_from, course.tokens, course.bill(leg)
-        sees.now_s = course.now_s
-        estimated = sees.estimate(request)
-        course.undo([made.edit for made in moments.tally.edits if not made.lasting])
+        request = kernel.request
+        changed_from, tokens, bill = request.changed_from, request.total, kernel.bill(leg)
+        sees.now_s = kernel.now_s
+        estimated = sees.estimate(view)
+        request.undo([made.edit for made in moments.tally.edits if not made.lasting])
         # Answer: the recorded response joins, and `after_call` gets the usage.
         moments.join(leg.answered)
         if verdict.status == "ok":
             used = Usage(tokens, leg.tokens_output, bill.split.read, bill.split.write)
             moments.after_call(used.reported(self._ledger.provider.usage_factor), leg.response)
         return Sent(
-            leg.number, leg.call, request, changed_from, verdict, attempts, bill, tokens, estimated,
+            leg.number, leg.call, view, changed_from, verdict, attempts, bill, tokens, estimated,
             leg.tokens_output, moments.settle(), not moments.touched,
         )  # fmt: skip
 
@@ -98,38 +113,40 @@ class Replay:
 
     def _send(self, asked: Asked) -> tuple[View, Verdict, int]:
         """Return the request as sent last, the verdict on it, and the number of attempts."""
-        moments, course = self.moments, self.course
+        moments, kernel = self.moments, self.kernel
         if asked.stop is not None:
             # A policy that stops sends nothing: no refusal, dropped thinking, waiting or use of the rate limit.
             moments.touched = True
-            course.ask(asked.view, True)
             return asked.view, Verdict("stopped", asked.stop.reason), 1
-        request = self._ask(asked.view)
-        verdict, attempts = course.judge(), 1
+        view = self._without_thinking(asked.view)
+        verdict, attempts = kernel.judge(), 1
         while verdict.status == "overflow" and attempts <= moments.retries:
-            if (smaller := self._shrink(request, verdict.reason)) is None:
+            if (smaller := self._shrink(view, verdict.reason)) is None:
                 break
             if asked.lasting:
                 moments.view = smaller
-            request, attempts = self._ask(smaller), attempts + 1
-            verdict = course.judge()
-        return request, verdict, attempts
+            view, attempts = self._without_thinking(smaller), attempts + 1
+            verdict = kernel.judge()
+        return view, verdict, attempts
 
-    def _ask(self, view: View) -> View:
-        """Send a view; return the request without the thinking that the provider drops from it."""
-        if dropped := self.course.drop_thinking(view):
-            self.moments.tally.thinking_dropped += sum(map(self._ledger.counter.item, dropped))
-            view = self.moments.leave_out(view, dropped, DROPPED)
-        self.course.ask(view, self.moments.touched)
-        return view
+    def _without_thinking(self, view: View) -> View:
+        """Return a view as it is sent: without the thinking that the provider drops from it."""
+        dropped = self.kernel.drop_thinking()
+        if not dropped:
+            return view
+        self.moments.tally.thinking_dropped += sum(map(self._ledger.counter.item, dropped))
+        return self.moments.leave_out(view, dropped, DROPPED)
 
     def _shrink(self, view: View, message: str) -> View | None:
         """After an overflow, return the first policy's view that has fewer tokens, or None."""
-        tokens = self.course.tokens
+        request = self.kernel.request
+        tokens, unlike = request.total, (request.changed_from, request.cause, request.reshaped_from)
         for acted, edits in self.moments.on_overflow(view, Overflow(message, self._ledger.provider.window)):
-            if self.course.ask(acted, True) < tokens:
+            if request.total < tokens:
                 return acted
-            self.course.reject(edits)
+            # As if they had never been made.
+            request.undo(edits)
+            request.changed_from, request.cause, request.reshaped_from = unlike
         return None
 
 

@@ -32,23 +32,14 @@ class Asked(NamedTuple):
     stop: Stop | None
 
 
-Edited = Callable[[View, Sequence[Edit], bool], object]
-"""Callback for each edit: the view, its edits, and whether a policy made them (False: the vendor)."""
+Edited = Callable[[View, Sequence[Edit]], object]
+"""Callback for edits, of a policy or the vendor: the view before them, and the edits."""
 
 
 class Moments:
     """The view, the chain of policies that edits it, and what they did since the last request."""
 
-    def __init__(
-        self,
-        spec: Spec,
-        sees: Surroundings,
-        views: list[View] | None = None,
-        edited: Edited = lambda view, edits, by_policy: None,
-    ) -> None:
-        """`views`: the shared list of unedited views, in the order in which `join` makes them; `edited`: the callback
-        for each edit.
-        """
+    def __init__(self, spec: Spec, sees: Surroundings, edited: Edited = lambda view, edits: None) -> None:
         self.sees = sees
         # Links that edit only the request, as a server does, come after those that edit the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
@@ -68,9 +59,7 @@ class Moments:
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
         self.view = View(sees.sizes)
-        self._views = views
         self._edited = edited
-        self._joined = 0
         self.tally = Tally()
         self._lasting = True
         """Whether all edits of the present request outlast it."""
@@ -94,20 +83,14 @@ class Moments:
         old = [item.place for item in self.view if item.kind == "reasoning"] if begins_turn else []
         if old:
             spoken = self.view.drop(old, FINISHED)
-            self._edited(self.view, spoken.edits, False)
+            self._edited(self.view, spoken.edits)
             self.view = spoken.settled()
         if self._limiting:
             start = len(self.view)
             items = [
                 self._ingest(item, start + n) if item.kind == "tool_result" else item for n, item in enumerate(items)
             ]
-        if self._views is None or self.touched:
-            self.view = self.view.grow(items)
-            return
-        if self._joined == len(self._views):
-            self._views.append(self.view.grow(items))
-        self.view = self._views[self._joined]
-        self._joined += 1
+        self.view = self.view.grow(items)
 
     def _ingest(self, item: Item, position: int) -> Item:
         for link in self._limiting:
@@ -221,7 +204,7 @@ class Moments:
         self.touched = True
         self.tally.edits += [Made(moment, edit, lasting) for edit in returned.edits]
         self.tally.compactions += 1
-        self._edited(view, returned.edits, True)
+        self._edited(view, returned.edits)
         return returned.settled()
 
 

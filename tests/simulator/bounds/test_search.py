@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from samples import basis_of, conversation
 
@@ -48,6 +49,23 @@ def test_no_more_requests_are_walked_than_allowed(limit: int, found: dict[int, i
     search = Search(walked, [Dead(2, result, 3)], "", limit)
     search.run()
     assert search.best == found
+
+
+def test_how_much_of_each_request_is_read_whole() -> None:
+    # Requests of 300, 398 and 498 tokens; the results stand at 2 and 4. Without a cache nothing is read, not even the
+    # first item. In units of 64 tokens: 256 to 319 of the second request, 384 to 447 of the third.
+    made = conversation(" a" * 96, " a" * 98, system=" a" * 296)
+    # All was read of a request that others had sent.
+    sent_before = msgspec.structs.replace(
+        made, calls=(msgspec.structs.replace(made.calls[0], held=300), *made.calls[1:])
+    )
+    for transcript, cache, unread in (
+        (made, "none", [0, 0, 0]),
+        (made, "deepseek", [0, 2, 4]),
+        (sent_before, "deepseek", [6, 2, 4]),
+    ):
+        kept = Walk(basis_of(transcript, Provider(cache=cache)).ledger).kept
+        assert ([step.split.total for step in kept], [step.unread for step in kept]) == ([300, 398, 498], unread)
 
 
 def test_the_least_of_each_call() -> None:

@@ -159,14 +159,6 @@ def test_tools_may_be_all_that_is_read() -> None:
     assert [cache.split(with_tools(" b b b"), at_s) for at_s in (60.0, 61.0)] == [Split(12, 8, 0), Split(0, 20, 0)]
 
 
-def test_what_was_noted_can_be_recalled_by_another_cache() -> None:
-    cache, other, request = marks(), marks(), request_of("u.a.u")
-    sent(cache, request, 0.0)
-    assert [(position, tokens) for position, tokens, _ in cache.noted(request)] == [(4, 15)]
-    other.recall(cache.noted(request), 30.0)
-    assert [other.split(request_of("u.a.u.a"), at_s).read for at_s in (90.0, 91.0)] == [15, 0]
-
-
 # prefixes and branches
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 import pytest
 from samples import conversation
@@ -28,25 +30,34 @@ def ledger_of(made: Transcript = MADE, **rules: object) -> Ledger:
     return Ledger(made, Provider(**rules), COUNTER)  # type: ignore[arg-type]
 
 
+class Answer(NamedTuple):
+    """To a request that nobody edits: the verdict, the bill, and the seconds before and after."""
+
+    verdict: Verdict
+    bill: Bill
+    clock: tuple[float, float]
+
+
+def answers(ledger: Ledger, kernel: Kernel | None = None, calls: int = 3) -> list[Answer]:
+    """What a kernel says to the first calls."""
+    kernel, found = kernel or ledger.kernel(), []
+    for leg in ledger.legs[:calls]:
+        ledger.enter(kernel.request, leg)
+        kernel.begin(leg)
+        began_s = kernel.now_s
+        verdict = kernel.judge()
+        found.append(Answer(verdict, kernel.bill(leg), (began_s, kernel.now_s)))
+    return found
+
+
 def begun(number: int = 1, made: Transcript = MADE, **rules: object) -> tuple[Ledger, Kernel]:
     """A kernel that has the request of a call, and has judged and billed those before it."""
     ledger = ledger_of(made, **rules)
-    kernel = ledger.kernel_at(number)
+    kernel = ledger.kernel()
+    answers(ledger, kernel, number - 1)
     kernel.begin(ledger.legs[number - 1])
     ledger.enter(kernel.request, ledger.legs[number - 1])
     return ledger, kernel
-
-
-def test_sizes() -> None:
-    assert [one.tokens for one in ledger_of().kept] == [300, 398, 498]
-    # Without a cache nothing is read, not even the first item. In units of 64 tokens: 256 to 319 of the second request,
-    # whose result ends at 398, and 384 to 447 of the third.
-    assert [(one.size, one.unread) for one in ledger_of().kept] == [(1, 0), (3, 0), (5, 0)]
-    assert [(one.size, one.unread) for one in ledger_of(cache="deepseek").kept] == [(1, 0), (3, 2), (5, 4)]
-    # All was read of a request that others had sent.
-    first = msgspec.structs.replace(MADE.calls[0], held=300)
-    made = msgspec.structs.replace(MADE, calls=(first, *MADE.calls[1:]))
-    assert ledger_of(made, cache="deepseek").kept[0].unread == 6
 
 
 def test_another_model_has_its_own_prices_and_its_own_cache() -> None:
@@ -55,18 +66,12 @@ def test_another_model_has_its_own_prices_and_its_own_cache() -> None:
     ]
     others = (Other("b", "model-b", Prices(input=2e6, output=1e6)),)
     made = msgspec.structs.replace(MADE, calls=tuple(calls))
-    ledger = ledger_of(made, cache="deepseek", prices=DOLLAR, others=others)
-    bills = [one.bill for one in ledger.kept]
+    bills = [one.bill for one in answers(ledger_of(made, cache="deepseek", prices=DOLLAR, others=others))]
     # In units of 64 tokens: b reads nothing of the first request's 256, and the third only these, not b's 384.
     assert [bill.split for bill in bills] == [Split(0, 0, 300), Split(0, 0, 398), Split(256, 0, 242)]
     assert [(bill.tokens_rewritten, bill.cause) for bill in bills] == [(0, ""), (256, OTHER_MODEL), (128, OTHER_MODEL)]
     # Two tokens of output each: 300 + 10; 2 x 398 + 2; 25.6 + 242 + 10.
     assert [bill.cost and bill.cost.total for bill in bills] == pytest.approx([310, 798, 277.6])
-    # The same to who begins before the last call.
-    kernel = ledger.kernel_at(3)
-    kernel.begin(ledger.legs[2])
-    ledger.enter(kernel.request, ledger.legs[2])
-    assert kernel.bill(ledger.legs[2]) == bills[2]
 
 
 @pytest.mark.parametrize(("window", "reserved", "reasons"), [
@@ -74,7 +79,7 @@ def test_another_model_has_its_own_prices_and_its_own_cache() -> None:
     (597, 100, ["", "", "498 + 100 reserved for output tokens exceed the window of 597"]),
 ])  # fmt: skip
 def test_a_request_may_be_as_large_as_the_window(window: int, reserved: int, reasons: list[str]) -> None:
-    verdicts = [one.verdict for one in ledger_of(window=window, reserved_output=reserved).kept]
+    verdicts = [one.verdict for one in answers(ledger_of(window=window, reserved_output=reserved))]
     assert verdicts == [Verdict("overflow" if reason else "ok", reason) for reason in reasons]
 
 
@@ -99,25 +104,25 @@ def test_a_request_waits_until_the_limit_holds_what_it_takes(
     limit: RateLimit, waits: list[float], clocks: list[float]
 ) -> None:
     ledger = ledger_of(rate_limit=limit)
-    assert [one.verdict for one in ledger.kept] == [
-        Verdict("ok", "", int(wait > 0), pytest.approx(wait)) for wait in waits
-    ]
-    assert [one.clock for one in ledger.kept] == [
+    kernel = ledger.kernel()
+    found = answers(ledger, kernel)
+    assert [one.verdict for one in found] == [Verdict("ok", "", int(wait > 0), pytest.approx(wait)) for wait in waits]
+    assert [one.clock for one in found] == [
         (pytest.approx(after - wait), pytest.approx(after)) for wait, after in zip(waits, clocks, strict=True)
     ]
     # What is asked for is asked for without any waiting.
-    assert ledger.demands == [(pytest.approx(0.0), tokens) for tokens in (300, 398, 498)]
+    assert kernel.demands == [(pytest.approx(0.0), tokens) for tokens in (300, 398, 498)]
 
 
 def test_all_that_follows_is_later_by_the_waiting() -> None:
     # After 9 seconds 390 tokens are there, for 398. The third begins 0.8 seconds late, and finds 90 for 498.
-    assert [one.clock for one in ledger_of(rate_limit=RateLimit(600), pace_s=9.0).kept] == [
+    assert [one.clock for one in answers(ledger_of(rate_limit=RateLimit(600), pace_s=9.0))] == [
         (0.0, 0.0), (9.0, pytest.approx(9.8)), (pytest.approx(18.8), pytest.approx(59.6))
     ]  # fmt: skip
 
 
 def test_what_a_limit_never_holds_is_refused() -> None:
-    verdicts = [one.verdict for one in ledger_of(rate_limit=RateLimit(398)).kept]
+    verdicts = [one.verdict for one in answers(ledger_of(rate_limit=RateLimit(398)))]
     reason = "498 tokens exceed what the bucket can ever hold (398)"
     # The second waits until the bucket is full again: 300 of 398 a minute.
     assert verdicts[1:] == [
@@ -126,7 +131,7 @@ def test_what_a_limit_never_holds_is_refused() -> None:
 
 
 def test_bills_where_nobody_edits() -> None:
-    bills = [one.bill for one in ledger_of(cache="deepseek", prices=DOLLAR).kept]
+    bills = [one.bill for one in answers(ledger_of(cache="deepseek", prices=DOLLAR))]
     # Read in units of 64: 256 of the first 300, 384 of the 398 that the second had. Output is 2, 2, and 2 of "Done.".
     assert bills == [
         Bill(Split(0, 0, 300), Cost(0.0, 0.0, 300.0, 10.0), 0, 0, ""),
@@ -160,7 +165,8 @@ def test_what_an_edit_makes_unreadable_is_rewritten(cut: str, split: Split, rewr
 ])  # fmt: skip
 def test_what_was_read_by_the_log(held: tuple[int | None, ...], reads: list[int], missed: list[int]) -> None:
     calls = [msgspec.structs.replace(call, held=one) for call, one in zip(MADE.calls, held, strict=True)]
-    found = [one.bill for one in ledger_of(msgspec.structs.replace(MADE, calls=tuple(calls)), cache="deepseek").kept]
+    ledger = ledger_of(msgspec.structs.replace(MADE, calls=tuple(calls)), cache="deepseek")
+    found = [one.bill for one in answers(ledger)]
     assert [bill.split for bill in found] == [
         Split(read, 0, total - read) for read, total in zip(reads, (300, 398, 498), strict=True)
     ]
@@ -190,15 +196,9 @@ def test_where_the_log_says_that_nothing_was_read_older_entries_are_gone(held: i
     made = conversation(" a" * 96, " a" * 98, system=" a" * 1_100)
     calls = (made.calls[0], msgspec.structs.replace(made.calls[1], held=held), made.calls[2])
     made = msgspec.structs.replace(made, calls=calls)
-    for number in (2, 3):
-        # Along two requests, or begun behind both.
-        ledger, kernel = begun(number, made, cache="anthropic", breakpoints="automatic")
-        if number == 2:
-            kernel.bill(ledger.legs[1])
-            kernel.begin(ledger.legs[2])
-            ledger.enter(kernel.request, ledger.legs[2])
-        kernel.request.edit([Edit(made.items[2], made.items[2].with_text("cut"), 2, "because")])
-        assert kernel.bill(ledger.legs[2]).split.read == read
+    ledger, kernel = begun(3, made, cache="anthropic", breakpoints="automatic")
+    kernel.request.edit([Edit(made.items[2], made.items[2].with_text("cut"), 2, "because")])
+    assert kernel.bill(ledger.legs[2]).split.read == read
 
 
 @pytest.mark.parametrize(("held", "cut", "read"), [

@@ -9,10 +9,12 @@ from samples import ASK, chat, conversation
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import open_policy
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.summaries import PROMPT
+from ctxsim.simulator.replay import replay
 
 
 @pytest.mark.parametrize(
@@ -36,8 +38,10 @@ from ctxsim.simulator.provider.summaries import PROMPT
 )  # fmt: skip
 def test_what_a_rate_limit_is_asked_for(provider: Provider, demands: list[int]) -> None:
     transcript = conversation(" a" * 100, " a" * 50, system=" a" * 2_000)
-    found = Ledger(transcript, provider, Counter(open_tokenizer())).demands
-    assert found == [(10.0 * number, tokens) for number, tokens in enumerate(demands)]
+    found = replay(transcript, open_policy("keep-all"), provider, Counter(open_tokenizer()))
+    assert len(list(found)) == 3 and found.kernel.demands == [
+        (10.0 * number, tokens) for number, tokens in enumerate(demands)
+    ]
 
 
 def test_a_users_text_begins_a_turn() -> None:
@@ -66,14 +70,6 @@ def test_the_prompt_of_a_summary_is_read_from_no_cache() -> None:
     assert asked.cost.read == pytest.approx((asked.tokens_in - counter.text(PROMPT)) / 10)
 
 
-@pytest.mark.parametrize(("rules", "shared"), [
-    ({}, True), ({"reasoning": "all", "thinking": "refuse"}, True), ({"reasoning": "current_turn"}, False),
-    ({"reasoning": "all", "thinking": "drop"}, False),
-])  # fmt: skip
-def test_views_are_shared_where_the_vendor_edits_none(rules: dict[str, str], shared: bool) -> None:
-    ledger = Ledger(conversation("a"), Provider(**rules), Counter(open_tokenizer()))  # type: ignore[arg-type]
-    estimator, other = open_estimator(), open_estimator("usage-tail")
-    views = ledger.views(estimator)
-    assert (views is not None) is shared
-    assert ledger.views(estimator) is views and (not shared or ledger.views(other) is not views)
-    assert ledger.sizes(estimator) is ledger.sizes(estimator) is not ledger.sizes(other)
+def test_sizes_are_shared_by_estimator() -> None:
+    ledger, estimator = Ledger(conversation("a"), Provider(), Counter(open_tokenizer())), open_estimator()
+    assert ledger.sizes(estimator) is ledger.sizes(estimator) is not ledger.sizes(open_estimator("usage-tail"))

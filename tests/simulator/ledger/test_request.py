@@ -179,8 +179,11 @@ def test_a_request_becomes_any_other() -> None:
     request.remember()
     assert request.become([*items[:2], items[4]]) == request_of([*items[:2], items[4]]).total
     assert (request.shared(), request.changed_from) == (HEAD + 2, 2)
-    first = request.first(1)
-    assert (first.items, first.total, first.remembered) == (items[:1], request_of(items[:1]).total, HEAD + 1)
+    fork = request.forked()
+    assert fork.become(items[:1]) == request_of(items[:1]).total and (fork.items, fork.shared()) == (
+        items[:1],
+        HEAD + 1,
+    )
     assert len(request.items) == 3, "a copy goes its own way"
 
 
