@@ -44,7 +44,10 @@ class Made(msgspec.Struct, frozen=True, gc=False):
     lasting: bool = True
 
 
-_order = attrgetter("order")
+_order, _place = attrgetter("order"), attrgetter("place")
+
+_Results = tuple[list[Item], int] | None
+"""A list that views share, and how many of its items are the results of this one; None while nobody has asked."""
 
 FEW = 8
 """Up to this many places, `partners` finds the exchange of each; for more, it goes through all exchanges."""
@@ -80,7 +83,7 @@ class View(Sequence[Item]):
         """Return an empty view. Only replay makes one; policies edit the one they are given."""
         self._items: list[Item] = []
         self._length = 0
-        self._results: tuple[list[Item], int] | None = None
+        self._results: _Results = None
         self._sizes = sizes
         self.edits: tuple[Edit, ...] = ()
         self.size = 0
@@ -211,8 +214,9 @@ class View(Sequence[Item]):
             position += 1
         items = self._items[: self._length]
         items.insert(position, made)
-        view = self._with(items, self.size + self._sizes(made), (Edit(None, made, position, reason),))
-        view._results = self._results
+        edits = (*self.edits, Edit(None, made, position, reason))
+        view = self._with(items, self.size + self._sizes(made), edits, self._results)
+        view.next_place -= 1
         return view
 
     def _edit(self, changes: Mapping[int, Item | None], reason: str) -> View:
@@ -228,29 +232,27 @@ class View(Sequence[Item]):
             edits.append(Edit(before, after, position, reason))
         if None in changes.values():
             items = list(filter(None, items))
-        view = self._with(items, size, tuple(edits))
-        view._results = self._results_after(edits)
-        return view
+        return self._with(items, size, (*self.edits, *edits), self._results_after(edits))
 
-    def _results_after(self, edits: Sequence[Edit]) -> tuple[list[Item], int] | None:
+    def _results_after(self, edits: Sequence[Edit]) -> _Results:
         if self._results is None:
             return None
         found = self.results
         for edit in reversed(edits):
             if edit.before is not None and edit.before.kind == "tool_result":
-                at = bisect_left(found, edit.before.place, key=lambda item: item.place)
+                at = bisect_left(found, edit.before.place, key=_place)
                 found[at : at + 1] = [edit.after] if edit.after else []
         return found, len(found)
 
-    def _with(self, items: list[Item], size: int, edits: tuple[Edit, ...]) -> View:
+    def _with(self, items: list[Item], size: int, edits: tuple[Edit, ...], results: _Results) -> View:
         view = View.__new__(View)
         view._items = items
         view._length = len(items)
-        view._results = None
+        view._results = results
         view._sizes = self._sizes
-        view.edits = self.edits + edits
+        view.edits = edits
         view.size = size
-        view.next_place = self.next_place - sum(edit.before is None for edit in edits)
+        view.next_place = self.next_place
         view.lineage = self.lineage
         return view
 
@@ -268,23 +270,19 @@ class View(Sequence[Item]):
         if len(items) != self._length:
             items = items[: self._length]
         items += new
-        view = self._with(items, self.size + self._sizes.of(new), ())
-        if self._results is not None:
-            results, length = self._results
-            more = [item for item in new if item.kind == "tool_result"]
-            if more:
-                if len(results) != length:
-                    results = results[:length]
-                results += more
-            view._results = results, length + len(more)
-        return view
+        grown = self._results
+        if grown is not None and (more := [item for item in new if item.kind == "tool_result"]):
+            results, length = grown
+            if len(results) != length:
+                results = results[:length]
+            results += more
+            grown = results, len(results)
+        return self._with(items, self.size + self._sizes.of(new), self.edits, grown)
 
     def settled(self) -> View:
         """Return the same view without its record of edits: the next edit starts a new record."""
         if not self.edits:
             return self
-        view = self._with(self._items, self.size, ())
+        view = self._with(self._items, self.size, (), self._results)
         view._length = self._length
-        view._results = self._results
-        view.edits = ()
         return view

@@ -35,7 +35,7 @@ class _Written(NamedTuple):
 class Thinking:
     """Checks the thinking in one conversation's requests."""
 
-    def __init__(self, binding: Binding, latest: bool, heads_only: bool = False) -> None:
+    def __init__(self, binding: Binding, latest: bool, heads_only: bool) -> None:
         """`latest`: whether the older rule holds. `heads_only`: only heads are checked, because the provider itself
         edits: a client can change only the head.
         """
@@ -73,10 +73,12 @@ class Thinking:
     def drop(self, request: Request) -> list[Item]:
         """Remove the `changed` blocks from a request, and return them."""
         dropped = self.changed(request)
-        request.edit(drops_of(request, dropped))
-        self._invalid = []
-        if any(item in self._newest for item in dropped):
-            self._newest = ()
+        if dropped:
+            gone = {item.place for item in dropped}
+            request.edit([Edit(item, None, at, DROPPED) for at, item in enumerate(request.items) if item.place in gone])
+            self._invalid = []
+            if any(item in self._newest for item in dropped):
+                self._newest = ()
         return dropped
 
     def _holds(self, request: Request, at: int) -> bool:
@@ -106,14 +108,6 @@ class Thinking:
         sent = {item.place: item for item in behind if first <= item.place <= last}
         spoken = any(item.kind != "reasoning" and item.place in sent for item in newest)
         return spoken and any(item.kind == "reasoning" and sent.get(item.place) != item for item in newest)
-
-
-def drops_of(request: Request, blocks: Sequence[Item]) -> list[Edit]:
-    """Return the edits that remove blocks from a request."""
-    gone = {item.place for item in blocks}
-    return (
-        [Edit(item, None, at, DROPPED) for at, item in enumerate(request.items) if item.place in gone] if gone else []
-    )
 
 
 class PairCheck:

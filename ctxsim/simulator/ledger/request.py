@@ -98,9 +98,12 @@ class Request:
 
     def become(self, items: Sequence[Item]) -> int:
         """Replace the items, and return the tokens. Leading items that are the same objects are kept."""
-        same = list(map(is_, self.items, items))
-        self._cut(same.index(False) if False in same else len(same))
-        self.join(items[len(self.items) :])
+        kept = list(map(is_, self.items, items))
+        same = kept.index(False) if False in kept else len(kept)
+        if same < len(self.items):
+            self._splice(same, len(self.items) - same, [])
+            self.changed_from = min(self.changed_from, same)
+        self.join(items[same:])
         return self.total
 
     def join(self, new: Iterable[Item]) -> None:
@@ -181,12 +184,6 @@ class Request:
             items[at], items[at - 1] if at else None, items[at - 2] if at > 1 else None
         )
         self.total += self._tokens[at] - known
-
-    def _cut(self, size: int) -> None:
-        """Keep only the first `size` items."""
-        if size < len(self.items):
-            self._splice(size, len(self.items) - size, [])
-            self.changed_from = min(self.changed_from, size)
 
     # tokens
 

@@ -187,8 +187,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
             basis.tell(number + 1)
         counts = losses.pass_by(sent) if sent.untouched else losses.after(sent)
         made = list(event_rows(sent, transcript.name, spec.label, counter)) if sent.tally.edits else []
-        same = keep_all is not None and sent.untouched and sent.status == keep_all.calls["status"][number]
-        outcomes.append(keep_all.outcomes[number] if same and keep_all else outcome(sent, counts, made))
+        outcomes.append(keep_all.outcomes[number] if keep_all and sent.untouched else outcome(sent, counts, made))
         estimated.append(sent.tokens_estimated)
         triggers.append(trigger_of(sent, made))
         events += made

@@ -16,7 +16,7 @@ from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule, Resend, Vendor, load_vendor
+from ctxsim.simulator.provider.vendor import Binding, Breakpoints, CacheRule, Resend, Vendor, load_vendor
 from ctxsim.simulator.references import first_sent
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
@@ -94,9 +94,12 @@ def provider_of(rng: Random, patched: pytest.MonkeyPatch) -> Provider:
         patched.setattr(f"ctxsim.simulator.{user}.load_vendor", lambda name: own)
     breakpoints: list[Breakpoints] = ["last-two-user", "system-tools-last", "automatic", "none"]
     reasoning: list[Resend] = ["never", "current_turn", "current_turn", "all"]
+    thinking: list[Binding] = ["none", "drop", "refuse"]
     return Provider(
         breakpoints=rng.choice(breakpoints),
         reasoning=rng.choice(reasoning),
+        # What stands behind a clearing may be dropped; a refused request doesn't wait.
+        thinking=rng.choice(thinking),
         prices=PRICES if rng.random() < 0.9 else None,
         pace_s=rng.choice([0, 3, 30]),
         # Waiting lets entries expire.
