@@ -113,7 +113,7 @@ def edits_the_head(policy: Policy, view: View) -> View:
 def invents_an_item(policy: Policy, view: View) -> View:
     """A recorded item that nobody recorded, with an edit that owns up to it."""
     made = Item("user", max((item.place for item in view), default=0) + 50, 999, "I never said so.")
-    return view._with([*view, made], view.size, (Edit(None, made, len(view), "invented"),))
+    return view._with([*view, made], view.size, (*view.edits, Edit(None, made, len(view), "invented")), None)
 
 
 def reorders(policy: Policy, view: View) -> View:
@@ -122,7 +122,7 @@ def reorders(policy: Policy, view: View) -> View:
     if len(items) < 2 or items[-1].synthetic or items[-2].synthetic:
         return view
     items[-2:] = items[-1], items[-2]
-    return view._with(items, view.size, (Edit(items[-1], items[-1], len(items) - 2, "swapped"),))
+    return view._with(items, view.size, (*view.edits, Edit(items[-1], items[-1], len(items) - 2, "swapped")), None)
 
 
 MUTATIONS: dict[str, Mutation] = {
