@@ -145,7 +145,12 @@ def main(folders: list[str]) -> None:
     )
     sure = table[table.share >= 0.8]
     print(f"where it says 80 % or more, halves agree in {sure.agrees.mean():.0%} of {len(sure)}")
-    print(table.groupby("project")[["sessions", "saves", "hindsight", "breaks", "agrees", "share"]].mean().round(3).to_string())
+    print(
+        table.groupby("project")[["sessions", "saves", "hindsight", "breaks", "agrees", "share"]]
+        .mean()
+        .round(3)
+        .to_string()
+    )
 
 
 if __name__ == "__main__":

@@ -189,6 +189,8 @@ class Kernel:
         self.thinking.answered(leg, request)
         self._held, self._billed_s, self._last_model = cache.holds(split, request.total), now_s, self._model
         self._note_demand(split)
+        # What is recorded of this request doesn't hold for a summary that is asked for after it.
+        self._readable = None
         return Bill(split, self._cost(split, leg.tokens_output), missed, rewritten, cause)
 
     def _matched(self, request: Request) -> tuple[Split, int]:

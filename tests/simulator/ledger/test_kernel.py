@@ -190,6 +190,15 @@ def test_a_summary_is_a_request_of_its_own() -> None:
     assert [item.place for item in kernel.request.items] == [0, 1, 2], "the conversation goes on as it was"
 
 
+def test_a_summary_after_a_call_is_not_read_as_the_call_was() -> None:
+    # The log says that the second call read 64 tokens. Its request is an entry now, of 384 tokens in whole steps.
+    calls = (MADE.calls[0], msgspec.structs.replace(MADE.calls[1], held=64), MADE.calls[2])
+    ledger, kernel = begun(2, msgspec.structs.replace(MADE, calls=calls), cache="deepseek", prices=DOLLAR)
+    assert kernel.bill(ledger.legs[1]).split.read == 64
+    asked = kernel.summarize(kernel.request.items, 50, (), "empty")
+    assert asked.cost is not None and asked.cost.read == pytest.approx(38.4)
+
+
 @pytest.mark.parametrize(("held", "read"), [(None, 1_104), (0, 0)])
 def test_where_the_log_says_that_nothing_was_read_older_entries_are_gone(held: int | None, read: int) -> None:
     # The first request of 1,104 tokens and the second are entries; an edit behind the first one's end leaves that one.
