@@ -18,8 +18,6 @@ from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.plugins import labels
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
-from ctxsim.policies.agents.config import of_file, of_places
-from ctxsim.policies.agents.given import Given
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -27,6 +25,7 @@ from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
+    from ctxsim.policies.agents.given import Given
     from ctxsim.simulator.provider.models import Entry
 
 AnyEstimator = str | Estimator | type[Estimator]
@@ -148,6 +147,9 @@ def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] 
 
     Raises InputError if `project` isn't a folder, or for a file that can't be read or has no setting of a known agent.
     """
+    # Imported here, as few replays have settings.
+    from ctxsim.policies.agents.config import of_file, of_places
+
     if project is not None and not Path(project).is_dir():
         raise InputError(project, "is no folder of a project")
     found = of_places(Path(project)) if project is not None else []

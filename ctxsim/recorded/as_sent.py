@@ -12,8 +12,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.size_fit import CLEARED, Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
-from ctxsim.simulator.bounds.search import Walk
-from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger import Ledger, Walk
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry

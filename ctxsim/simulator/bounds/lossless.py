@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
-from ctxsim.simulator.bounds.search import Search, Step, Walk
-from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.bounds.search import Search
+from ctxsim.simulator.ledger import Ledger, Step, Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent

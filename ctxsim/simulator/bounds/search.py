@@ -1,4 +1,4 @@
-"""The cost of a schedule of clearings, by its requests through the kernel; and a search for cheaper schedules.
+"""A search for cheaper schedules of clearings. Each is priced by its requests through the kernel.
 
 It moves clearings of the best start until no move helps, then tries all that could be cheaper (branch and bound).
 """
@@ -7,73 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 
-import msgspec
-
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.ledger import Bill, Kernel, Ledger
+from ctxsim.simulator.ledger import Ledger, Step, Walk
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.view import Edit
 
 Times = dict[int, int]
 """By place, the call, from 1, from which on a stub is sent instead of the item; other places stay."""
 
 CHEAPER = 1e-9
 """The least difference in USD that counts: bills are rounded to a tenth of it."""
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
-
-    usd: float
-    split: Split
-    output: int
-    unread: int
-
-
-class Walk:
-    """Prices schedules of one transcript and provider. The costs equal those of a replay."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
-
-    @cached_property
-    def kept(self) -> list[Step]:
-        """The requests without any clearing."""
-        kernel, places = self.ledger.kernel(), len(self.ledger.transcript.items)
-        found = []
-        for leg, bill in zip(self.ledger.legs, self._bills(kernel, {}, ""), strict=True):
-            items, split = kernel.request.items, bill.split
-            # Reads are rounded down to steps.
-            whole = kernel.request.items_within(split.read + kernel.cache.step - 1) if split.read else 0
-            unread = items[whole].place if whole < len(items) else places
-            found.append(Step(_usd(bill), split, leg.tokens_output, unread))
-        return found
-
-    def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
-        """Yield the USD of each request if each place of `clear_at` is sent as a stub from its call, from 1, on."""
-        due: dict[int, list[int]] = {}
-        for place, number in clear_at.items():
-            due.setdefault(number, []).append(place)
-        yield from map(_usd, self._bills(self.ledger.kernel(), due, stub))
-
-    def _bills(self, kernel: Kernel, due: Mapping[int, Sequence[int]], stub: str) -> Iterator[Bill]:
-        ledger, items = self.ledger, self.ledger.transcript.items
-        for leg in ledger.legs:
-            ledger.enter(kernel.request, leg)
-            kernel.begin(leg)
-            cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
-            kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
-            kernel.drop_thinking()
-            # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
-            if ledger.provider.rate_limit is not None:
-                kernel.judge()
-            yield kernel.bill(leg)
-
-
-def _usd(bill: Bill) -> float:
-    # Rounded as in a row, so that sums agree.
-    return round(bill.cost.total, 10) if bill.cost else 0.0
 
 
 class Search:

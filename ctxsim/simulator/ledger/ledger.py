@@ -1,15 +1,19 @@
-"""What all policies on a transcript share under one provider: its calls, and its requests without edits."""
+"""What all policies on a transcript share under one provider, and a walk through its requests without a policy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+
+import msgspec
 
 from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.kernel import Kernel
+from ctxsim.simulator.ledger.kernel import Bill, Kernel
 from ctxsim.simulator.ledger.legs import SPREAD, Leg, legs_of
 from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider.prices import Split
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Sizes, Transcript
 from ctxsim.view import Edit
@@ -57,3 +61,57 @@ class Ledger:
             items = enumerate(request.items)
             request.edit([Edit(item, None, at, FINISHED) for at, item in items if item.kind == "reasoning"])
         request.join(leg.joining)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
+
+    usd: float
+    split: Split
+    output: int
+    unread: int
+
+
+class Walk:
+    """A ledger's requests without a policy: unedited, or by a schedule of clearings. They cost what a replay costs."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    @cached_property
+    def kept(self) -> list[Step]:
+        """The requests without any clearing."""
+        kernel, places = self.ledger.kernel(), len(self.ledger.transcript.items)
+        found = []
+        for leg, bill in zip(self.ledger.legs, self._bills(kernel, {}, ""), strict=True):
+            items, split = kernel.request.items, bill.split
+            # Reads are rounded down to steps.
+            whole = kernel.request.items_within(split.read + kernel.cache.step - 1) if split.read else 0
+            unread = items[whole].place if whole < len(items) else places
+            found.append(Step(_usd(bill), split, leg.tokens_output, unread))
+        return found
+
+    def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
+        """Yield the USD of each request if each place of `clear_at` is sent as a stub from its call, from 1, on."""
+        due: dict[int, list[int]] = {}
+        for place, number in clear_at.items():
+            due.setdefault(number, []).append(place)
+        yield from map(_usd, self._bills(self.ledger.kernel(), due, stub))
+
+    def _bills(self, kernel: Kernel, due: Mapping[int, Sequence[int]], stub: str) -> Iterator[Bill]:
+        ledger, items = self.ledger, self.ledger.transcript.items
+        for leg in ledger.legs:
+            ledger.enter(kernel.request, leg)
+            kernel.begin(leg)
+            cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
+            kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
+            kernel.drop_thinking()
+            # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
+            if ledger.provider.rate_limit is not None:
+                kernel.judge()
+            yield kernel.bill(leg)
+
+
+def _usd(bill: Bill) -> float:
+    # Rounded as in a row, so that sums agree.
+    return round(bill.cost.total, 10) if bill.cost else 0.0

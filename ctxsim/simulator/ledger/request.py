@@ -116,6 +116,11 @@ class Request:
             self._tokens.append(tokens)
             self._own.append(own)
 
+    def follow(self, view: Sequence[Item], edits: Sequence[Edit] = ()) -> None:
+        """Add the items that a view has more at its end, then apply its edits."""
+        self.join(view[len(self.items) :])
+        self.edit(edits)
+
     def edit(self, edits: Sequence[Edit]) -> None:
         """Apply edits to the items, in order."""
         made, shift = 0, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from ctxsim.simulator.references import References
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
-from ctxsim.view import Edit, View
+from ctxsim.view import View
 
 if TYPE_CHECKING:
     from ctxsim.simulator.replay.foresight import Foresight
@@ -45,7 +45,7 @@ class Replay:
         self.kernel = ledger.kernel(heads_only=spec.server_side)
         self._number = 0
         """The number of the call under way, or of the last one; 0 before the first."""
-        self.moments = Moments(spec, sees, self._edit)
+        self.moments = Moments(spec, sees, self.kernel.request.follow)
         if any(isinstance(link, Oracle) or hasattr(link, "follow") for link in self.moments.links):
             self._foresight.tell(self.moments.links)
 
@@ -62,16 +62,6 @@ class Replay:
         summary = self.kernel.summarize(asked, max_tokens, wanted, self._summaries)
         return self.moments.summarized(summary, self.kernel.now_s)
 
-    def _join(self, view: View) -> None:
-        """Add to the request what the view has more at its end."""
-        request = self.kernel.request
-        request.join(view[len(request.items) :])
-
-    def _edit(self, view: View, edits: Sequence[Edit]) -> None:
-        """Apply edits of a view to the request."""
-        self._join(view)
-        self.kernel.request.edit(edits)
-
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
             yield self._call(leg)
@@ -84,7 +74,7 @@ class Replay:
         moments.join(leg.joining, leg.begins_turn)
         # Decide.
         self._number = leg.number
-        self._join(moments.view)
+        kernel.request.follow(moments.view)
         kernel.begin(leg)
         sees.head, sees.now_s = leg.head, kernel.now_s
         asked = moments.before_call()

@@ -8,7 +8,7 @@ from samples import ASK, TASK, basis_of, chat, conversation
 
 from ctxsim.simulator.bounds.lossless import cache_prices
 from ctxsim.simulator.bounds.schedule import KeepOrBreak
-from ctxsim.simulator.bounds.search import Walk
+from ctxsim.simulator.ledger import Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.rules import Other

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.bounds.search import Search, Step, Times
+from ctxsim.simulator.bounds.search import Search, Times
+from ctxsim.simulator.ledger import Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, Split
 

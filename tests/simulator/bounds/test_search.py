@@ -11,7 +11,8 @@ from samples import basis_of, conversation
 from ctxsim.simulator.bounds import lossless, programme
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme, cheapest_alone
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.bounds.search import Search, Walk, _least
+from ctxsim.simulator.bounds.search import Search, _least
+from ctxsim.simulator.ledger import Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 

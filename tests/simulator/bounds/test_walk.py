@@ -12,8 +12,7 @@ import pytest
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec
-from ctxsim.simulator.bounds.search import Walk
-from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger import Ledger, Walk
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, CacheRule, Resend, Vendor, load_vendor
