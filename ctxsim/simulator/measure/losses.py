@@ -99,7 +99,7 @@ def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> li
 
 
 class Losses:
-    """The losses of one replay; call `after`, or `pass_by` for an unedited view, for every call in order."""
+    """The losses of one replay; call `after` for every call in order."""
 
     def __init__(
         self,
@@ -177,12 +177,6 @@ class Losses:
                     stale=stale,
                 )
             )
-
-    def pass_by(self, sent: Sent) -> Counts:
-        """Return the counts of a call with an unedited view: nothing is lost."""
-        self._number += len(self._references.needs(sent.call))
-        self._look_for_needles(sent)
-        return self._survival.kept[sent.call - 1]
 
     def _form(self, place: int) -> str:
         """How an item left the view: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""

@@ -50,7 +50,6 @@ class Measured(msgspec.Struct, frozen=True):
 
     spec: Spec
     calls: Columns
-    outcomes: list[Outcome]
     events: list[Event]
     losses: Losses
     demands: list[tuple[float, int]]
@@ -185,9 +184,8 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     for number, sent in enumerate(replayed):
         if basis.tell and number % TOLD_CALLS == TOLD_CALLS - 1:
             basis.tell(number + 1)
-        counts = losses.pass_by(sent) if sent.untouched else losses.after(sent)
-        made = list(event_rows(sent, transcript.name, spec.label, counter)) if sent.tally.edits else []
-        outcomes.append(keep_all.outcomes[number] if keep_all and sent.untouched else outcome(sent, counts, made))
+        made = list(event_rows(sent, transcript.name, spec.label, counter))
+        outcomes.append(outcome(sent, losses.after(sent), made))
         estimated.append(sent.tokens_estimated)
         triggers.append(trigger_of(sent, made))
         events += made
@@ -201,7 +199,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
         "tokens_estimated": estimated,
         "trigger": triggers,
     }
-    return Measured(spec, calls, outcomes, events, losses, replayed.kernel.demands, replayed.moments.threshold)
+    return Measured(spec, calls, events, losses, replayed.kernel.demands, replayed.moments.threshold)
 
 
 HeadMode = Literal["fitted", "none"] | int

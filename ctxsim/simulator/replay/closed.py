@@ -74,7 +74,7 @@ class ClosedLoop(Replay):
 
     def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
         self._survival.begin(_as_recorded(self.moments.tally.edits))
-        wanted = self._wanted(leg) if self.moments.touched and verdict.status == "ok" else ()
+        wanted = self._wanted(leg) if verdict.status == "ok" else ()
         return self._fetch(leg, wanted) if wanted else leg
 
     def _wanted(self, leg: Leg) -> list[int]:

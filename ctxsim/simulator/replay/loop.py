@@ -94,7 +94,7 @@ class Replay:
             moments.after_call(used.reported(self._ledger.provider.usage_factor), leg.response)
         return Sent(
             leg.number, leg.call, view, changed_from, verdict, attempts, bill, tokens, estimated,
-            leg.tokens_output, moments.settle(), not moments.touched,
+            leg.tokens_output, moments.settle(),
         )  # fmt: skip
 
     def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
@@ -106,7 +106,6 @@ class Replay:
         moments, kernel = self.moments, self.kernel
         if asked.stop is not None:
             # A policy that stops sends nothing: no refusal, dropped thinking, waiting or use of the rate limit.
-            moments.touched = True
             return asked.view, Verdict("stopped", asked.stop.reason), 1
         view = self._without_thinking(asked.view)
         verdict, attempts = kernel.judge(), 1

@@ -63,8 +63,6 @@ class Moments:
         self.tally = Tally()
         self._lasting = True
         """Whether all edits of the present request outlast it."""
-        self.touched = False
-        """Whether any policy has edited anything: until then every request is keep-all's."""
 
     def _say(self, text: str) -> None:
         self.tally.said.append(text)
@@ -103,7 +101,6 @@ class Moments:
             _must(link, "on_tool_result", "give a text", str, limited.text)
             if limited.text != item.text:
                 _check_text(link, "on_tool_result", limited.text)
-                self.touched = True
                 self.tally.edits.append(Made("on_tool_result", Edit(item, limited, position, link.label)))
                 item = limited
         return item
@@ -159,7 +156,6 @@ class Moments:
 
     def summarized(self, summary: SummaryCall, now_s: float) -> str | None:
         """Record a summary that a policy requested, move its clock to `now_s`, and return the text."""
-        self.touched = True
         self.tally.summaries.append(summary)
         self.sees.now_s = now_s
         return summary.text
@@ -201,7 +197,6 @@ class Moments:
             _check_text(link, moment, edit.reason)
             if edit.after is not None:
                 _check_text(link, moment, edit.after.text)
-        self.touched = True
         self.tally.edits += [Made(moment, edit, lasting) for edit in returned.edits]
         self.tally.compactions += 1
         self._edited(view, returned.edits)

@@ -38,8 +38,6 @@ class Sent(msgspec.Struct, frozen=True):
     tokens_estimated: int
     tokens_output: int
     tally: Tally
-    untouched: bool
-    """Whether no policy has edited anything by the end of the call, so that this is what keep-all sends."""
 
     @property
     def tokens_recorded(self) -> int | None:
