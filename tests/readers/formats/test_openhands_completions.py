@@ -219,6 +219,21 @@ def test_without_function_calling_calls_are_text_to_the_letter(tmp_path: Path) -
     assert transcript.notes == ("1 response(s) kept in the form in which the next request repeats them",)
 
 
+def test_without_function_calling_only_tags_that_openhands_runs_are_calls(tmp_path: Path) -> None:
+    said = 'I look. <tool_call>{"name": "bash", "arguments": {}}</tool_call>'
+    reply = {"role": "assistant", "content": said}
+    raw = {"raw_messages": [], "raw_response": {"choices": [{"message": reply}]}}
+    folder = write(
+        tmp_path / "run",
+        record(1_700_000_001.5, FIRST, reply, 100, **raw),
+        record(1_700_000_002.5, [*FIRST, reply, GO_ON], DONE, 101, raw_messages=[]),
+    )
+    (transcript,) = transcripts(folder)
+    assert [item.text for item in transcript.items] == ["Fix mail.py.", said, "Go on.", "Done."]
+    assert [call.usage and call.usage.input_tokens for call in transcript.calls] == [100, 101]
+    assert transcript.notes == ()
+
+
 def test_a_torn_record_is_noted_and_other_files_make_a_folder_ordinary(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", record(1_700_000_001.5, FIRST, calling("c1", "I look.")))
     (folder / "model-1700000002.5.json").write_text('{"messages": [')

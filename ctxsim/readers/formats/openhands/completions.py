@@ -25,7 +25,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
-from ctxsim.readers.assembly.text_calls import call_in_text, tagged_call
+from ctxsim.readers.assembly.text_calls import call_in_text
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
@@ -153,7 +153,7 @@ def _reply(record: _Record) -> list[Part]:
     for choice in record.raw_choices:
         text, _ = text_and_media(under(choice, "message", "content"), IMAGE_TOKENS["openai"])
         if "<function=" in text:
-            return call_in_text(text, tagged_call(text))
+            return _text_call_parts(text)
     return record.response.parts()
 
 
@@ -161,8 +161,17 @@ def _add_text_message(request: Caught, message: Message) -> None:
     text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
     result = re.match(r"EXECUTION RESULT of \[([^\]]*)\]:", text)
     if message.role == "assistant":
-        request.response(call_in_text(text, tagged_call(text)))
+        request.response(_text_call_parts(text))
     elif result and request.said and request.said[-1].response:
         request.result(text, tool=result[1], media=media)
     else:
         request.user(Part("user", text, media=media))
+
+
+def _text_call_parts(text: str) -> list[Part]:
+    """Return text and call of `<function=name>…`; joined, name included, they are exactly the text.
+
+    OpenHands runs no other tags: JSON in `<tool_call>` is text to it, and nobody answers it.
+    """
+    call = re.search(r"<function=([^>\s]+)", text)
+    return call_in_text(text, call.span(1) if call else None)
