@@ -196,7 +196,8 @@ class Secrets:
         text = marked(text)
         for piece, mark in self._pieces:
             if piece in text:
-                text = re.sub(rf"(?<!{_OF_KEY}){_OF_KEY}*{re.escape(piece)}{_OF_KEY}*", mark, text)
+                # A piece may stand right behind another one; else all of its word goes with it.
+                text = re.sub(rf"(?:(?<!{_OF_KEY}){_OF_KEY}*)?{re.escape(piece)}{_OF_KEY}*", mark, text)
         return text
 
     def marked_atom(self, atom: str) -> str:

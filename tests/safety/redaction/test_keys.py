@@ -151,6 +151,8 @@ def test_ten_characters_tell_a_known_key() -> None:
     assert [secrets.marked(f"({TOKEN[:end]})") for end in (9, 10)] == [f"({TOKEN[:9]})", "([redacted: GitHub key])"]
     assert [secrets.marked(f"({TOKEN[at:]})") for at in (31, 30)] == [f"({TOKEN[31:]})", "([redacted: GitHub key])"]
     assert secrets.marked(f"a {PEM[32:50]} b") == "a [redacted: private key] b"
+    # An end that begins with a sign stands right behind another one.
+    assert Secrets(['password="Q7xw9Kp2mZ!vR4tL8sN1"']).marked("!vR4tL8sN1" * 2) == "[redacted: password]" * 2
 
 
 def test_a_private_key_has_lines_and_another_is_one() -> None:
