@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from invented import claude_session
@@ -143,6 +146,22 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
         list(sources(f"git:{repository}@{BRANCH}"))
     with pytest.raises(InputError, match=f"^late: is not among the repository's objects: {'0' * 40} missing$"):
         GitSource("late", repository.resolve(), "0" * 40).content()
+
+
+def test_a_file_that_no_disk_has_room_for_is_refused_and_the_next_one_is_read(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *_, last = sources(f"git:{repository}@{BRANCH}")
+
+    class Full(BytesIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr("ctxsim.readers.source.git.SpooledTemporaryFile", lambda size: Full())
+        with pytest.raises(InputError, match=r"metadata.json: can't be copied to disk: No space left on device$"):
+            first.content()
+    assert last.content().decode().startswith("{")
 
 
 def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None:

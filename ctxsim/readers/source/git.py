@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -179,19 +179,30 @@ def _content(repository: Path, blob: str, name: str) -> BinaryIO:
     head = objects.stdout.readline().split()
     if len(head) != 3:
         raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
-    left = int(head[2])
-    if left > most_bytes():
-        error = too_large(name)
-    else:
-        data = SpooledTemporaryFile(_AT_ONCE)  # noqa: SIM115 - the caller closes it
-        while left and (piece := objects.stdout.read(min(left, _AT_ONCE))):
-            left -= data.write(piece)
-        if not left and objects.stdout.read(1):
-            data.seek(0)
-            return cast(BinaryIO, data)
+    try:
+        return _copied(objects.stdout, int(head[2]), name)
+    except BaseException:
+        # Git has more to say, or exits in the middle of a damaged object.
+        objects.kill()
+        with _ASKED.pop(key):
+            raise
+
+
+def _copied(answer: IO[bytes], size: int, name: str) -> BinaryIO:
+    """Return so many bytes of git's answer, and read the line end behind them. Raises InputError."""
+    if size > most_bytes():
+        raise too_large(name)
+    data = SpooledTemporaryFile(_AT_ONCE)  # noqa: SIM115 - the caller closes it
+    try:
+        while size and (piece := answer.read(min(size, _AT_ONCE))):
+            size -= data.write(piece)
+        if size or not answer.read(1):
+            raise InputError(name, "is a damaged object of the repository")
+        data.seek(0)
+    except OSError as error:
         data.close()
-        error = InputError(name, "is a damaged object of the repository")
-    # Git has more to say, or exits in the middle of a damaged object.
-    objects.kill()
-    with _ASKED.pop(key):
-        raise error
+        raise InputError(name, f"can't be copied to disk: {error.strerror or error}") from error
+    except BaseException:
+        data.close()
+        raise
+    return cast(BinaryIO, data)
