@@ -36,7 +36,7 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
         if file is None:
             shell = f"export {one.env}={shown(value)}"
             raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: {shell}")
-        keys, value = (file.env, *keys), shown(value)
+        keys, value = (file.env, one.env), shown(value)
     if file is None or (file.scope == "project" and project is None):
         raise CtxsimError(f"{agent}: no file of a user is known that holds {one.key}")
     return planned(file.place(project), file.format, keys, value)

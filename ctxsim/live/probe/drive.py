@@ -13,7 +13,7 @@ from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import Probed, ProbePlan
-from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting
+from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, shown
 from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
@@ -60,7 +60,7 @@ def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent
     for key, value in given.items():
         one = setting_of(known, key)
         if one.env:
-            env[one.env] = str(value).lower() if isinstance(value, bool) else str(value)
+            env[one.env] = shown(value)
             continue
         config, name = _file(known, one, files)
         path = agent.probe.keys.get(one.key) or tuple(part.replace("MODEL", model) for part in one.key.split("."))

@@ -15,11 +15,14 @@ ENV = "the environment"
 
 
 def where(agent: str, key: str) -> str:
-    """Return the path of a setting's file (the user's rather than a project's), or `ENV`, or `CODE`.
+    """Return the path of a setting's file (the user's rather than a project's), or `ENV`, or `CODE`. Of a variable that
+    a file sets: `env of PATH`, by the table's name.
 
     Raises KeyError for a key that is no setting.
     """
-    return _where(agent, key)[0]
+    place, file = _where(agent, key)
+    setting = setting_of(agent, key)
+    return place if file is None or setting is None or setting.file else f"{file.env} of {place}"
 
 
 def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> tuple[str, ConfigFile | None]:
@@ -37,9 +40,10 @@ def file_of(agent: str, setting: Setting, project: str | PathLike[str] | None = 
     every = settings_of(agent).files
     fitting = [one for one in every if (setting.file or one.env) and one.path.endswith(setting.file)]
     first = "user" if project is None else "project"
+    names = {setting.key, setting.env}
     for one in every[::-1] if project is not None and fitting else ():
         place = one.place(project)
-        if one.scope == first and place.is_file() and setting.key in {given.key for given in of_file(place, (agent,))}:
+        if one.scope == first and place.is_file() and names & {given.key for given in of_file(place, (agent,))}:
             return one
     return min(fitting, key=lambda one: one.scope != first, default=None)
 
@@ -71,7 +75,7 @@ def _entry(file: ConfigFile, one: Given) -> tuple[str, Value]:
     setting = setting_of(one.agent, one.key)
     if setting is None or setting.file:
         return one.key, one.value
-    return f"{file.env}.{one.key}", shown(one.value)
+    return f"{file.env}.{setting.env}", shown(one.value)
 
 
 def constructors(given: Iterable[Given]) -> list[str]:

@@ -25,6 +25,7 @@ from ctxsim.policies.agents.given import (
 )
 from ctxsim.policies.agents.lines import ENV, _yaml, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
+from ctxsim.policies.agents.settings_file import parsed as parsed_settings
 from ctxsim.policies.agents.settings_file import settings_names
 
 WINDOW = Given("claude-code", "autoCompactWindow", 150_000)
@@ -294,9 +295,33 @@ def test_a_setting_is_pasted_where_it_is_in_force(tmp_path: Path, monkeypatch: p
     off = Given("claude-code", "DISABLE_COMPACT", True)
     assert lines([off]) == {"~/.claude/settings.json": ['  "env": {', '    "DISABLE_COMPACT": "true"', "  }"]}
     assert json.loads(change(*off, project=tmp_path).after) == {"env": {"DISABLE_COMPACT": "true"}}
+    assert where("claude-code", "DISABLE_COMPACT") == "env of ~/.claude/settings.json"
     assert [*lines([Given("codex", "tool_output_token_limit", 1_000)], tmp_path)] == ["~/.codex/config.toml"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "mine"))
     assert [*lines([WINDOW])] == [str(change(*WINDOW).path)] == [str(tmp_path / "mine" / "settings.json")]
+
+
+def test_a_variable_of_another_name_than_its_key_is_written_and_found_under_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "read_on = '2026-11-26'\n"
+        "files = [{ path = '~/.mine/s.json', env = 'vars' }, { path = '.mine/s.json', env = 'vars' },"
+        " { path = '.mine/t.json', env = 'vars' }]\n"
+        "[setting.compactAt]\nenv = 'MINE_AT'\nsource = 's'\n"
+    )
+    mine = parsed_settings("mine", text, "mine/settings.toml")
+    for module in ("given", "lines", "config"):
+        monkeypatch.setattr(f"ctxsim.policies.agents.{module}.settings_of", lambda agent: mine)
+    monkeypatch.setattr("ctxsim.policies.agents.given.settings_names", lambda: ["mine"])
+    monkeypatch.setattr("ctxsim.api.applying.settings_of", lambda agent: mine)
+    given = Given("mine", "compactAt", 9)
+    assert lines([given]) == {"~/.mine/s.json": ['  "vars": {', '    "MINE_AT": "9"', "  }"]}
+    (tmp_path / ".mine").mkdir()
+    for name, holds in (("s", "{}"), ("t", '{"vars": {"MINE_AT": "7"}}')):
+        (tmp_path / ".mine" / f"{name}.json").write_text(holds)
+        wanted = change("mine", "compactAt", 9, project=tmp_path)
+        assert (wanted.path.stem, json.loads(wanted.after)) == (name, {"vars": {"MINE_AT": "9"}})
 
 
 @pytest.mark.parametrize("agent", settings_names())
@@ -310,7 +335,7 @@ def test_what_is_advised_is_read_back_from_the_lines(agent: str, tmp_path: Path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("{" + "\n".join(text) + "}" if place.suffix == ".json" else "\n".join(text))
         assert of_file(place) == [one]
-        assert where(agent, one.key) == file
+        assert where(agent, one.key) == (f"env of {file}" if '"env"' in text[0] else file)
 
 
 @pytest.mark.parametrize("agent", settings_names())
