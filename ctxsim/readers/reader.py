@@ -185,8 +185,11 @@ def _seen(sample: Sample) -> str:
         return "a zip archive"
     if sample.database:
         return "an SQLite database with tables " + (", ".join(sorted(sample.tables)[:12]) or "(none)")
+    if sample.columns:
+        return f"a table with columns {', '.join(sample.columns[:12])}"
     if not sample.records:
-        return f"a table with columns {', '.join(sample.columns[:12])}" if sample.columns else "not JSON"
+        commented = sample.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
+        return "JSON with comments or trailing commas" if commented else "not JSON"
     if isinstance(sample.first, dict):
         return "JSON object with keys " + (", ".join(list(sample.first)[:12]) or "(none)")
     return f"JSON {type(sample.first).__name__}"

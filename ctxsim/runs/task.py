@@ -273,11 +273,11 @@ def source_sha256(source: Source) -> str:
                 with file.open("rb") as stream:
                     _take(stream, digest.update)
         else:
-            with source.open() as stream:
+            with source.open() as stream, source.readable():
                 _take(stream, digest.update)
             for file in written_beside(source.path):
                 with file.open("rb") as stream:
                     digest.update(hashlib.file_digest(stream, "sha256").digest())
-    except (OSError, EOFError, CtxsimError):
+    except (OSError, CtxsimError):
         return ""
     return digest.hexdigest()

@@ -143,6 +143,7 @@ def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) 
 @pytest.mark.parametrize(("data", "seen"), [
     ('{"a": 1, "b": 2}', "JSON object with keys a, b; "), ("{}", "JSON object with keys (none); "), ("[5]",
     "JSON list; "),
+    ('[{"role": "user", "content": "Go."},]', "JSON with comments or trailing commas; "),
     ("5\n6\n", "JSON int; "), ("text", "not JSON; "), ("a,b,c\n1,2,3\n", "a table with columns a, b, c; "),
     (json.dumps({str(number): number for number in range(13)}), "keys 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11; "),
 ])  # fmt: skip

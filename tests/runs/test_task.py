@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -231,6 +232,9 @@ def test_a_hash_is_of_what_a_source_holds(tmp_path: Path) -> None:
         file.truncate(1 << 43)
     assert source_sha256(Source("in", tmp_path / "in")) == hashlib.sha256(b"twothree").hexdigest()
     assert source_sha256(Source("none", tmp_path / "none")) == ""
+    for damaged in (b"\xff", b""):
+        (tmp_path / "a.gz").write_bytes(gzip.compress(b"one")[:10] + damaged)
+        assert source_sha256(Source("a", tmp_path / "a.gz")) == ""
     with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writer:
         writer.execute("PRAGMA journal_mode=wal")
         writer.execute("CREATE TABLE t (a)")
