@@ -200,6 +200,12 @@ def test_three_layers_stop_at_95_percent() -> None:
         assert not isinstance(request, Stop) or request.reason == "950 tokens are 95% of the window (1,000) or more"
 
 
+def test_three_layers_cut_a_result_as_it_joins() -> None:
+    driven = Driven("three-layer:lines=2,bytes=90", 1_000)
+    (place,) = driven.calls("1\n2\n3\n4\n5")
+    assert driven.text(place) == head_tail("1\n2\n3\n4\n5", 2, 90) != "1\n2\n3\n4\n5"
+
+
 def test_three_layers_go_on_where_the_summary_makes_room() -> None:
     driven = Driven(f"three-layer:keep_last=1,{BY}", 100)
     driven.user("a" * 60)

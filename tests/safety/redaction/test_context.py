@@ -39,6 +39,7 @@ def test_which_values_are_passwords(text: str, value: str | None) -> None:
     # In a name digits and letters meet three times, in what may be a path five times.
     ("secret: abcdef1ghijkl2", "abcdef1ghijkl2"), ("secret: abcdef1ghijklm", None),
     ("secret: abcdef1ghij2k/lmno3", "abcdef1ghij2k/lmno3"), ("secret: abcdef1ghij2k/lmno", None),
+    ("secret: abcdef1ghij2k.lmno", None),
     ("secret: abcdef1ghijkl2+", "abcdef1ghijkl2+"), ("secret: abcdef1ghijklm+", None), ("secret: abcd1efgh_ijkl", None),
     ("secret: abcd1efgh2ijkl=+", "abcd1efgh2ijkl=+"), ("secret: 'abcd1efgh2ijkl!'", None),
     ("secret: abcdefghijkl1=+", None),
