@@ -35,8 +35,10 @@ def test_a_threshold_below_the_head_ends_too() -> None:
     assert done.firing == "proactive" and done.calls <= 14
 
 
-def test_an_agent_that_is_given_prompts_one_by_one() -> None:
-    probing = Probing(window=272_000, acp=(sys.executable, "-c", PROGRAM, "--acp"))
+def test_an_agent_that_is_given_prompts_one_by_one(tmp_path: Path) -> None:
+    # Its program is a file that its other command doesn't name.
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    probing = Probing(window=272_000, acp=(sys.executable, str(tmp_path / "agent.py"), "--acp"))
     done = check_setting(agent(probing), PATH, {LIMIT: 60_000})
     assert (done.verdict, done.inside) == ("honoured", True)
 
@@ -57,7 +59,12 @@ def test_an_unknown_setting_is_told_with_those_that_are_known() -> None:
 
 
 def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
-    done = probe(agent(), PATH, {}, "mock", 272_000, (), single=50_000)
+    # It would stay, but is ended once it has all that it is asked to read.
+    stays = msgspec.structs.replace(
+        agent(), command=(sys.executable, "-c", f"{PROGRAM}\nimport time; time.sleep(60)", "{prompt}")
+    )
+    done = probe(stays, PATH, {}, "mock", 272_000, (), single=50_000)
+    assert done.status is None and done.seconds < 30
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
     assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"
 
