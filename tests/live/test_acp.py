@@ -49,7 +49,14 @@ def talked(folder: Path, rounds: int, asks: list[list[Any]], ends: str = "") -> 
     for one in (plan.home, plan.project):
         Path(one).mkdir()
     asked = iter(range(rounds + 1))
-    status = prompted(plan, "http://u", "Go.", 20.0, lambda: next(asked) == rounds)
+    held: list[list[str]] = []
+
+    def hold(command: list[str]) -> list[str]:
+        held.append(command)
+        return ["env", *command]
+
+    status = prompted(plan, "http://u", "Go.", 20.0, lambda: next(asked) == rounds, hold)
+    assert [command[0] for command in held] == [sys.executable], "what confines an agent gets its command"
     return status, [json.loads(line) for line in Path(plan.home, "heard").read_text().splitlines()]
 
 

@@ -76,6 +76,8 @@ def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_pa
     assert probe.over and second.reply is not None
     assert (second.reply.calls, second.reply.text, probe.step) == ((), "The conversation is over.", 2)
     assert numbers(probe) == [("main", 0, False)] * 2
+    for single in (0, 4_000):
+        assert growing(tmp_path, probing(acp=("agent",)), single=single).by_protocol is not bool(single)
     done = probe.outcome(2.5, (0,), (FILES,))
     assert (done.sent, done.status, done.seconds, done.enclosed) == (tuple(probe.sent), 0, 2.5, False)
 

@@ -12,10 +12,17 @@ from typing import Any
 import pytest
 from stand_ins import REST, RESULT, SAID, SYSTEM, asked, bare, kind, put_modules, scribe
 
+from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.frameworks.autogen import adapter as autogen
 from ctxsim.policies.frameworks.langchain import adapter as langchain
 from ctxsim.policies.frameworks.langmem import adapter as langmem
+from ctxsim.policies.frameworks.strands import adapter as strands
+
+
+def test_a_refused_request_is_sent_again_as_often_as_by_the_policy_that_is_built_in() -> None:
+    (built_in,) = open_policy("strands-sliding").create()
+    assert strands.FRAMEWORK.retries == built_in.retries
 
 
 @pytest.fixture

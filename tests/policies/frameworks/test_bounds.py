@@ -183,6 +183,8 @@ def written(items: Iterable[Item] | Stop | None) -> str:
         ("pydantic-tiered:max_tokens={},keep_pairs=1,keep_messages=1*", "u10 c94 c94",
          "210:a(b(c 209:a([+(c 137:a([+(c 136:a(c"),
         ("pydantic-clamp:max_part_chars={},keep_head_chars=3,keep_tail_chars=2", "u1 s99", "98:ab+ 99:ab 0:ab"),
+        # What wouldn't get shorter stays.
+        ("pydantic-clamp:max_part_chars={},keep_head_chars=3,keep_tail_chars=2", "u1 s9", "1:ab"),
         ("sk-truncate:target_count={},threshold_count=0", "u1 c1 s1 u1 s1",
          "1:e 2:de 3:cde 4:(bcde 5:(bcde 6:a(bcde 7:a(bcde"),
         ("sk-summarize:target_count={},threshold_count=0", "u1 c1 s1 u1 s1",
