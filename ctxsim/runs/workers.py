@@ -120,11 +120,15 @@ class Workers(AbstractContextManager["Workers"]):
 
     def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
         """Yield from `found` until `stopped` returns True; then give up the tasks under way."""
-        with suppress(Stopped):
+        try:
             for one in found:
                 yield one
                 if self._stopped():
                     break
+        except Stopped:
+            # A signal that ends this process raises it too.
+            if not self._stopped():
+                raise
         if self._stopped():
             self._give_up()
 

@@ -78,6 +78,13 @@ def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path, made: list[str
     with Workers(1, None, lambda *one: None, lambda: True) as workers:
         assert list(workers.until_stopped(iter("ab"))) == ["a"], "what is done already isn't taken either"
 
+    def ended() -> Iterator[int]:
+        yield 1
+        raise Stopped
+
+    with pytest.raises(Stopped), Workers(1, None, lambda *one: None) as workers:
+        list(workers.until_stopped(ended()))
+
 
 class Pool:
     """An executor that does tasks when they are waited for; `dies` are those over which a process dies."""
