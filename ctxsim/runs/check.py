@@ -9,8 +9,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -50,9 +51,13 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
     open_policy(label)
     for name in scenarios:
         load_scenario(name)
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as both:
+    until = time.monotonic() + whole_s
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         answers = [Path(folder) / f"{seed}.json" for seed in ("1", "2")]
-        first, second = both.map(lambda answer: _answer(label, answer, scenarios, whole_s), answers)
+        running = [stack.enter_context(_checking(label, answer, scenarios)) for answer in answers]
+        first, second = (
+            _answer(label, process, answer, until) for process, answer in zip(running, answers, strict=True)
+        )
     # The second process only replays. Its own violations matter only if the first has none.
     broken = first.violations or second.violations
     if not broken and first.done != second.done:
@@ -60,17 +65,29 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
     return Checked(list(dict.fromkeys(broken)), first.findings, first.done, first.append_only)
 
 
-def _answer(label: str, answer: Path, scenarios: Sequence[str], whole_s: float) -> Checked:
-    """Check in a process, which writes to `answer`, a file that is named after the process's hash seed."""
+@contextmanager
+def _checking(label: str, answer: Path, scenarios: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process that checks, and kill it at the end of the block, also if Ctrl-C ends that.
+
+    Its result goes to `answer`, named after its hash seed; its output is dropped.
+    """
+    with subprocess.Popen(
+        python("ctxsim.runs.check", label, os.fspath(answer), *scenarios), env=environment(PYTHONHASHSEED=answer.stem),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as running:  # fmt: skip
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def _answer(label: str, running: subprocess.Popen[bytes], answer: Path, until: float) -> Checked:
     try:
-        status = subprocess.run(
-            python("ctxsim.runs.check", label, os.fspath(answer), *scenarios), timeout=whole_s, check=False,
-            env=environment(PYTHONHASHSEED=answer.stem),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ).returncode  # fmt: skip
-        return msgspec.json.decode(answer.read_bytes(), type=Checked)
+        status = running.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
         return Checked([f"{label}: did not come back"], [], "")
+    try:
+        return msgspec.json.decode(answer.read_bytes(), type=Checked)
     except (OSError, msgspec.DecodeError):
         return Checked([f"{label}: ended its process (status {status})"], [], "")
 

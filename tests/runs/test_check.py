@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.runs import check as room
-from ctxsim.runs.check import Checked, _answer, _append_only, _here, check
+from ctxsim.runs.check import Checked, _answer, _append_only, _checking, _here, check
 from ctxsim.view import View
 
 CHANGED = (
@@ -97,7 +98,8 @@ def test_a_violation_is_told_of_each_window(own: None, refused: list[Any]) -> No
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, first: Checked, second: Checked) -> Checked:
-    monkeypatch.setattr(room, "_answer", lambda label, answer, *asked: {"1": first, "2": second}[answer.stem])
+    monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", ""])
+    monkeypatch.setattr(room, "_answer", lambda label, running, answer, until: {"1": first, "2": second}[answer.stem])
     return check("mask")
 
 
@@ -116,7 +118,8 @@ def test_an_answer_is_read_and_none_is_a_violation(tmp_path: Path, monkeypatch: 
 
     def asked(code: str, seconds: float = 9.0) -> Checked:
         monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", code])
-        return _answer("mask", answer, ["a"], seconds)
+        with _checking("mask", answer, ["a"]) as running:
+            return _answer("mask", running, answer, time.monotonic() + seconds)
 
     assert asked("raise SystemExit(3)") == Checked(["mask: ended its process (status 3)"], [], "")
     answer.write_bytes(msgspec.json.encode(Checked(["v"], ["f"], "a", "b")))
@@ -124,6 +127,14 @@ def test_an_answer_is_read_and_none_is_a_violation(tmp_path: Path, monkeypatch: 
     answer.write_text("cut")
     assert asked("") == Checked(["mask: ended its process (status 0)"], [], "")
     assert asked("import time; time.sleep(9)", 0.01) == Checked(["mask: did not come back"], [], "")
+
+
+def test_who_stops_a_check_waits_for_no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", "import time; time.sleep(60)"])
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), _checking("mask", tmp_path / "1.json", []) as running:
+        raise KeyboardInterrupt
+    assert running.poll() is not None and time.monotonic() - began < 30
 
 
 def test_the_process_writes_its_answer_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
