@@ -120,6 +120,8 @@ def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
     """Return a task's rows with likely secrets redacted: in names, texts, atoms, tools, reasons of edits and calls."""
     if secrets:
         rows = _replace(rows, tables=tables_without_secrets(rows.tables, secrets))
+    summaries = [one | {"project": one["project"] and name_without_secrets(one["project"])} for one in rows.summaries]
+    rows = _replace(rows, summaries=summaries)
     name = name_without_secrets(rows.transcript)
     parent = rows.parent and name_without_secrets(rows.parent)
     return rows if (name, parent) == (rows.transcript, rows.parent) else _called(rows, name, parent)

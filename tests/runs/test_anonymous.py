@@ -12,7 +12,7 @@ from samples import ASK, TASK, chat, conversation
 
 from ctxsim.policies import Policy, Stop, open_policies, open_policy, register, registered_policies
 from ctxsim.results.run_info import Recorder
-from ctxsim.runs.anonymous import tables_without_secrets, without_text
+from ctxsim.runs.anonymous import tables_without_secrets, without_secrets, without_text
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.transcript_rows import rows_of, sent_of
 from ctxsim.safety.redaction import Secrets
@@ -107,6 +107,14 @@ def test_likely_keys_are_marked_in_texts_and_atoms() -> None:
     for name in clean.tables.__struct_fields__:
         assert SECRET not in str(table(clean, name)), name
     assert [row["policy"] for row in table(clean, "calls")] == [row["policy"] for row in table(was, "calls")]
+
+
+def test_a_key_in_the_name_of_a_project_is_marked_too() -> None:
+    was = rows("keep-all")
+    assert without_secrets(was, Secrets([])) == was
+    other = msgspec.structs.replace(was, summaries=[one | {"project": f"/home/{SECRET}"} for one in was.summaries])
+    (clean,) = without_secrets(other, Secrets([])).summaries
+    assert clean["project"].startswith("/home/[redacted: Anthropic key] ")
 
 
 def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pytest.MonkeyPatch) -> None:
