@@ -56,9 +56,11 @@ _LEFT = re.compile(rf"\.([0-9a-f]{{1,8}})-[0-9a-f]{{6}}{re.escape(SUFFIX)}")
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except OSError as error:
+    except ProcessLookupError:
+        return False
+    except OSError:
         # Another user's process can't be asked, which says that there is one.
-        return not isinstance(error, ProcessLookupError)
+        return True
     return True
 
 
