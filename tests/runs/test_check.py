@@ -130,7 +130,8 @@ def test_an_answer_is_read_and_none_is_a_violation(tmp_path: Path, monkeypatch: 
 
 
 def test_who_stops_a_check_waits_for_no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", "import time; time.sleep(60)"])
+    waits = [sys.executable, "-S", "-E", "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(room, "python", lambda *module: waits)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt), _checking("mask", tmp_path / "1.json", []) as running:
         raise KeyboardInterrupt

@@ -60,6 +60,7 @@ def conversation_of(rng: Random) -> Transcript:
             add("reasoning", "r" * rng.randint(1, 30))
         if rng.random() < 0.5 or not tools:
             add("assistant", rng.choice(["rra", "a"]) * rng.randint(1, 10))
+        asked = len(items)
         for tool in range(tools):
             add("tool_call", "{}", tool="read", call_id=f"{start}.{tool}")
         calls.append(Call(start, len(items), time_s=now, held=0 if rng.random() < 0.05 else None))
@@ -67,7 +68,7 @@ def conversation_of(rng: Random) -> Transcript:
         for tool in range(tools):
             text = rng.choice(["g", "go", "gone", "x"]) * rng.randint(1, 30)
             media = (Media("image", 7),) if rng.random() < 0.1 else ()
-            add("tool_result", text, call_id=f"{start}.{tool}", media=media)
+            add("tool_result", text, call_id=f"{start}.{tool}", answers=asked + tool, media=media)
     if rng.random() < 0.5:
         calls = [msgspec.structs.replace(call, time_s=None) for call in calls]
     return Transcript("made", Head("s" * rng.choice([0, 20, 60])), tuple(items), tuple(calls))

@@ -124,7 +124,8 @@ def test_the_newest_thinking_may_not_be_changed_on_any_model() -> None:
 
 
 def test_the_servers_own_edits_are_accepted() -> None:
-    assert statuses(sent(cleared(3), server=True)) == ["ok"] * CALLS
+    for how in (cleared(3), lambda view: view.drop([7], "the newest response's")):
+        assert statuses(sent(how, server=True)) == ["ok"] * CALLS
 
 
 def test_a_summary_of_everything_leaves_nothing_bound() -> None:

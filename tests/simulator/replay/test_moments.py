@@ -91,3 +91,5 @@ def test_an_edit_of_one_request_is_not_in_the_next(one_request: bool, third: str
 
     sent = run_class(Once, conversation("whole", "other"))
     assert [one.view.results[0].text for one in sent[1:]] == ["short", third]
+    # What is billed differs from the request before at that result, the item at 2, or only grows.
+    assert sent[2].changed_from == (2 if one_request else 3)
