@@ -61,9 +61,10 @@ def test_an_overflow_edit_that_was_not_taken_is_no_compaction() -> None:
 
 def test_a_summary_knows_what_comes_only_where_it_is_said_to() -> None:
     # One result of 1,600 tokens and more: at call 3 task, call and it become a summary, and call 4 uses zebra_one.
+    # Call 2 has used lion_two.
     transcript = chat(
-        TASK, ASK, ("tool_result", "zebra_one " + WORDY * 4), ASK, ("tool_result", "b"), ASK, ("tool_result", "c"),
-        ("assistant", "zebra_one"),
+        TASK, ASK, ("tool_result", "zebra_one lion_two " + WORDY * 4), ("tool_call", "lion_two"), ("tool_result", "b"),
+        ASK, ("tool_result", "c"), ("assistant", "zebra_one"),
     )  # fmt: skip
     for mode, text in (("clairvoyant", "zebra_one"), ("empty", EMPTY)):
         sent = run(transcript, "summary:at=0.5,keep_last=2,max_tokens=9", window=3_000, summaries=mode)

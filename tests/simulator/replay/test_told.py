@@ -72,6 +72,13 @@ def test_a_policy_is_told_of_each_call_and_of_its_usage() -> None:
     assert [one.said for one in sent] == [("1 items",), ("3 items",)]
 
 
+def test_behind_a_call_its_waiting_is_over() -> None:
+    sent = run_class(Listener, conversation(" a" * 400, "b"), rate_limit=RateLimit(tokens_per_minute=500))
+    before, after = ([one[1] for one in TOLD if one[0] == moment] for moment in ("before", "after"))
+    waited = [one.wait_s for one in sent]
+    assert [b - a for a, b in zip(before, after, strict=True)] == pytest.approx(waited) and waited[2] > 0
+
+
 def test_what_a_call_tells() -> None:
     prices = Prices(input=1e6, output=2e6)
     made = chat(TASK, ASK, ("tool_result", " a" * 9), ("assistant", "Done."))
