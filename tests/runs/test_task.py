@@ -184,6 +184,17 @@ def test_a_stranger_is_left_out_and_an_error_where_it_is_named(tmp_path: Path) -
         assert (last.info.error is not None) is named and any(said in note for note in last.info.notes) is not named
 
 
+def test_each_share_knows_the_agent_as_set_among_all_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "logs", conversation("one"), "a")
+    (source,) = sources(str(tmp_path / "logs"))
+    heard: list[Any] = []
+    monkeypatch.setattr(room, "rows_of", lambda one, specs, *more: heard.append((len(specs), more[-1])))
+    common = Common(msgspec.structs.replace(PLAIN, policies=("keep-all", "as-set", "mask", "drop-all")))
+    for number in (0, 1):
+        list(results_of(Task(source, common, Share(number, 2))))
+    assert heard == [(2, "as-set")] * 2
+
+
 def test_requests_that_other_sources_show_go_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "logs", conversation("one"), "a")
     (source,) = sources(str(tmp_path / "logs"))

@@ -51,6 +51,15 @@ def test_as_many_processes_as_are_worth_it(
     assert fitting([gone, *(Source(one.name, one) for one in tmp_path.iterdir())]) == processes
 
 
+def test_processes_that_are_given_up_are_not_waited_for() -> None:
+    workers = Workers(2, None, lambda *one: None)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), workers:
+        workers._executor.submit(time.sleep, 60)  # type: ignore[union-attr]
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 30
+
+
 WAITING = """import pathlib, time
 from dataclasses import dataclass
 from ctxsim.policies import Policy
