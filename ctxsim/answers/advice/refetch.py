@@ -38,11 +38,11 @@ class Again(msgspec.Struct, frozen=True):
 
 def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | None:
     """Return the refetch rate, from 0 to 1, at which two policies' amounts are equal; None if there is none."""
-    if found.again(label, amount) is None or found.again(other, amount) is None:
+    own, others = found.again(label, amount), found.again(other, amount)
+    # The same rise keeps the same gap. It isn't told from amounts, as rounding changes the gap between these.
+    if own is None or others is None or own == others:
         return None
-    # The gap at rate 0, closed by how much faster the one rises than the other.
-    gap, left = (found.at(rate, other, amount) - found.at(rate, label, amount) for rate in (0.0, 1.0))
-    rate = gap / (gap - left) if gap != left else -1.0
+    rate = (found.at(0.0, other, amount) - found.at(0.0, label, amount)) / (own - others)
     return rate if 0 <= rate <= 1 else None
 
 

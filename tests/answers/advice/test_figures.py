@@ -256,6 +256,9 @@ def test_the_answer_turns_at_the_first_rate_that_changes_it(tmp_path: Path) -> N
     run = Pooled(again(tmp_path / "d", 5.0))
     assert even_rate(run, "a", "keep-all", "usd") == pytest.approx(0.8) == even_rate(run, "keep-all", "a", "usd")
     assert even_rate(run, "a", "a", "usd") is None
+    # Amounts that rise alike are equal at no rate, though 0.1 + 0.2 + 0.3 isn't 0.3 + 0.2 + 0.1.
+    alike = {"keep-all": rows(0.3, 0.2, 0.1, cost_refetch_usd=5.0), "a": rows(0.1, 0.2, 0.3, cost_refetch_usd=5.0)}
+    assert even_rate(Pooled(made_run(tmp_path / "f", alike)), "a", "keep-all", "usd") is None
     without = made_run(tmp_path / "e", {"keep-all": rows(10, cost_refetch_usd=0.0), "a": rows(6)})
     assert even_rate(Pooled(without), "a", "keep-all", "usd") is None
     found = advise(without)
