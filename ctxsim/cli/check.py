@@ -7,11 +7,9 @@ from typing import cast
 
 import click
 
-from ctxsim.api.defects import diagnose, shortest_case
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
-from ctxsim.cli.check_setting import run
 from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
@@ -109,7 +107,10 @@ def command(
         raise click.UsageError("--again is for runs, and --inputs goes with it: ctxsim check run DIR --again")
     if learn and (kind != "agent" or not all(map(is_file, targets))):
         raise click.UsageError("--learn is for agents' files: ctxsim check agent FILE.toml --learn")
+    # What runs agents and benchmarks is imported here, as most checks need none of it.
     if kind == "setting":
+        from ctxsim.cli.check_setting import run
+
         run(targets, version, model, window, install, form)
         return
     if kind == "policy":
@@ -121,6 +122,8 @@ def command(
         _case(targets[0], defects_of(scenarios)[0], case)
         return
     if doctor:
+        from ctxsim.api.defects import diagnose
+
         short = {spec.label: spec.short for spec in open_policies(targets)}
         show_diagnoses("check", diagnose(targets, defects_of(scenarios)), form, short)
         return
@@ -148,6 +151,8 @@ def command(
 
 def _case(policy: str, defect: str, file: Path) -> None:
     """Write the shortest transcript in which a policy shows a defect, and print how to see and mend it."""
+    from ctxsim.api.defects import shortest_case
+
     found = shortest_case(policy, defect)
     with replacing(file) as partial:
         partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(found.transcript)))

@@ -1,14 +1,19 @@
 """Which known defects policies or driven agents have, as `check --doctor` and `drive --doctor` print them."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ctxsim.api.defects import Diagnoses
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of
 from ctxsim.results.run_info import OBSERVED
-from ctxsim.runs.doctor import Diagnosis
+
+if TYPE_CHECKING:
+    from ctxsim.api.defects import Diagnoses
+    from ctxsim.runs.doctor import Diagnosis
 
 
 def defects_of(scenarios: Sequence[str]) -> list[str]:

@@ -47,6 +47,12 @@ def test_bench_and_sweep_load_what_draws_and_reads_tables_only_to_do_so(tmp_path
     assert done.stdout == "set()\n", done.stdout + done.stderr
 
 
+def test_a_check_loads_what_runs_agents_and_benchmarks_only_to_do_so(tmp_path: Path) -> None:
+    code = "import sys, ctxsim.cli.check; print({'ctxsim.api.live', 'ctxsim.api.runs'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stdout + done.stderr
+
+
 def test_a_command_ends_without_looking_for_circles(tmp_path: Path) -> None:
     code = (
         "import atexit, gc, sys\n"
