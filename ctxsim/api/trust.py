@@ -12,24 +12,17 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 
 from ctxsim import readers
-from ctxsim.answers.calibration.calibration import calibrate as fitted
-from ctxsim.answers.calibration.calibration import recorded_prompts
-from ctxsim.answers.compactions import Compactions
-from ctxsim.answers.compactions import score as compaction_score
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, consequence, observe, table
 from ctxsim.answers.validation.unseen import Stretch, Unseen, predicted, stretches, unseen
 from ctxsim.answers.validation.validation import Compared, Score, compare, score
 from ctxsim.api.inputs import AnyEstimator, estimator_of
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
-from ctxsim.counting.estimators.calibrated import Calibration
 from ctxsim.counting.estimators.contract import violations
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.live.agent import agent_problems, is_file
 from ctxsim.policies import open_policy
 from ctxsim.readers.contract import examined
-from ctxsim.recorded.chars_fit import holds_its_texts
-from ctxsim.recorded.sample import Sample, collect
 from ctxsim.results import read_run
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import frame_of
@@ -40,6 +33,10 @@ from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     import pandas
+
+    from ctxsim.answers.compactions import Compactions
+    from ctxsim.counting.estimators.calibrated import Calibration
+    from ctxsim.recorded.sample import Sample
 
 Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
 """A path, a transcript in hand, or several of them."""
@@ -143,6 +140,9 @@ class Fit(msgspec.Struct, frozen=True):
         """Return (characters, tokens, group) of texts; if heads were fitted, of recorded requests without heads."""
         if not self.calibration.heads:
             return [(text.chars, text.tokens, text.group) for text in self.sample.texts]
+        from ctxsim.answers.calibration.calibration import recorded_prompts
+        from ctxsim.recorded.chars_fit import holds_its_texts
+
         return [
             (prompt.chars, round(prompt.tokens), series.model)
             for series in filter(holds_its_texts, self.sample.series)
@@ -170,6 +170,10 @@ def calibrate(
 
     Raises CtxsimError if there is no text, or no usage.
     """
+    # Imported here, as no other function of this file needs it.
+    from ctxsim.answers.calibration.calibration import calibrate as fitted
+    from ctxsim.recorded.sample import collect
+
     sample = collect(_transcripts(recordings), open_tokenizer(tokenizer), by)
     return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
 
@@ -181,6 +185,10 @@ def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
 
     Raises InputError for a path that can't be read.
     """
+    # Imported here, as no other function of this file needs it.
+    from ctxsim.answers.compactions import Compactions
+    from ctxsim.answers.compactions import score as compaction_score
+
     found = Compactions()
     for transcript in _transcripts(recordings):
         found.add(compaction_score(transcript, beside=beside))

@@ -47,8 +47,9 @@ def test_bench_and_sweep_load_what_draws_and_reads_tables_only_to_do_so(tmp_path
     assert done.stdout == "set()\n", done.stdout + done.stderr
 
 
-def test_a_check_loads_what_runs_agents_and_benchmarks_only_to_do_so(tmp_path: Path) -> None:
-    code = "import sys, ctxsim.cli.check; print({'ctxsim.api.live', 'ctxsim.api.runs'} & sys.modules.keys())"
+def test_a_check_loads_what_runs_agents_and_what_calibrates_only_to_do_so(tmp_path: Path) -> None:
+    heavy = {"ctxsim.api.live", "ctxsim.api.runs", "ctxsim.answers.calibration", "ctxsim.answers.compactions"}
+    code = f"import sys, ctxsim.cli.check; print({heavy} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stdout + done.stderr
 
