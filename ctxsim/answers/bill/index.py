@@ -88,10 +88,19 @@ class Indexed:
         if known and state and known.state == state:
             return known.sessions
         found = self._extract(source)
-        if state:
+        if state and _is_unicode((path, part, found)):
             self.index.files.setdefault(path, {})[part] = Known(state, found)
             self.changed = True
         return found
+
+
+def _is_unicode(values: object) -> bool:
+    """Return whether values can be stored: not if they hold the name of a file that isn't UTF-8."""
+    try:
+        msgspec.msgpack.encode(values)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _state(source: Source) -> tuple[tuple[int, int], ...]:

@@ -240,3 +240,12 @@ def test_facts_are_told_anew_where_a_file_or_what_lies_beside_it_has_changed(tmp
     (tmp_path / "b").write_text("")
     known.of(folder)
     assert len(asked) == 11 and list(map(len, known.index.files.values())) == [3, 1]
+
+
+def test_a_file_whose_name_is_no_unicode_is_read_each_time_and_the_others_are_kept(tmp_path: Path) -> None:
+    file, known = tmp_path / "index", Indexed(Index(), lambda source: SESSIONS[:1])
+    for name in ("a.jsonl", "n\udcffm.jsonl"):
+        (tmp_path / name).write_text("one")
+        assert known.of(Source(name, path=tmp_path / name)) == SESSIONS[:1]
+    save(file, known.index)
+    assert load(file).files.keys() == {str(tmp_path / "a.jsonl")}
