@@ -21,6 +21,9 @@ _DEATH_SIGNAL = 1
 NETWORK, FILES, SOCKETS = "network", "files", "sockets"
 """What an agent can be cut off from."""
 
+Hold = Callable[[list[str]], list[str]]
+"""Callable that takes a command and returns the command that runs it confined."""
+
 
 def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     """Continue in new namespaces, in a child of this process. This process exits with the child's status.

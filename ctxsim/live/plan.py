@@ -1,5 +1,7 @@
 """One driven run: the conversation, the agent, its folders and limits, and the outcome."""
 
+from pathlib import Path
+
 import msgspec
 
 from ctxsim.live.agent import Agent
@@ -62,6 +64,17 @@ class Plan(msgspec.Struct, frozen=True):
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)
         return text
+
+    def environment(self, url: str, prompt: str = "") -> dict[str, str]:
+        """Return all environment variables that the agent gets, and make its folder for temporary files."""
+        own = {
+            "HOME": self.home, "PATH": self.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{self.home}/tmp",
+            "XDG_CONFIG_HOME": f"{self.home}/.config", "XDG_DATA_HOME": f"{self.home}/.local/share",
+            "XDG_CACHE_HOME": f"{self.home}/.cache", "XDG_STATE_HOME": f"{self.home}/.local/state", "CTXSIM_URL": url,
+        }  # fmt: skip
+        own |= {name: self.fill(value, url, prompt) for name, value in self.agent.env.items()}
+        Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+        return own
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from ctxsim.live import seatbelt
-from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, enclose
+from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, Hold, enclose
 from ctxsim.live.landlock import restrict
 from ctxsim.live.own_root import enter, readable
 from ctxsim.safety.processes import end_group, end_with
@@ -26,10 +26,6 @@ _ENDS_GROUP = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
 
 LINGER_S = 1.0
 """Seconds that an agent with nothing more to do gets to end by itself."""
-
-
-Hold = Callable[[list[str]], list[str]]
-"""Callable that takes a command and returns the command that runs it confined."""
 
 
 def main(work: str, inside: str, parent: int) -> None:
@@ -115,7 +111,7 @@ def run(
     filled = [plan.fill(part, url, prompt) for part in parts]
     with Path(plan.work, "output.txt").open("ab") as output:
         process = subprocess.Popen(
-            hold(filled), cwd=plan.project, env=environment(plan, url, prompt), stdout=output, stderr=output,
+            hold(filled), cwd=plan.project, env=plan.environment(url, prompt), stdout=output, stderr=output,
             stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         watch = None if grouped else watched(process.pid)
@@ -144,18 +140,6 @@ def watched(group: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _ENDS_GROUP, str(group)], stdin=subprocess.PIPE, start_new_session=True
     )
-
-
-def environment(plan: Plan, url: str, prompt: str = "") -> dict[str, str]:
-    """Return all environment variables that an agent gets, and make its folder for temporary files."""
-    own = {
-        "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
-        "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
-        "XDG_CACHE_HOME": f"{plan.home}/.cache", "XDG_STATE_HOME": f"{plan.home}/.local/state", "CTXSIM_URL": url,
-    }  # fmt: skip
-    own |= {name: plan.fill(value, url, prompt) for name, value in plan.agent.env.items()}
-    Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
-    return own
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ def test_files_and_variables_of_an_agent(tmp_path: Path) -> None:
     assert (tmp_path / "home/.mine/a.toml").read_text() == "http://u 1000"
     assert (tmp_path / "project/b/c.json").read_text() == "mock"
     home = f"{tmp_path}/home"
-    assert run_plan.environment(made, "http://u", "Go.") == {
+    assert made.environment("http://u", "Go.") == {
         "HOME": home, "PATH": "/bin", "TERM": "dumb", "LANG": "C", "TMPDIR": f"{home}/tmp",
         "CTXSIM_URL": "http://u", "XDG_CONFIG_HOME": f"{home}/.config", "XDG_DATA_HOME": f"{home}/.local/share",
         "XDG_CACHE_HOME": f"{home}/.cache", "XDG_STATE_HOME": f"{home}/.local/state", "KEY": "Go.",

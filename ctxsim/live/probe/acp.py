@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ctxsim.live.enclosure import Hold
 from ctxsim.live.plan import Plan
-from ctxsim.live.run_plan import Hold, environment
 from ctxsim.safety.processes import end_group
 
 VERSION = 1
@@ -28,7 +28,7 @@ def prompted(
     command = hold([plan.fill(part, url) for part in plan.agent.probe.acp])
     with Path(plan.work, "output.txt").open("ab") as said:
         process = subprocess.Popen(
-            command, cwd=plan.project, env=environment(plan, url), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command, cwd=plan.project, env=plan.environment(url), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=said, text=True, start_new_session=True,
         )  # fmt: skip
         timer = threading.Timer(limit_s, end_group, (process.pid,))
