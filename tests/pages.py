@@ -38,6 +38,11 @@ def ready(tab: Any) -> None:
     tab.locator("html[data-ready=yes]").wait_for(state="attached", timeout=30_000)
 
 
+def unfold(tab: Any) -> None:
+    """Open all folds of the call that is looked at."""
+    tab.evaluate("""() => { for (let fold; (fold = document.querySelector("#sides .fold")); ) fold.click(); }""")
+
+
 def parts(text: str) -> list[str]:
     """What the page holds of each transcript, as JSON."""
     packed = re.findall(r'<script type="text/plain" id="part-\d+">([A-Za-z0-9+/=]*)</script>', text)

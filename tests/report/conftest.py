@@ -36,19 +36,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 # Not for the whole session: while it is open no test beside it can run an event loop.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Any]:
-    """A browser without network."""
+def tab() -> Iterator[Any]:
+    """A tab of a browser without network, in which each test opens a page anew."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield running.new_context(offline=True)
+        yield running.new_context(offline=True).new_page()
         running.close()
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A tab of its own for each test."""
-    made = browser.new_page()
-    yield made
-    made.close()

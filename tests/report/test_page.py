@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import in_browser, opened, parts, words_of
+from pages import in_browser, opened, parts, unfold, words_of
 from samples import ASK, TASK, chat
 
 from ctxsim.answers.advice.advice import advise
@@ -154,16 +154,16 @@ def compacted(name: str) -> CompactionRow:
     return CompactionRow(**values)
 
 
-def test_a_damaged_table_of_compactions_is_told(default: Path, tmp_path: Path) -> None:
-    shutil.copytree(default.parent, tmp_path / "run")
+def test_a_damaged_table_of_compactions_is_told(hostile: Path, tmp_path: Path) -> None:
+    shutil.copytree(hostile.parent, tmp_path / "run")
     (tmp_path / "run" / "compactions.parquet").write_bytes(b"not a table")
     with pytest.raises(InputError, match="run ctxsim compactions again"):
         page(read_run(tmp_path / "run"))
 
 
 @in_browser
-def test_recorded_compactions_have_a_section_where_their_table_is(default: Path, tab: Any, tmp_path: Path) -> None:
-    shutil.copytree(default.parent, tmp_path / "run")
+def test_recorded_compactions_have_a_section_where_their_table_is(hostile: Path, tab: Any, tmp_path: Path) -> None:
+    shutil.copytree(hostile.parent, tmp_path / "run")
     evil = "<img src=x onerror=window.owned=1>"
     write_table(tmp_path / "run", "compactions", CompactionRow, [compacted("session-1"), compacted(evil)])
     troubles = opened(tab, write_page(read_run(tmp_path / "run"), tmp_path / "run" / "report.html"))
@@ -243,11 +243,13 @@ def test_a_hostile_transcript_is_inert_and_its_long_words_break(hostile: Path, t
         tab.locator("#policy").select_option(index=n)
         tab.locator("#call").fill("14")
         tab.locator("#call").press("Enter")
-        while tab.locator("#sides .fold").count():
-            tab.locator("#sides .fold").first.click()
-    tab.locator("#canvas").focus()
-    for key in ["ArrowUp"] * 26 + ["ArrowLeft"] * 14:
-        tab.keyboard.press(key)
+        unfold(tab)
+    # From the last item of the last call to the first.
+    for key, times in (("ArrowUp", 26), ("ArrowLeft", 14)):
+        tab.locator("#canvas").evaluate(
+            "(box, [key, times]) => { while (times--) box.dispatchEvent(new KeyboardEvent('keydown', { key })); }",
+            [key, times],
+        )
     assert tab.evaluate("typeof window.owned") == "undefined"
     assert "owned" not in tab.title().split("ctxsim")[1]
     assert tab.locator("main img, main a[href^=javascript], main script").count() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import in_browser, opened, parts
+from pages import in_browser, opened, parts, unfold
 
 from ctxsim.report import page_parts
 from ctxsim.report.page import write_page
@@ -149,8 +149,7 @@ def test_each_way_of_an_item_has_its_word_and_what_is_shown_as_sent_was_sent(def
         tab.locator("#call").fill("7")
         tab.locator("#call").press("Enter")
         assert f" {said}" in tab.locator("#cell").inner_text()
-        while tab.locator("#sides .fold").count():
-            tab.locator("#sides .fold").first.click()
+        unfold(tab)
         row = tab.locator(f"#sides .pair.{said}").first
         assert said in row.locator(".badge").inner_text()
         sent = row.locator(".now pre").inner_text()
@@ -184,15 +183,6 @@ def test_a_loss_a_found_text_and_a_click_lead_to_their_call(default: Path, tab: 
     assert troubles == []
 
 
-# A width changes what stands where, a scheme colours alone. Of what is drawn rules of colours say nothing.
-CONTRAST = "color-contrast"
-PLACES = {"rules": {CONTRAST: {"enabled": False}}}
-SCREENS: tuple[tuple[int, Any, Any, dict[str, Any]], ...] = (
-    (390, "dark", None, PLACES), (900, "light", None, PLACES), (1400, "light", None, {}),
-    (1400, "dark", {"exclude": [["svg"]]}, {"runOnly": [CONTRAST]}),
-)  # fmt: skip
-
-
 def test_axe_finds_no_violation_and_nothing_is_wider_than_the_screen(default: Path, tab: Any) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -200,7 +190,8 @@ def test_axe_finds_no_violation_and_nothing_is_wider_than_the_screen(default: Pa
     tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
     tab.locator("#search").fill("linkedin")
     tab.locator("#filter summary").click()
-    for width, scheme, where, rules in SCREENS:
+    tab.locator("#few").click()
+    for width, scheme in ((900, "light"), (390, "dark"), (1400, "light")):
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         tab.evaluate("Object.values(CHARTS).forEach((one) => one())")
@@ -209,8 +200,10 @@ def test_axe_finds_no_violation_and_nothing_is_wider_than_the_screen(default: Pa
         tab.wait_for_function(fits, arg=width, timeout=10_000)
         light = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (light == "rgb(255, 255, 255)") == (scheme == "light")
-        found = Axe().run(tab, where, {"resultTypes": ["violations"], **rules}).response["violations"]
-        assert {one["id"]: [node["html"][:200] for node in one["nodes"]] for one in found} == {}
+        # Between the two nothing stands otherwise than in one of them. Of what is drawn axe's rules say nothing.
+        if width != 900:
+            found = Axe().run(tab, {"exclude": [["svg"]]}, {"resultTypes": ["violations"]}).response["violations"]
+            assert {one["id"]: [node["html"][:200] for node in one["nodes"]] for one in found} == {}
     assert troubles == []
 
 
