@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from ctxsim.answers.advice.intervals import bootstrap_mean, sign_flip
 from ctxsim.errors import CtxsimError
@@ -105,15 +106,16 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             for run, label in ((before, one), (after, other))
         )
         names = first.index[first.index.isin(second.index)]
-        for column in COLUMNS:
-            both = first.loc[names, column].to_frame("a").assign(b=second.loc[names, column]).dropna()
-            if not len(both):
+        figures = (part.loc[names, [*COLUMNS]].to_numpy(float, na_value=np.nan).T for part in (first, second))
+        of_root = first.root[names].to_numpy()
+        for column, *both in zip(COLUMNS, *figures, strict=True):
+            known = ~np.isnan(both).any(axis=0)
+            if not known.any():
                 continue
-            differences, roots = (both.b - both.a).to_numpy(), first.root[both.index].to_numpy()
-            interval = bootstrap_mean(differences, roots)
-            means = float(both.a.mean()), float(both.b.mean())
-            changes.append(Change((one, other), column, *means, interval[1:] if interval else None, len(both),
-                                  sign_flip(differences, roots)))  # fmt: skip
+            a, b, roots = both[0][known], both[1][known], of_root[known]
+            interval = bootstrap_mean(b - a, roots)
+            changes.append(Change((one, other), column, float(a.mean()), float(b.mean()),
+                                  interval[1:] if interval else None, len(a), sign_flip(b - a, roots)))  # fmt: skip
     if not changes:
         raise CtxsimError(
             f"{before.folder} and {after.folder} have no transcript in common; bench the same recordings in "
