@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
 import subprocess
 import sys
+import threading
 import time
-import warnings
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import not_drawn
 import pytest
-from bench_runs import POLICIES, arguments, command, content
-from command_line import process
+from bench_runs import POLICIES, arguments, content
+from command_line import ctxsim, process
 from samples import turns
 
 from ctxsim.errors import CtxsimError
@@ -39,37 +36,37 @@ def test_the_same_bytes_for_any_hash_seed_zone_locale_folder_and_workers(
     assert content(tmp_path / "out") == content(undisturbed)
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A dask scheduler with two workers; what it leaves open is its own affair."""
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as opened:
-            yield opened
-        del opened
-        gc.collect()
-
-
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_path: Path, cluster: Any) -> None:
+def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_path: Path, scheduler: str) -> None:
     from distributed import Client
 
-    out = tmp_path / "out"
-    with Client(cluster) as client:
-        first = next(iter(client.run(os.getpid).values()))
-    running = subprocess.Popen(
-        command(logs, out, "--jobs", cluster.scheduler_address), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, cwd=tmp_path,
-    )  # fmt: skip
-    while not list(out.glob(f"{WORK}/[0-9]*")) and running.poll() is None:
-        time.sleep(0.01)
-    os.kill(first, signal.SIGKILL)
-    assert running.poll() is None, "killed too late to matter"
-    assert running.wait(timeout=120) == 0
+    out, ended = tmp_path / "out", threading.Event()
+    asked = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+
+    def kill_one() -> bool:
+        while not list(out.glob(f"{WORK}/[0-9]*")) and not ended.is_set():
+            time.sleep(0.01)
+        workers[0].kill()
+        return not ended.is_set()
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        subprocess.Popen(asked, **quiet) as one,
+        subprocess.Popen(asked, **quiet) as two,
+    ):
+        workers = (one, two)
+        try:
+            with Client(scheduler) as client:
+                client.wait_for_workers(2, timeout=60)
+            killed = pool.submit(kill_one)
+            done = ctxsim(*arguments(logs, out, "--jobs", scheduler), cwd=tmp_path)
+        finally:
+            ended.set()
+            for worker in workers:
+                worker.kill()
+    assert killed.result(), "killed too late to matter"
+    assert done.returncode == 0, done.stderr
     assert content(out) == content(undisturbed)
 
 

@@ -62,7 +62,6 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
     some = map(str, sorted(few_logs.iterdir())[:2])
     for words in (
         ("bench", *some, "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
-        ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
         ("drive", "--command", "true", "--play", "one-prompt", "--out", "driven"),
     ):
         done = subprocess.run(
