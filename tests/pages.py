@@ -19,8 +19,7 @@ in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-g
 def opened(tab: Any, path: Path, width: int = 1280, address: str = "") -> list[str]:
     """Load the page anew in the tab, and return what it will complain about or ask the network for."""
     tab.goto("about:blank")
-    tab.set_viewport_size({"width": width, "height": 900})
-    tab.emulate_media(media="screen", color_scheme="light", reduced_motion="no-preference")
+    as_shown(tab, width)
     troubles: list[str] = []
     tab.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
     tab.on("pageerror", lambda error: troubles.append(str(error)))
@@ -31,6 +30,13 @@ def opened(tab: Any, path: Path, width: int = 1280, address: str = "") -> list[s
     tab.goto(path.resolve().as_uri() + address)
     ready(tab)
     return troubles
+
+
+def as_shown(tab: Any, width: int) -> None:
+    """Show what the tab has as a light screen of this width does."""
+    tab.bring_to_front()
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.emulate_media(media="screen", color_scheme="light", reduced_motion="no-preference")
 
 
 def ready(tab: Any) -> None:

@@ -72,6 +72,8 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     code = (
         "import sys, contextlib, io\n"
         "from ctxsim.cli import run\n"
+        "from ctxsim.report import figure\n"
+        "figure.save = lambda one, path: path\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         "    lines = ['bench logs --policy head-tail --out run', 'report run', 'validate logs',\n"
         "             'bill logs --index none', 'calibrate logs --out own.json',\n"

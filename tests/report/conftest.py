@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import BROWSER
+from pages import BROWSER, as_shown, opened
 
 from ctxsim.report import figure
 from ctxsim.report.page import write_page
@@ -44,3 +44,21 @@ def tab() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield running.new_context(offline=True).new_page()
         running.close()
+
+
+@pytest.fixture(scope="package")
+def opened_once(tab: Any, default: Path) -> tuple[Any, list[str], int]:
+    """Another tab with the page of the documented case, what it complains about, and the policy that it begins with."""
+    other = tab.context.new_page()
+    troubles = opened(other, default)
+    return other, troubles, other.evaluate("state.policy")
+
+
+@pytest.fixture
+def documented(opened_once: tuple[Any, list[str], int]) -> Iterator[Any]:
+    """That tab as it begins, for tests that leave its filter as it is. Nothing complains."""
+    other, troubles, first = opened_once
+    as_shown(other, 1280)
+    other.evaluate("first => { scrollTo(0, 0); state.sort = null; state.policy = null; pickPolicy(first); }", first)
+    yield other
+    assert troubles == []
