@@ -120,6 +120,8 @@ def words_of(line: str) -> list[str] | None:
         # On one scenario, or of one defect: test_pipe.py and test_doctor.py try every one.
         more = ["--scenario", "defects/task-lost"] if "--doctor" in words else ["--scenario", "one-prompt"]
         words += [] if more[0] in words else more
+    if words == ["bench", "recordings", "--policy", "agents,frameworks"]:
+        words[1] = "logs/session.json"
     if words == ["bench", "--policy", "agents"]:
         # All of them on the smallest conversation: tests/cli/test_bench.py replays the one that stands without a name.
         words = [*words, "--scenario", "text-only"]

@@ -83,7 +83,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = [f"session-{number:03}" for number in range(MANY)]
     for table in TABLES.keys() - WHERE_ASKED:
         rows = pandas.read_parquet(out / f"{table}.parquet")
-        copies = pandas.concat([rows.assign(transcript=name) for name in names])
+        copies = pandas.concat([rows] * MANY).assign(transcript=np.repeat(names, len(rows)))
         if table == "summary":
             copies["root"] = copies.transcript
         if table == "items":
