@@ -50,6 +50,7 @@ class Judge:
             link.attach(self.sees)
             link.start()
         self.view = View(Sizes(spec.estimator.item))
+        self.asked: tuple[Head, list[Item]] | None = None
         self.head, self.now_s, self.delay_s, self.held, self.billed_s = transcript.head, 0.0, 0.0, 0, 0.0
         self.missed, self.capped, self.first = 0, False, list[Item]()
         self.between: list[Position] = []
@@ -70,8 +71,12 @@ class Judge:
         self.compactions, self.believed, self.arrived, self.dropped = 0, None, 0, 0
 
     def request(self, items: Iterable[Item]) -> list[Position]:
-        """Items as they would be sent now."""
-        return rendered(self.head, list(items), self.framing, self.framing.of_tools(self.provider.model))
+        """Items as they would be sent now. A call asks for the same several times."""
+        asked = self.head, list(items)
+        if asked != self.asked:
+            self.asked = asked
+            self.rendered = rendered(*asked, self.framing, self.framing.of_tools(self.provider.model))
+        return self.rendered
 
     def as_written(self, response: Sequence[Item]) -> int:
         """A response's tokens in a request, without those that a message brings with it."""

@@ -19,8 +19,8 @@ Whole = tuple[set[str], set[str]]
 
 def naive_counts(transcript: Transcript, number: int, view: Sequence[Item]) -> Counts:
     """Return what `Survival.call` returns, by scanning every text before the call and of the view."""
-    before = [(item, _whole(fold(content(item)))) for item in _counting(transcript.items[: _start(transcript, number)])]
-    sent = [_whole(fold(content(item))) for item in _counting(view)]
+    before = [(item, _of(item)) for item in _counting(transcript.items[: _start(transcript, number)])]
+    sent = [_of(item) for item in _counting(view)]
     needs, carried, said = naive_needs(transcript, number, before)
     return counted(needs, *([_holds(sent, need) for need in ones] for ones in (needs, carried, said)))
 
@@ -79,6 +79,11 @@ def _start(transcript: Transcript, number: int) -> int:
 
 def _counting(items: Iterable[Item]) -> list[Item]:
     return [item for item in items if item.kind != "reasoning"]
+
+
+@cache
+def _of(item: Item) -> Whole:
+    return _whole(fold(content(item)))
 
 
 @cache
