@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from bench_runs import write
-from command_line import Done, ctxsim
-from project import ROOT
+from command_line import ctxsim
 from samples import ASK, TASK, chat
 
 from ctxsim.api.inputs import opened
@@ -57,68 +52,39 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two logs and all bad policies, in one file."""
+    """A log and all bad policies, in one file."""
     folder = tmp_path_factory.mktemp("apart")
-    made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
-    for name in "ab":
-        write(folder / "logs", made, name)
+    write(folder / "log", chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one")), "a")
     bodies = (CLASS.format(number) + body + "\n" for number, (body, _) in enumerate(KINDS.values()))
     (folder / "bad.py").write_text(BEGINNING + "".join(bodies))
     return folder
 
 
-ELSEWHERE = ["copies itself", "dies with status 0"]
-"""What reaches for the process that asked: tried where that is a worker too. The others end in their own."""
-
 LIMITS = {"CTXSIM_POLICY_SECONDS": "0.5", "CTXSIM_POLICY_MB": "1000"}
 
 
-def bench(folder: Path, logs: str, kinds: Iterable[str], *more: str) -> Done:
-    bad = [f"--policy=bad.py:Bad{number}" for number, kind in enumerate(KINDS) if kind in kinds]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in LIMITS.items():
-            patch.setenv(name, value)
-        # Nothing of theirs happens when they are opened, which has tests of its own.
-        patch.setattr(trial, "_answer", lambda label: "fine")
-        return ctxsim(
-            "bench", logs, "--out", f"out {len(bad)}", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0",
-            "--format", "json", *more, cwd=folder,
-        )  # fmt: skip
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("clustered", [False, True])
-def test_their_rows_fail_and_the_others_are_the_same(
-    clustered: bool, own: Path, request: pytest.FixtureRequest
-) -> None:
-    logs, sources = ("logs", 2) if clustered else ("logs/a.jsonl", 1)
-    kinds = ELSEWHERE if clustered else list(KINDS)
-    if clustered:
-        scheduler = request.getfixturevalue("scheduler")
-        worker = subprocess.Popen(
-            [sys.executable, "-P", "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "2"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), **LIMITS},
-        )  # fmt: skip
-        try:
-            done = bench(own, logs, kinds, "--jobs", scheduler)
-        finally:
-            worker.kill()
-            worker.wait()
-    else:
-        done = bench(own, logs, kinds)
+def test_their_rows_fail_and_the_others_are_the_same(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in LIMITS.items():
+        monkeypatch.setenv(name, value)
+    # Nothing of theirs happens when they are opened, which has tests of its own.
+    monkeypatch.setattr(trial, "_answer", lambda label: "fine")
+    bad = [f"--policy=bad.py:Bad{number}" for number in range(len(KINDS))]
+    done = ctxsim(
+        "bench", "log", "--out", "out", "--policy=keep-all", *bad, "--policy=mask:keep=0", "--format", "json", cwd=own
+    )
     assert done.returncode == 1 and json.loads(done.stdout)["command"] == "bench", done.stderr
     assert "Traceback" not in done.stderr
     assert "no rows of a: bad" in done.stderr
-    run = read_run(own / f"out {len(kinds)}")
+    run = read_run(own / "out")
     told = [line for one in run.info.inputs for line in one.failures]
-    assert len(told) == sources * len(kinds), told
-    for number, (kind, (_, said)) in enumerate(KINDS.items()):
-        if kind in kinds:
-            lines = [line for line in told if re.search(rf"\bbad{number}\b", line, re.IGNORECASE)]
-            assert len(lines) == sources and all(said in line for line in lines), (said, told)
+    assert len(told) == len(KINDS), told
+    for number, (_, said) in enumerate(KINDS.values()):
+        (line,) = [line for line in told if re.search(rf"\bbad{number}\b", line, re.IGNORECASE)]
+        assert said in line, (said, told)
     assert run.info.complete and run.labels == ["keep-all", "mask:keep=0,batch=1"]
-    conduct(Setting("logs", "logs", ("keep-all", "mask:keep=0")), own / f"alone{sources}", paths=[str(own / logs)])
-    assert rows(run.folder) == rows(own / f"alone{sources}")
+    conduct(Setting("log", "log", ("keep-all", "mask:keep=0")), own / "alone", paths=[str(own / "log")])
+    assert rows(run.folder) == rows(own / "alone")
 
 
 def rows(folder: Path) -> list[list[str]]:

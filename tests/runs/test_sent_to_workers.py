@@ -8,20 +8,15 @@ import os
 import pickle
 import pickletools
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
-import msgspec
 import pytest
-from bench_runs import POLICIES, content
-from project import ROOT, TESTS
+from bench_runs import POLICIES
 
 from ctxsim.errors import NotATranscript
 from ctxsim.readers import sources
 from ctxsim.readers.source import Source
-from ctxsim.results import InputInfo, read_run
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
 from ctxsim.runs.sent_to_workers import carried, job, part, shared
@@ -109,85 +104,3 @@ def test_a_class_of_a_file_goes_as_text(tmp_path: Path) -> None:
     mine.write_text("from ctxsim.policies import Policy\n\nclass Mine(Policy):\n    pass\n")
     code = shipped(specs_of(Setting("a", "a", (f"{mine}:Mine",))))
     assert code.classes == b"" and code.files[str(mine)] == mine.read_bytes() and code.packages is None
-
-
-PLUG_IN = {
-    "plug/__init__.py": "",
-    "plug/policies.py": """
-from dataclasses import dataclass
-from pathlib import Path
-from ctxsim.policies import Policy
-from plug.shared import CHARS
-
-@dataclass
-class Plugged(Policy):
-    def before_call(self, view):
-        chars = CHARS + int((Path(__file__).parent / "more.txt").read_text())
-        return view.rewrite({item.place: item.text[:chars] for item in view.results[:-1]}, "a test")
-""",
-    "plug/shared.py": "CHARS = 5\n",
-    "plug/more.txt": "2",
-    "plug/reading.py": """
-from ctxsim.readers.formats import ctxsim_jsonl
-
-NAME = "plugged"
-
-def matches(sample):
-    return ctxsim_jsonl.matches(sample)
-
-def read(source, sample):
-    for one in ctxsim_jsonl.read(source, sample):
-        yield __import__("msgspec").structs.replace(one, name=f"{source.name} read by plug")
-""",
-    "plug-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: plug\nVersion: 1\n",
-    "plug-1.dist-info/entry_points.txt": (
-        "[ctxsim.policies]\nplugged = plug.policies:Plugged\n\n[ctxsim.readers]\nplugged = plug.reading\n"
-    ),
-}
-
-
-def install(place: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text)
-    return place
-
-
-@pytest.mark.slow
-def test_installed_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path, scheduler: str) -> None:
-    """The worker stands elsewhere and has another version of the plug-in, which doesn't count.
-
-    What it wrote lies in its own folder, which dask deletes: it is killed, and so are processes of policies.
-    """
-    other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
-                       "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
-    ours, theirs = (
-        os.pathsep.join([str(ROOT), str(install(tmp_path / place, files))])
-        for place, files in (("ours", PLUG_IN), ("theirs", other))
-    )
-    (tmp_path / "elsewhere").mkdir()
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
-        env={**os.environ, "PYTHONPATH": theirs, "TMPDIR": str(tmp_path / "elsewhere")},
-    )  # fmt: skip
-    common = ["bench", "logs", "--policy", "keep-all", "--policy", "plugged", "--out"]
-    benches = [[*common, "here"], [*common, "there", "--jobs", scheduler]]
-    code = (
-        "from not_drawn import not_drawn\nfrom ctxsim.cli import run\n"
-        f"with not_drawn(): assert [run(one) for one in {benches}] == [1, 1]"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([ours, str(TESTS)])}
-    try:
-        subprocess.run([sys.executable, "-c", code], cwd=folder.parent, env=environment, check=True)
-    finally:
-        worker.kill()
-        worker.wait()
-    assert [one.name for one in (tmp_path / "elsewhere").iterdir()] == ["dask-scratch-space"]
-    here = content(folder.parent / "here")
-    assert content(folder.parent / "there") == here
-    run = msgspec.json.decode(here["run.json"])
-    infos = msgspec.convert(run["inputs"], list[InputInfo])
-    assert b"logs/log00.jsonl read by plug" in here["summary.csv"] and sum(bool(one.error) for one in infos) == 1
-    totals = read_run(folder.parent / "here").summary.groupby("policy").tokens_sum.sum()
-    assert totals["plugged"] < totals["keep-all"]

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from bench_runs import POLICIES, content, write
-from project import ROOT
+from bench_runs import POLICIES, write
 from samples import chat
 
 from ctxsim.errors import CtxsimError
-from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.readers.source import Source
-from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.runs.workers import Workers, do, fitting
-from ctxsim.view import View
 
 pytestmark = pytest.mark.usefixtures("opened_at_once")
 
@@ -93,119 +85,6 @@ def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
     setting = Setting("a", "a", (f"{tmp_path}/waiting.py:Waiting",))
     info = conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], jobs=2)
     assert [one.failures for one in info.inputs] == [()] * 8
-
-
-OWN = {
-    "mine.py": """
-from dataclasses import dataclass
-from ctxsim.policies import Policy
-
-print("at import")
-
-@dataclass
-class Mine(Policy):
-    def before_call(self, view):
-        print("a moment")
-        return view.rewrite({item.place: item.text[:5] for item in view.results[:-1]}, "a test")
-""",
-    "count.py": """
-from dataclasses import dataclass
-from ctxsim.counting.estimators import Estimator
-
-@dataclass(frozen=True)
-class Half(Estimator):
-    def text(self, text):
-        return len(text) // 2
-""",
-    "read.py": """
-from ctxsim.readers.formats import ctxsim_jsonl
-
-def matches(sample):
-    return False
-
-def read(source, sample):
-    return ctxsim_jsonl.read(source, sample)
-""",
-    "vendor.toml": '[cache]\nkind = "prefix"\nlifetime_s = 600\n',
-    "shorten.py": """
-def shorten(messages):
-    print("a function")
-    return messages[-4:] if len(messages) > 4 else messages
-""",
-}
-"""Files of one's own, by their paths from where the command runs."""
-
-
-@pytest.mark.slow
-def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
-    few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """And what they print is in no row, nor where a command's result goes."""
-    for folder in ("here", "elsewhere"):
-        (tmp_path / folder).mkdir()
-    for name, text in OWN.items():
-        (tmp_path / "here" / name).write_text(text)
-    (tmp_path / "here" / "logs").mkdir()
-    for file in sorted(few_logs.iterdir())[:2]:
-        shutil.copy(file, tmp_path / "here" / "logs")
-    monkeypatch.chdir(tmp_path / "here")
-    policies = ("keep-all", "mine.py:Mine:estimator=count.py:Half+messages:shorten.py:shorten")
-    setting = Setting("a", "a", policies, overrides={"cache": "vendor.toml"})
-    paths = ["reader:read.py:logs"]
-    alone = conduct(setting, tmp_path / "alone", paths=paths)
-    assert not any(one.error or one.failures for one in alone.inputs)
-    capfd.readouterr()
-    conduct(setting, tmp_path / "processes", paths=paths, jobs=2)
-    printed, told = capfd.readouterr()
-    assert not printed and all(said in told for said in ("at import", "a moment", "a function"))
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    try:
-        conduct(setting, tmp_path / "cluster", paths=paths, cluster=scheduler)
-        _classes_reach_it(tmp_path, scheduler)
-        _files_are_read_again(tmp_path, scheduler)
-    finally:
-        worker.kill()
-        worker.wait()
-    for out in ("processes", "cluster"):
-        assert content(tmp_path / out) == content(tmp_path / "alone")
-
-
-def _classes_reach_it(folder: Path, scheduler: str) -> None:
-    """And of two that are defined one after the other under one name, each in its bench, however often."""
-    kept = []
-    for chars in (5, 50, 5):
-
-        @dataclass
-        class Beginnings(Policy):
-            """Results but the last become their beginning."""
-
-            def before_call(self, view: View, chars: int = chars) -> View:
-                return view.rewrite({item.place: item.text[:chars] for item in view.results[:-1]}, "a test")
-
-        label = register(Beginnings).name
-        conduct(Setting("a", "a", (label,)), folder / "classes", paths=["logs"], cluster=scheduler, replace=True)
-        kept.append(int(read_run(folder / "classes").of(label).tokens_sum.sum()))
-    registered_policies().pop("beginnings")
-    assert kept[0] == kept[2] < kept[1]
-
-
-def _files_are_read_again(folder: Path, scheduler: str) -> None:
-    """A worker that outlives a bench has the policy of the one before."""
-    mine = folder / "mine.py"
-    refused = []
-    for act in ("view", "Stop('enough')"):
-        mine.write_text(
-            "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
-            f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
-        )
-        setting = Setting("a", "a", (f"{mine}:Mine",))
-        conduct(setting, folder / "again", paths=["logs/log00.jsonl"], cluster=scheduler)
-        refused.append(read_run(folder / "again").of(f"{mine}:Mine").stopped.sum() > 0)
-    assert refused == [False, True]
 
 
 @pytest.mark.slow
