@@ -88,31 +88,6 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
         pytest.skip("it was done before it could be stopped")
     assert running.returncode == 130 and "--resume" in errors
     assert 0 < len(run.info.inputs) < SOURCES and not run.info.complete
-    again = ctxsim(*arguments(logs, out), cwd=tmp_path)
-    assert again.returncode == 0 and "out holds a stopped run, which starts again; --resume would" in again.stderr
-    assert "starts again" not in ctxsim(*arguments(logs, out), cwd=tmp_path).stderr
-
-
-def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = Setting("a", "a", POLICIES)
-    written = 0
-
-    def full(path: Path, rows: object) -> None:
-        nonlocal written
-        written += 1
-        if written > 7:
-            path.with_name(path.name + ".tmp").write_bytes(b"half")
-            raise OSError(28, "No space left on device", str(path))
-        write_part(path, rows)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patched:
-        patched.setattr("ctxsim.runs.workers.write_part", full)
-        with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
-            conduct(setting, tmp_path / "out", paths=[str(logs)])
-    parts = [file for file in (tmp_path / "out" / WORK).iterdir() if file.name.isdigit()]
-    assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
-    assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
-    assert conduct(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete
 
 
 POLICY = """from dataclasses import dataclass
@@ -139,9 +114,11 @@ def stopped(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         done += 1
 
     made = conduct(
-        Setting("a", "a", POLICIES), folder / "out", paths=[str(folder / "logs")],
+        Setting("a", "a", POLICIES),
+        folder / "out",
+        paths=[str(folder / "logs")],
         watch=Watch(count, stopped=lambda: done >= 6),
-    )  # fmt: skip
+    )
     assert not made.complete
     return folder
 
@@ -162,6 +139,38 @@ def whole(stopped: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return resumed(stopped, tmp_path_factory.mktemp("whole") / "out")
 
 
+def test_a_stopped_run_that_starts_again_says_so(stopped: Path, tmp_path: Path) -> None:
+    out = copied(stopped, tmp_path)
+    words = ("bench", str(stopped / "logs"), "--out", str(out), "--policy", "keep-all", "--force")
+    again, another = (ctxsim(*words, cwd=tmp_path) for _ in range(2))
+    assert again.returncode == 0 and "out holds a stopped run, which starts again; --resume would" in again.stderr
+    assert "starts again" not in another.stderr
+
+
+def test_a_full_disk_loses_nothing_that_was_done(
+    stopped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = Setting("a", "a", POLICIES)
+    written = 0
+
+    def full(path: Path, rows: object) -> None:
+        nonlocal written
+        written += 1
+        if written > 7:
+            path.with_name(path.name + ".tmp").write_bytes(b"half")
+            raise OSError(28, "No space left on device", str(path))
+        write_part(path, rows)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ctxsim.runs.workers.write_part", full)
+        with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
+            conduct(setting, tmp_path / "out", paths=[str(stopped / "logs")])
+    parts = [file for file in (tmp_path / "out" / WORK).iterdir() if file.name.isdigit()]
+    assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
+    assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
+    assert conduct(setting, tmp_path / "out", paths=[str(stopped / "logs")], resume=True).complete
+
+
 def test_a_flipped_bit_is_noticed(stopped: Path, whole: dict[str, bytes], tmp_path: Path) -> None:
     chance = random.Random(4)
     out = copied(stopped, tmp_path)
@@ -176,7 +185,7 @@ def test_a_flipped_bit_is_noticed(stopped: Path, whole: dict[str, bytes], tmp_pa
 
 def test_a_changed_input_is_done_again(stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped / "logs", tmp_path / "logs")
-    setting = Setting("a", "a", POLICIES)
+    setting = Setting("a", "a", ("keep-all", "mask:keep=1"))
     done: list[int] = []
     conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")],
             watch=Watch(lambda i, t: done.append(t), stopped=lambda: len(done) >= 6))  # fmt: skip
@@ -217,6 +226,7 @@ def test_a_parent_that_is_called_otherwise_is_noticed(tmp_path: Path) -> None:
     assert "2026-02-02" in (tmp_path / "out" / "summary.csv").read_text()
 
 
+@pytest.mark.usefixtures("opened_at_once")
 def test_a_changed_policy_file_is_refused(stopped: Path, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(POLICY.format(n=2))
@@ -242,8 +252,9 @@ def test_another_version_and_other_sources_are_refused(
     with pytest.raises(InputError, match="can't be resumed: policies or options changed"):
         conduct(Setting("a", "a", ("drop-all",)), out, paths=[str(stopped / "logs")], resume=True)
     with pytest.raises(InputError, match="can't be resumed: the list of sources changed"):
-        conduct(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs"), str(tmp_path / "more.jsonl")],
-              resume=True)  # fmt: skip
+        conduct(
+            Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs"), str(tmp_path / "more.jsonl")], resume=True
+        )
     monkeypatch.setattr("ctxsim.runs.conduct.own_code", lambda: "ctxsim 9")
     with pytest.raises(InputError, match="can't be resumed: ctxsim itself changed"):
         resumed(stopped, out)

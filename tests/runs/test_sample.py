@@ -231,12 +231,15 @@ def test_estimates_are_those_of_the_closed_form(sampled: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(logs: Path, sampled: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_for_any_number_of_workers(logs: Path, sampled: Path, tmp_path: Path) -> None:
     more = ("--sample", "8:seed=3", "--model", "gpt-5")
     assert ctxsim(*arguments(logs, "two", *more, "--jobs", "2"), cwd=tmp_path).returncode == 0
     assert content(tmp_path / "two") == content(sampled / "one")
-    quiet = ("--sample", "8", "--model", "gpt-5", "--text", "none")
-    assert ctxsim(*arguments(logs, "quiet", *quiet), cwd=tmp_path).returncode == 0
+
+
+def test_without_text_what_was_drawn_has_numbers(logs: Path, tmp_path: Path) -> None:
+    quiet = ("--out", "quiet", "--policy", "keep-all", "--sample", "8", "--text", "none")
+    assert ctxsim("bench", str(logs), *quiet, cwd=tmp_path).returncode == 0
     drawn = json.loads((tmp_path / "quiet" / "run.json").read_bytes())["sample"]["drawn"]
     assert [one["transcript"] for one in drawn] == [f"transcript {number}" for number in range(1, 9)]
 
