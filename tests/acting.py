@@ -208,12 +208,12 @@ def eventful(chance: random.Random) -> Transcript:
 
 def fingerprint(*labels: str) -> str:
     """A hash of all that these policies send of four of the conversations, for comparing processes."""
-    found = sha256()
-    for label in labels:
-        for provider in PROVIDERS.values():
-            for seed in range(2):
-                counter = Counter(open_tokenizer(provider.tokenizer))
-                for sent in replay(eventful(random.Random(seed)), open_policy(label), provider, counter):
+    found, counter = sha256(), Counter(open_tokenizer())
+    for provider in PROVIDERS.values():
+        for seed in range(2):
+            made = eventful(random.Random(seed))
+            for label in labels:
+                for sent in replay(made, open_policy(label), provider, counter):
                     found.update(
                         repr((sent.verdict, sent.bill, sent.tokens_estimated, list(sent.view), sent.edits)).encode()
                     )

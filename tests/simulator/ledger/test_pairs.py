@@ -27,7 +27,7 @@ def test_pairs() -> None:
     assert PairCheck().errors(view.insert("note", 3, "after an exchange")) == []
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(transcripts(), st.data())
 def test_checking_what_changed_is_checking_it_whole(transcript: Transcript, data: st.DataObject) -> None:
     check = PairCheck()

@@ -36,12 +36,15 @@ def common(left: list[int], right: list[int]) -> int:
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
 
 
-@pytest.mark.parametrize(("vendor", "model"), [("none", ""), ("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")])
-@settings(max_examples=50)
-@given(transcripts(), st.data())
+FRAMINGS = [("none", ""), ("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")]
+
+
+@settings(max_examples=75)
+@given(st.sampled_from(FRAMINGS), transcripts(), st.data())
 def test_an_edited_request_is_the_one_made_anew(
-    vendor: str, model: str, transcript: Transcript, data: st.DataObject
+    framed: tuple[str, str], transcript: Transcript, data: st.DataObject
 ) -> None:
+    vendor, model = framed
     provider = Provider(framing=vendor, model=model)
     request = request_of([], provider, transcript.head)
     view, joining = View(Sizes(len_of)), list(transcript.items)

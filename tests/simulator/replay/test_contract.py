@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from acting import CHAINS, FOREIGN, PROVIDERS, SELDOM, SEVERAL_TURNS, acting_labels, eventful, fingerprint
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from project import ROOT, TESTS
 from samples import spec_of
 from strategies import transcripts
@@ -31,16 +30,28 @@ from ctxsim.view import Edit, View
 CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"eventful {seed}") for seed in range(12)]
 """Always the same ones, for what is counted."""
 
+COUNTER = Counter(open_tokenizer())
 LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN]
 
 
-@pytest.mark.parametrize("label", LABELS)
-@settings(max_examples=5)
-@given(transcript=st.one_of(transcripts(), st.randoms(use_true_random=False).map(eventful)))
-def test_every_policy_keeps_the_contract(label: str, transcript: Transcript) -> None:
-    assert problems(transcript) == []
+def kept(label: str, *transcripts: Transcript) -> None:
+    assert not any(map(problems, transcripts))
     for provider in PROVIDERS.values():
-        assert list(violations(open_policy(label), [transcript], provider)) == []
+        assert list(violations(open_policy(label), transcripts, provider)) == []
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_policy_keeps_the_contract(label: str) -> None:
+    number = LABELS.index(label)
+    kept(label, *(CONVERSATIONS[at % len(CONVERSATIONS)] for at in (number, number + 5)))
+
+
+@pytest.mark.slow
+@settings(max_examples=4)
+@given(transcript=transcripts())
+def test_every_policy_keeps_the_contract_on_strange_ones(transcript: Transcript) -> None:
+    for label in LABELS:
+        kept(label, transcript)
 
 
 def test_every_policy_has_a_label_under_which_it_acts() -> None:
@@ -49,9 +60,8 @@ def test_every_policy_has_a_label_under_which_it_acts() -> None:
 
 def acted(label: str, provider: Provider) -> list[bool]:
     """Per conversation, whether the policy edited anything."""
-    counter = Counter(open_tokenizer(provider.tokenizer))
     return [
-        any(sent.edits for sent in replay(transcript, open_policy(label), provider, counter))
+        any(sent.edits for sent in replay(transcript, open_policy(label), provider, COUNTER))
         for transcript in CONVERSATIONS
     ]
 
@@ -200,9 +210,10 @@ def test_no_policy_decides_by_the_order_of_a_set() -> None:
     code = "import sys, acting; print(acting.fingerprint(*sys.argv[1:]))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, ROOT)))}
-    done = subprocess.run([sys.executable, "-c", code, *LABELS], capture_output=True, text=True, env=environment)
+    labels = LABELS[:-2]  # one of those that run a program is enough
+    done = subprocess.run([sys.executable, "-c", code, *labels], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == fingerprint(*LABELS)
+    assert done.stdout.strip() == fingerprint(*labels)
 
 
 @pytest.mark.parametrize("resend", ["never", "current_turn", "all"])
