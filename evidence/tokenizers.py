@@ -47,19 +47,21 @@ def hard_texts() -> list[str]:
 
 
 @cache
-def transformers_copy(vocabulary: str) -> TransformersTokenizer:
-    """Return the transformers library's tokenizer of tiktoken's ranks, converted by transformers itself."""
+def transformers_copy(vocabulary: str, most: int | None = None) -> TransformersTokenizer:
+    """Return the transformers library's tokenizer of tiktoken's first `most` ranks, converted by transformers itself."""
     from transformers.convert_slow_tokenizer import TikTokenConverter
 
     from ctxsim.counting.tokenizers.splintr_engine import rank_file
 
-    encoding = TiktokenTokenizer(vocabulary)._encoding
+    tiktoken = open_tokenizer(f"tiktoken:{vocabulary}")
+    assert isinstance(tiktoken, TiktokenTokenizer)
+    encoding = tiktoken._encoding
     # The tokenizers library's regular expressions read `{1,3}+` as a repetition, not as possessive, and `$` as the end
     # of any line. Possessive quantifiers only save time here, so the plain ones say the same.
     pattern = re.sub(r"([?*+]|\{\d+,\d+\})\+", r"\1", encoding._pat_str).replace("$", r"\z")
     with TemporaryDirectory() as folder:
         ranks = Path(folder) / f"{vocabulary}.tiktoken"
-        ranks.write_bytes(rank_file(vocabulary))
+        ranks.write_bytes(b"".join(rank_file(vocabulary).splitlines(keepends=True)[:most]))
         converter = TikTokenConverter(
             vocab_file=str(ranks), pattern=pattern, extra_special_tokens=list(encoding._special_tokens)
         )

@@ -21,7 +21,7 @@ from ctxsim.results import RunInfo, read_run
 from ctxsim.results.checksums import sealed, sums
 from ctxsim.results.run import UNCHECKED
 
-FLIPS = 260
+FLIPS = 65
 
 
 def flipped(data: bytes, chance: random.Random) -> bytes:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from bench_runs import command, content
+from bench_runs import arguments, command
+from command_line import process
 
 from ctxsim.errors import InputError
 from ctxsim.results.folder import LOCK, MARKER, WORK, RunFolder
@@ -40,13 +41,13 @@ def test_what_is_not_ours_is_refused_and_stays(foreign: str, logs: Path, tmp_pat
     assert everything(tmp_path) == before
 
 
-def test_other_files_stay_beside_a_run(logs: Path, tmp_path: Path) -> None:
+def test_other_files_stay_beside_a_run(few_logs: Path, tmp_path: Path) -> None:
     mine = ["notes.txt", "calls.parquet.tmp", "calls.csv.tmp", "run.json.tmp", "sub/parts/x", "calls.parquet.part"]
     for name in mine:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     for _ in range(2):
-        assert conduct(SETTING, tmp_path, paths=[str(logs)]).complete
+        assert conduct(SETTING, tmp_path, paths=[str(few_logs)]).complete
         assert all((tmp_path / name).read_text() == name for name in mine)
 
 
@@ -86,11 +87,11 @@ def test_the_second_is_told_who_writes(tmp_path: Path) -> None:
     assert f"is being written by process {os.getpid()} on " in str(told.value)
 
 
-def test_a_lock_of_a_dead_process_holds_nobody_up(logs: Path, tmp_path: Path) -> None:
+def test_a_lock_of_a_dead_process_holds_nobody_up(few_logs: Path, tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text("process 1 on moon")
     (tmp_path / WORK).mkdir()
     shutil.copy(_marker(tmp_path), tmp_path / WORK / MARKER)
-    assert conduct(SETTING, tmp_path, paths=[str(logs)]).complete
+    assert conduct(SETTING, tmp_path, paths=[str(few_logs)]).complete
     assert not (tmp_path / LOCK).exists() and not (tmp_path / WORK).exists()
 
 
@@ -103,15 +104,13 @@ def _marker(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_of_two_runs_at_once_one_is_whole_and_the_other_refused(logs: Path, undisturbed: Path, tmp_path: Path) -> None:
+def test_another_process_is_told_too_and_changes_nothing(few_logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    both = [subprocess.Popen(command(logs, out), text=True, **pipes) for _ in range(2)]
-    ends = sorted((one.communicate(timeout=120)[1], one.returncode) for one in both)
-    if [status for _, status in ends] != [0, 0]:  # else one was done before the other began
-        assert sorted(status for _, status in ends) == [0, 1]
-        assert sum("is being written by process" in errors and errors.count("\n") == 1 for errors, _ in ends) == 1, ends
-    assert content(out) == content(undisturbed)
+    with RunFolder(out):
+        before = sorted(out.rglob("*"))
+        done = process(*arguments(few_logs, out), cwd=tmp_path)
+        assert sorted(out.rglob("*")) == before
+    assert done.returncode == 1 and "is being written by process" in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
