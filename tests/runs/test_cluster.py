@@ -89,7 +89,8 @@ def elsewhere(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def here(few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two logs, in the current folder."""
+    """Two logs, in the current folder. A busy machine takes its time until a worker is there."""
+    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 120.0)
     (tmp_path / "here" / "logs").mkdir(parents=True)
     for file in sorted(few_logs.iterdir())[:2]:
         shutil.copy(file, tmp_path / "here" / "logs")
