@@ -156,61 +156,71 @@ def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
 
 
 def _sources(path: str) -> Iterator[Source]:
+    """Return the sources of one path, by its form."""
     if path.startswith((COLUMN, READER)):
-        kind, name, path = [*path.split(":", 2), ""][:3]
-        if not name or not path:
-            raise InputError(f"{kind}:{name}", f"is not {kind}:NAME:PATH")
-        if kind == "reader":
-            load_reader(name)
-        for source in _sources(path):
-            if kind == "reader":
-                source.reader, source.named = name, True
-            else:
-                # Two columns of one table give different transcripts.
-                source.column, source.name = source.column or name, f"{source.name}:{name}"
-            yield source
-        return
+        return _as_told(path)
     if path.startswith("git:"):
         from ctxsim.readers.source.git import git_sources
 
-        yield from git_sources(path)
-        return
+        return git_sources(path)
     if ":" in path:
         from ctxsim.readers.source.remote import is_remote, remote_sources
 
         if is_remote(path):
-            yield from remote_sources(path, SUFFIXES, _sources)
-            return
+            return remote_sources(path, SUFFIXES, _sources)
     if path == "-":
-        yield Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
-        return
+        return iter([Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))])
     if not path:
         raise InputError("''", "is no path")
     root = Path(path)
-    if path.startswith("@") and not root.exists():
-        yield from _found() if path == FOUND else _listed(path[1:])
-        return
-    if set(path) & set("*?[") and not root.exists():
+    if not root.exists():
+        return _of_many(path, root)
+    if root.is_fifo():
+        # A pipe can be read only once.
+        with root.open("rb") as stream:
+            return iter([Source(path, data=read_all(stream, path), named=True)])
+    if not root.is_dir() and not root.is_file():
+        raise InputError(path, f"is {_what(root)}, no file")
+    return _files(path, root)
+
+
+def _as_told(path: str) -> Iterator[Source]:
+    """Yield the sources of `column:NAME:PATH` or `reader:NAME:PATH`."""
+    kind, name, path = [*path.split(":", 2), ""][:3]
+    if not name or not path:
+        raise InputError(f"{kind}:{name}", f"is not {kind}:NAME:PATH")
+    if kind == "reader":
+        load_reader(name)
+    for source in _sources(path):
+        if kind == "reader":
+            source.reader, source.named = name, True
+        else:
+            # Two columns of one table give different transcripts.
+            source.column, source.name = source.column or name, f"{source.name}:{name}"
+        yield source
+
+
+def _of_many(path: str, root: Path) -> Iterator[Source]:
+    """Yield the sources of a name that stands for several paths: `@found`, a list, a pattern."""
+    if path == FOUND:
+        yield from _found()
+    elif path.startswith("@"):
+        yield from _listed(path[1:])
+    elif set(path) & set("*?["):
         matching = matches(path)
         if not matching:
             raise InputError(path, "matches nothing")
         for one in matching:
             yield from _sources(plain(one))
-        return
-    if not root.exists():
+    else:
         close = nearest(root.name, [one.name for one in root.parent.iterdir()]) if root.parent.is_dir() else ""
         raise InputError(path, f"does not exist{close and f'; {close}'}")
-    if not root.is_dir() and not root.is_file():
-        if not root.is_fifo():
-            raise InputError(path, f"is {_what(root)}, no file")
-        # A pipe can be read only once.
-        with root.open("rb") as stream:
-            yield Source(path, data=read_all(stream, path), named=True)
-        return
-    found = [root] if root.is_file() else _walk(root, root.resolve())
-    any_found = False
-    for number, file in enumerate(found):
-        any_found = True
+
+
+def _files(path: str, root: Path) -> Iterator[Source]:
+    """Yield a file, the members of an archive, or what a folder holds."""
+    number = -1
+    for number, file in enumerate([root] if root.is_file() else _walk(root, root.resolve())):
         if number == MOST_FILES:
             yield _left_out(root, f"holds more than {MOST_FILES:,} files: the others aren't read")
             return
@@ -220,7 +230,7 @@ def _sources(path: str) -> Iterator[Source]:
             yield from _archived(file)
         else:
             yield Source(str(file), file, named=file == root)
-    if not any_found:
+    if number < 0:
         if (root / "run.json").exists():
             raise InputError(path, "is a finished run, which ctxsim report shows; name the recordings")
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
