@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
+from ctxsim.errors import ContractError, CtxsimError, Stopped
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.glance import accepted
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
-from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.run_info import RECORDED, Drawn, Recorder, __version__
+from ctxsim.results.run_info import RECORDED, __version__
 from ctxsim.results.writer import RunWriter
-from ctxsim.runs.anonymous import Numbers
+from ctxsim.runs.gathered import Gathered
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import Parts, fingerprint, read_part
 from ctxsim.runs.rows import WHOLE, Done, Rows, shares, together
@@ -31,7 +30,7 @@ from ctxsim.runs.workers import Workers, fitting, forget_policies
 from ctxsim.safety.redaction import marked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.simulator.references import DETECTORS, word_hash
+from ctxsim.simulator.references import DETECTORS
 from ctxsim.synthesis import Scenario
 
 LONG_LABEL = 44
@@ -77,10 +76,6 @@ def conduct(
     whats: Sequence[Source | Scenario] = [scenario] if scenario else sources
     names = [what.name for what in whats]
     jobs = fitting(sources) if jobs is None else jobs
-    inputs: list[InputInfo] = []
-    recorders: list[Recorder] = []
-    beside, numbers = _Beside(), Numbers()
-    replayed, met = 0, set[str]()
     with ExitStack() as stack:
         # First, so that processes start while this one prepares the tasks.
         workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
@@ -99,65 +94,39 @@ def conduct(
         if not replace:
             refuse_another(out.absolute(), asked)
         others = others_code(specs)
-        made_with = {
-            "ctxsim itself": own_code(),
-            "policies or options": fingerprint(
-                [msgspec.json.encode(setting).decode(), *map(str, sorted(common.accepted.items()))]
-            ),
-            "policy or estimator files": others,
-            "the list of sources": fingerprint(names),
-            "the number of --jobs that do one source": str(len(each)),
-        }
+        made_with = _made_with(common, others, names, len(each))
         stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [partial(content_of, task.what) for task in tasks]
         # Sizes are taken by tasks of their own, which are numbered after the others but done before them.
         parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
         sample, known = _drawn(workers, tasks, parts, setting, watch.stopped) if sampling else (None, ())
-        chosen = dict(enumerate(tasks))
-        if sample:
-            # Only sources with drawn transcripts have a task.
-            chosen = {
-                n: msgspec.structs.replace(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its
-            }
         writer = stack.enter_context(RunWriter(folder))
-        drawn: list[Drawn] = []
+        results = Gathered(names, setting.text, writer, sample, known)
+        chosen = _chosen(tasks, sample)
         for at, found in workers.until_stopped(_in_order(workers, chosen, parts, len(each), known, len(names))):
-            for rows in found:
-                if isinstance(rows, Done):
-                    one = _with_failures(rows.info, known[at].info) if sample else rows.info
-                    inputs.append(one if setting.text else numbers.info(one))
-                    watch.finished(msgspec.structs.replace(one, name=names[at]), len(names))
+            for one in found:
+                if isinstance(one, Done):
+                    watch.finished(results.source(at, one.info), len(names))
                 else:
-                    if rows.transcript in met:
-                        raise InputError(
-                            names[at], f"{rows.transcript} is in an earlier path too: leave one of the two out"
-                        )
-                    met.add(rows.transcript)
-                    rows = rows if setting.text else numbers.rows(rows)
-                    replayed += len(rows.summaries)
-                    recorders += [rows.recorder] if rows.recorder else []
-                    if sample:
-                        drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
-                    writer.write(rows.tables, beside.summary(rows))
-        if not inputs and names:
+                    results.transcript(at, one)
+        if not results.inputs and names:
             raise Stopped
-        failed = [line for one in inputs for line in one.failures]
-        if failed and not replayed:
+        if results.failures and not results.replayed:
             folder.clear()
-            raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
+            raise ContractError(f"no policy could be replayed; the first: {results.failures[0]}")
         kept = _kept(setting, paths)
         info = RunInfo(
             name=setting.name if scenario else kept.name,
             title=setting.title if scenario else kept.title,
-            **said_of(specs, beside.providers),
-            inputs=tuple(inputs),
-            complete=len(inputs) == len(names),
+            **said_of(specs, results.providers),
+            inputs=tuple(results.inputs),
+            complete=len(results.inputs) == len(names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
-            sample=msgspec.structs.replace(sample.about, drawn=tuple(drawn)) if sample else msgspec.UNSET,
+            sample=msgspec.structs.replace(sample.about, drawn=tuple(results.drawn)) if sample else msgspec.UNSET,
             refetch=setting.refetch,
-            recorders=tuple(recorders) or msgspec.UNSET,
+            recorders=tuple(results.recorders) or msgspec.UNSET,
             question=asked,
             setting=msgspec.to_builtins(kept),
             others_code=others or msgspec.UNSET,
@@ -166,6 +135,27 @@ def conduct(
         if info.complete:
             folder.clear()
     return info
+
+
+def _made_with(common: Common, others: str, names: Sequence[str], each: int) -> dict[str, str]:
+    """Return what finished tasks depend on, by its name in words: `others` is the code that isn't ctxsim's, `each` the
+    number of tasks of a source.
+    """
+    options = [msgspec.json.encode(common.setting).decode(), *map(str, sorted(common.accepted.items()))]
+    return {
+        "ctxsim itself": own_code(),
+        "policies or options": fingerprint(options),
+        "policy or estimator files": others,
+        "the list of sources": fingerprint(names),
+        "the number of --jobs that do one source": str(each),
+    }
+
+
+def _chosen(tasks: Sequence[Task], sample: Plan | None) -> dict[int, Task]:
+    """Return the tasks to do, by number: of a sample only those of sources with drawn transcripts."""
+    if sample is None:
+        return dict(enumerate(tasks))
+    return {n: msgspec.structs.replace(tasks[n], drawn=tuple(its)) for n, its in enumerate(sample.by_source) if its}
 
 
 def _kept(setting: Setting, paths: Sequence[str]) -> Setting:
@@ -223,14 +213,6 @@ def _in_order(
         yield at, together([read_part(parts.path(number)) for number in shares_of_it])
 
 
-def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:
-    """Return a source's description with the failures of its sizing added. Raises InputError if it changed since."""
-    if info.sha256 != before.sha256:
-        raise InputError(info.name, "changed while the sample was drawn; run bench again")
-    failed = tuple(sorted({*info.failures, *before.failures}))
-    return msgspec.structs.replace(info, failed=failed or msgspec.UNSET)
-
-
 @contextmanager
 def _writing_told(out: Path) -> Iterator[None]:
     """Turn an OSError of writing into a CtxsimError that says where, and what to do."""
@@ -241,50 +223,3 @@ def _writing_told(out: Path) -> Iterator[None]:
         elsewhere = "a run is written into a folder; choose another with --out"
         why = kept if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else elsewhere
         raise CtxsimError(f"{out}: {error.strerror or error}; {why}") from error
-
-
-class _Beside:
-    """The columns of a transcript's summary that depend on the other transcripts of its run, in their order."""
-
-    def __init__(self) -> None:
-        self._providers: dict[bytes, tuple[int, Provider]] = {}
-        """Providers and their numbers, by JSON: most recordings have a provider of their own."""
-        self._roots: dict[str, str] = {}
-        """Roots of sub-agents only: any other transcript is its own root."""
-        self._foreign: tuple[str, bytes] = ("", b"")
-        """Root and hashed words of the last transcript that belongs to another session than the newest one."""
-        self._newest: tuple[str, bytes] = ("", b"")
-
-    @property
-    def providers(self) -> list[Provider]:
-        """All providers, in order of first appearance."""
-        return [provider for _, provider in self._providers.values()]
-
-    def summary(self, rows: Rows) -> list[SummaryRow]:
-        """Return a transcript's summary rows: the columns of replay, with provider, root session and chance rate."""
-        root = rows.transcript
-        if rows.parent:
-            root = self._roots[rows.transcript] = self._roots.get(rows.parent, rows.parent)
-        key = msgspec.json.encode(rows.provider)
-        number, _ = self._providers.setdefault(key, (len(self._providers), rows.provider))
-        if root != self._newest[0]:
-            self._foreign = self._newest
-        chance = self._chance(rows.tables.needs)
-        self._newest = (root, rows.words)
-        return [
-            SummaryRow(transcript=rows.transcript, root=root, provider=number, chance_rate=chance, **summary)
-            for summary in rows.summaries
-        ]
-
-    def _chance(self, needs: Any) -> float | None:
-        """Return the share of a transcript's strict needs that results of a foreign transcript hold too."""
-        if not needs.num_rows or not self._foreign[0]:
-            return None
-        import pyarrow.compute
-
-        strict = pyarrow.compute.equal(needs.column("detector"), "strict")
-        atoms = needs.column("atom").filter(strict).unique().to_pylist()
-        if not atoms:
-            return None
-        foreign = frozenset(memoryview(self._foreign[1]).cast("I"))
-        return round(sum(word_hash(atom) in foreign for atom in atoms) / len(atoms), 6)
