@@ -115,7 +115,7 @@ def _fitted(paid: Sequence[Usage]) -> list[Prices]:
     """Rates of what was read, of the other input and of output, by non-negative least squares of the recorded costs."""
     if len(paid) < ENOUGH_CALLS:
         return []
-    columns = [(one.input_tokens, one.cache_read_tokens or 0, one.output_tokens or 0, one.cost_usd) for one in paid]
+    columns = [(one.input_tokens, one.cache_read_tokens, one.output_tokens or 0, one.cost_usd) for one in paid]
     given, read, output, cost = np.array(columns, dtype=float).T
     rates = non_negative(np.column_stack([given - read, read, output]), cost)
     new, old, output = (round(float(rate) * 1e6, 4) for rate in rates)

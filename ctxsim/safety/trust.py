@@ -78,7 +78,7 @@ def trusted(content: bytes) -> bool:
         known = store().read_bytes().splitlines()
     except OSError:
         known = []
-    return _everything or any(line.split(b" ", 1)[0] == _digest(content).encode() for line in known)
+    return _everything or any(line.partition(b" ")[0] == _digest(content).encode() for line in known)
 
 
 def refuse(file: Path, content: bytes, asked: list[str]) -> None:

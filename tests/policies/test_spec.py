@@ -25,16 +25,16 @@ from ctxsim.policies.trial import Watch, refuse
 
 
 @pytest.mark.parametrize(
-    ("label", "server_side", "bound"),
+    ("label", "server_side", "bound", "own"),
     [
-        ("anthropic-compact", True, False), ("clear-tool-uses", True, False), ("mask", False, False),
-        ("anthropic-compact+mask", False, False), ("drop-all", False, True), ("recorded", False, True),
-        ("keep-all+mask", False, False),
+        ("anthropic-compact", True, False, True), ("clear-tool-uses", True, False, True), ("mask", False, False, True),
+        ("anthropic-compact+mask", False, False, True), ("drop-all", False, True, True),
+        ("recorded", False, True, True), ("keep-all+mask", False, False, True),
     ],
 )  # fmt: skip
-def test_what_is_said_of_a_whole_chain(label: str, server_side: bool, bound: bool) -> None:
+def test_what_is_said_of_a_whole_chain(label: str, server_side: bool, bound: bool, own: bool) -> None:
     spec = open_policy(label)
-    assert (spec.server_side, spec.bound) == (server_side, bound)
+    assert (spec.server_side, spec.bound, spec.own) == (server_side, bound, own)
 
 
 def test_labels_that_mean_the_same_are_opened_once() -> None:

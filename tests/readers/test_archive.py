@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.archive import check_archive, member_bytes
+from ctxsim.readers.source.archive import check_archive, member, member_bytes
 
 DATA = b"a line of text\n" * 500
 
@@ -36,6 +36,13 @@ def write_zip(path: Path, method: int, compressed: bytes, data: bytes) -> None:
 def only_member(path: Path) -> bytes:
     with zipfile.ZipFile(path) as archive:
         return member_bytes(archive, archive.infolist()[0])
+
+
+def test_an_archive_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    for data in (DATA, DATA[:70]):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("x", data)
+        assert member(tmp_path / "a.zip", "x") == data
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source import limits
+from ctxsim.readers.source import Source, limits
 from ctxsim.readers.source.limits import Pace, check_expansion, check_memory, most_bytes, read_all, too_large
 
 
@@ -29,6 +29,10 @@ def test_exactly_the_limit_is_read_and_a_byte_more_is_not(monkeypatch: pytest.Mo
     assert read_all(io.BytesIO(b"x" * 10), "pipe") == b"x" * 10
     with pytest.raises(InputError, match=r"^pipe: is larger than 0 MB"):
         read_all(io.BytesIO(b"x" * 11), "pipe")
+    line = b"123456789\n"
+    assert list(Source("x", data=line + line).lines()) == [(1, line[:-1]), (2, line[:-1])]
+    with pytest.raises(InputError, match=r"^x:2: is larger"):
+        list(Source("x", data=line + b"1" + line).lines())
     monkeypatch.setenv(limits.VARIABLE, "3000")
     assert "is larger than 3,000 MB decompressed" in str(too_large("x"))
 

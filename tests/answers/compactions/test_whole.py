@@ -11,7 +11,7 @@ from samples import ASK, chat, conversation
 
 from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.answers.compactions.cuts import CONTROLS, controls, cost, session_of
-from ctxsim.answers.compactions.later import Later, held_by, identifiers, kind_of_atom
+from ctxsim.answers.compactions.later import Later, held_by, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import Asked, asked_again, asked_again_usd, looked_at
 from ctxsim.readers.assembly import Assembly, Part
@@ -227,6 +227,18 @@ def test_what_is_thought_is_held_by_nobody() -> None:
     assert tokens_of((thought, said), counter) == counter.item(said) == tokens_of((said,), counter)
     assert kind_of_atom("loose", "id-20011") == "quotation"
     assert held_by(references, []) == set() == identifiers([])
+
+
+def test_what_first_stands_at_the_point_is_neither_lost_nor_kept() -> None:
+    references = prepare(session())
+    last = len(session().calls)
+    once = {
+        need.key: need.sources[0] for n in range(1, last + 1) for need in references.needs(n) if len(need.sources) == 1
+    }
+    assert once
+    for key, place in once.items():
+        before, behind = (later(references, at, 1, last) for at in (place, place + 1))
+        assert key not in before.needed and key not in before.again and key in behind.needed
 
 
 @pytest.mark.parametrize("name", FITTED)

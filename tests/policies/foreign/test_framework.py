@@ -16,7 +16,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError, LabelError, UnknownName
 from ctxsim.plugins import labels
 from ctxsim.policies import Policy, Spec, open_policy, registered_policies
-from ctxsim.policies.foreign import forms, framework
+from ctxsim.policies.foreign import about, forms, framework
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Framework, Scribe, asking, literal
 from ctxsim.policies.foreign.shortener import Session
@@ -128,6 +128,8 @@ def test_who_asks_again_and_again_is_stopped() -> None:
 
 def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
     assert {"langchain", "langmem", "autogen", "agent-framework", "pydantic-ai", "strands"} <= set(forms())
+    # Each form is described by a pattern of its labels.
+    assert sorted(pattern.partition(":")[0] for pattern in about()) == sorted(forms())
     # langmem is a policy by name too: what is only parameters means that.
     assert {name for name in registered_policies() if name in forms()} == {"langmem"}
 

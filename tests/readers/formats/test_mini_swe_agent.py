@@ -115,6 +115,9 @@ def test_a_fenced_command_is_a_call_to_the_letter(tmp_path: Path, wrapped: bool)
         parts = found.items[call.start : call.end]
         assert "".join(text for part in parts for text in part.texts) == text
     assert found.notes == ("the exit message left out: it was not sent",)
+    for last in (TEXT, LAST.replace("```", "")):
+        told = transcript(tmp_path, document([*HEAD, {"role": "assistant", "content": last}, BARE[-1]]))
+        assert told.items[-1].text == "the submission" and not told.notes
 
 
 AS_THE_AGENT = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)

@@ -132,6 +132,9 @@ def test_a_change_far_from_the_end_is_added_up_from_the_nearer_side() -> None:
         anew.upto()[at] for at in (last, last - 1, HEAD, HEAD + 1)
     ]
     assert list(request.upto()) == anew.upto()
+    # Two tokens and three.
+    two = request_of([item.with_text("word " * n) for n, item in enumerate(items[1:3], 1)])
+    assert [two.items_within(tokens) for tokens in range(7)] == [0, 0, 1, 1, 1, 2, 2]
 
 
 @settings(max_examples=50)

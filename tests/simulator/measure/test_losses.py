@@ -49,6 +49,7 @@ def test_forms_of_loss(label: str, expected: list[tuple[str, int]]) -> None:
     found = losses(LOST_ONE, label)
     assert [(row.form, row.need) for row in found.lost] == expected
     assert {row.call for row in found.lost} <= {3}
+    assert [need.age for need in found.lost_strict] == [1] * len(expected)
 
 
 def test_what_a_summary_replaced_is_summarised_also_by_a_summary_of_it() -> None:
