@@ -55,11 +55,11 @@ class Parts(AbstractContextManager["Parts"]):
             # A file that can't be read counts as absent.
             with suppress(OSError, ValueError, RecursionError):
                 known = msgspec.json.decode(stored.read_bytes(), type=dict[str, str])
-        if known.keys() != made_with.keys():
+        if not known:
             out.begin()
             with replacing(stored) as temporary:
                 temporary.write_bytes(msgspec.json.encode(made_with))
-        elif different := [what for what in made_with if known[what] != made_with[what]]:
+        elif different := [what for what in {**known, **made_with} if known.get(what) != made_with.get(what)]:
             raise InputError(out.folder, f"can't be resumed: {' and '.join(different)} changed; run without --resume")
         self._keep_what_holds(contents)
 
