@@ -195,7 +195,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     `cost_usd` is a session's cost in dollars if the log states only the total. `project` is the folder that the agent
     worked in, and `version` the agent's version; both are '' if the log doesn't say. `beside` holds responses that
     are in the log but not in the conversation, such as those of abandoned branches. They were paid for, and have
-    usage but no items.
+    usage but no items. One that wrote a compaction's summary has the compaction's place as its `start`, others have 0.
     """
 
     name: str

@@ -53,14 +53,13 @@ def facts_of(transcript: Transcript) -> Session:
         large += filled.large(len(responses))
         responses += filled.responses(responses[-1] if responses else None)
         ratios.append(filled.chars_per_token)
-    outside = names.setdefault(facts.BESIDE, len(names)) if transcript.beside else 0
     stated = any(one.usd is not None for one in responses)
     silent = tuple(call.time_s for call in transcript.calls if call.usage is None)
     if silent and not responses and (usd := transcript.cost_usd):
         responses, silent = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], ()
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
-        tuple(responses), tuple(_beside(call.usage, call, outside) for call in transcript.beside if call.usage),
+        tuple(responses), tuple(_beside(call.usage, call, names) for call in transcript.beside if call.usage),
         tuple(names), tuple(large), dict(Frequencies(_tools(transcript.items))), float(np.median(ratios or [USUAL])),
         None if stated else transcript.cost_usd, silent,
         tuple(line for line in transcript.notes if SKIPPED in line),
@@ -83,8 +82,11 @@ def _plain_response(call: Call, usage: Usage) -> Response:
                     unsaid=usage.cache_read_tokens is None)  # fmt: skip
 
 
-def _beside(usage: Usage, call: Call, part: int) -> Response:
-    made = _plain_response(call, usage)
+def _beside(usage: Usage, call: Call, names: dict[str, int]) -> Response:
+    made, part = (
+        _plain_response(call, usage),
+        names.setdefault(facts.ASKING if call.start else facts.BESIDE, len(names)),
+    )
     return msgspec.structs.replace(made, parts=(part, made.read, made.write, made.plain))
 
 

@@ -11,7 +11,7 @@ USER, ATTACHED, CARRIED = "user", "attachments", "summaries"
 ASSISTANT, THINKING, ASKED = "assistant", "thinking", "tool calls"
 RESULTS = "results of "
 MEDIA, JOINED, UNKNOWN = "images and files", "joined, not in the log", "unknown"
-OUTPUT, BESIDE = "output", "outside the conversation"
+OUTPUT, BESIDE, ASKING = "output", "outside the conversation", "requests for summaries"
 """Names of parts. RESULTS is followed by the name of a tool, SERVER by that of an MCP server."""
 
 

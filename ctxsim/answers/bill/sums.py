@@ -1,5 +1,6 @@
 """Sums of the bill by day, week, project, session, model, agent or part. Each token and each dollar is counted once."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath
@@ -242,19 +243,23 @@ def unfinished(bill: Bill) -> tuple[int, float]:
 
 
 def summaries(bill: Bill) -> tuple[int, float]:
-    """Return the number of recorded compactions, and an estimate of their own requests' dollars, which logs don't
-    state: the request before is read once more, and the tokens after it, without the head, are output.
+    """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
+    dollars: the request before is read once more, and the tokens after it, without the head, are output.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
+    first = ((one.session, one.response.parts[0]) for one in bill.lines if one.response.parts)
+    told = Counter(session.name for session, part in first if session.parts[part] == facts.ASKING)
     for line in bill.lines:
-        before = last.get(line.session.name)
+        name = line.session.name
+        before = last.get(name)
         if line.response.compacted and before:
-            times += 1
-            if before.rates:
-                read, _, _, _, output = before.rates.at(before.response.input)
+            told[name] -= 1
+            if told[name] < 0:
+                times += 1
+                read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (0.0,) * 5
                 usd += before.response.input * read + (line.response.input - line.response.head) * output
-        last[line.session.name] = line
+        last[name] = line
     return times, usd
 
 

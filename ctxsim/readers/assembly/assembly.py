@@ -61,7 +61,7 @@ class Assembly:
         self.window: int | None = None
         self.project = ""
         self.version = ""
-        # Responses of abandoned branches: paid for, but not part of the conversation.
+        # Responses that were paid for but aren't part of the conversation.
         self._beside: list[Call] = []
         self._items: list[Item] = []
         self._calls: list[Call] = []
@@ -127,10 +127,13 @@ class Assembly:
         self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
         self._calls, self._compactions, self._cleared, self._late = [], [], [], {}
 
-    def beside(self, usage: Usage | None, time_s: float | None, model: str) -> None:
-        """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch."""
+    def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
+        """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a
+        `summary` that replaces the history so far.
+        """
         if usage:
-            self._beside.append(Call(0, 0, usage, time_s, model, comparable=False))
+            at = len(self._items) if summary else 0
+            self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """Add the result of a tool call of the last response, or a late result that replaces a synthetic one."""

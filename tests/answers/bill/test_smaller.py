@@ -14,7 +14,7 @@ from billed import PRICES, RATES, response, session
 from ctxsim.answers.bill import offers
 from ctxsim.answers.bill.changes import compacted_at
 from ctxsim.answers.bill.dollars import Rates, paid
-from ctxsim.answers.bill.facts import Large, Response
+from ctxsim.answers.bill.facts import ASKING, Large, Response
 from ctxsim.answers.bill.offers import Offer
 from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
@@ -50,6 +50,10 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     # 1,100 tokens are read once more at 1, and 200 written by the model at 50.
     assert summaries(of) == (1, 1_100 + 200 * 50)
     assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
+    # The log has one of two requests for summaries: it is billed.
+    asked = response(900, 0, 0, parts=(0, 900, 0, 0))
+    thrice = [response(0, 300, 200, compacted=at > 0) for at in range(3)]
+    assert summaries(bill(*thrice, beside=(asked,), parts=(ASKING,)))[0] == 1
 
 
 def test_what_saves_less_than_a_fiftieth_is_no_line() -> None:

@@ -124,13 +124,14 @@ def test_interrupted_failed_and_empty_messages(tmp_path: Path) -> None:
     transcript = exported(
         tmp_path,
         user(text("Any mail?"), text("hidden", ignored=True)),
-        answer(text("half"), error={"name": "APIError"}),
+        answer(text("half"), error={"name": "APIError"}, tokens={"input": 90, "output": 4}, cost=0.5),
         answer(error=stopped),
         answer(START),
         user(),
         answer(tool("c1", None, "running"), error=stopped),
         parentID="ses_0",
     )
+    assert [(made.start, made.usage) for made in transcript.beside] == [(0, Usage(90, 4, cost_usd=0.5))]
     assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", '{"q":"mail"}'),
@@ -258,6 +259,9 @@ def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Pat
     (compaction,) = main.compactions
     assert (compaction.call, compaction.started_by, compaction.kept) == (7, "auto", ())
     assert compaction.summary[0].startswith("## Goal\nRead the mail.")
+    # The request for the summary was paid for: 1,765 tokens in and 23 out.
+    (asked,) = main.beside
+    assert (asked.start, asked.usage) == (compaction.at, Usage(1765, 23, 0, 0, 0, 0.00564))
     assert {made.model for made in main.calls} == {"mock"} and main.version == child.version == "1.18.33"
 
 

@@ -140,11 +140,17 @@ class _Reading:
         elif info.summary is True:
             self._compaction(None)
             self.assembly.compacted(summary=[part.text for part in message.parts if part.type == "text"])
+            self._paid(info, summary=True)
         elif info.error and not (info.aborted and message.parts):
             # Later requests leave such a message out, whatever it had said before it failed.
             self.skipped["response that failed"] += 1
+            self._paid(info)
         else:
             self._assistant(message)
+
+    def _paid(self, info: Info, summary: bool = False) -> None:
+        usage = info.tokens.whole(info.cost) if info.tokens else None
+        self.assembly.beside(usage, (info.created_ms or 0) / 1000, info.model_id or info.model, summary)
 
     def _user(self, message: Message) -> None:
         parts: list[assembly.Part] = []
