@@ -86,6 +86,7 @@ class _RequestLine(msgspec.Struct, rename="camel"):
     tokens_out: int | None = None
     cache_reads: int | None = None
     cache_writes: int | None = None
+    cost: Any = None
     api_protocol: str = "anthropic"
 
     def whole(self) -> Usage | None:
@@ -93,7 +94,8 @@ class _RequestLine(msgspec.Struct, rename="camel"):
         if self.tokens_in is None or not (self.tokens_in or self.cache_reads or self.cache_writes):
             return None
         cached = 0 if self.api_protocol == "openai" else (self.cache_reads or 0) + (self.cache_writes or 0)
-        return Usage(self.tokens_in + cached, self.tokens_out, self.cache_reads, self.cache_writes)
+        told = self.tokens_out, self.cache_reads, self.cache_writes
+        return Usage(self.tokens_in + cached, *told, cost_usd=dollars(self.cost))
 
 
 def owns(folder: Path) -> bool:

@@ -85,8 +85,10 @@ def test_a_compacted_session(tmp_path: Path) -> None:
     )
 
 
-def request(tokens_in: int | None, tokens_out: int | None, ts: int, protocol: str | None = None, **fields: Any) -> Json:
-    shown: Json = {"request": "..."}
+def request(
+    tokens_in: int | None, tokens_out: int | None, ts: int, protocol: str | None = None, cost: float = 0, **fields: Any
+) -> Json:
+    shown: Json = {"request": "...", "cost": cost}
     if tokens_in is not None:
         shown |= {"tokensIn": tokens_in, "tokensOut": tokens_out, "cacheReads": 70, "cacheWrites": 10}
     shown |= {"apiProtocol": protocol} if protocol else {}
@@ -114,13 +116,13 @@ def test_a_task_folder_is_one_source_with_the_usage_of_its_other_file(tmp_path: 
     shown = [
         {"ts": 1, "type": "say", "say": "text", "text": "Any mail?"},
         request(20, 5, 5000, modelInfo={"modelId": "m"}),
-        request(100, 2, 9000, "openai"),
+        request(100, 2, 9000, "openai", 0.25),
     ]
     transcript = task(tmp_path, TURNS, shown)
     assert transcript.name == f"{tmp_path}/tasks/1"
     assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
     # 20 + 70 read + 10 written; the OpenAI protocol counts cached tokens in its 100
-    assert [made.usage for made in transcript.calls] == [Usage(100, 5, 70, 10), Usage(100, 2, 70, 10)]
+    assert [made.usage for made in transcript.calls] == [Usage(100, 5, 70, 10), Usage(100, 2, 70, 10, cost_usd=0.25)]
     assert [(made.time_s, made.model) for made in transcript.calls] == [(5.0, "m"), (9.0, "")]
     assert not transcript.head.recorded
     assert transcript.notes == ()
