@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxsim.readers.reader import load_reader
+
 
 class Place(NamedTuple):
     """Where an agent keeps its sessions: `patterns` match files in the folder that `variable` names, else in `folder`.
@@ -87,7 +89,7 @@ def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     """Yield the places on this machine that hold sessions. Reads only names, sizes and modification times."""
     for place in PLACES:
         folder = _folder(place, environment)
-        paths = _matching(folder, place.patterns) or _matching(folder, place.before)
+        paths = _whole(_matching(folder, place.patterns) or _matching(folder, place.before), place)
         files = [file for path in paths for file in _files(path)]
         stats = [file.stat() for file in files if file.is_file()]
         if stats:
@@ -106,6 +108,12 @@ def _folder(place: Place, environment: Mapping[str, str]) -> Path:
 
 def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+
+
+def _whole(paths: list[Path], place: Place) -> list[Path]:
+    """Return the paths with a folder in place of the files in it that the place's format reads together."""
+    owns = getattr(load_reader(place.format), "owns", None) if paths else None
+    return paths if owns is None else [*dict.fromkeys(next(filter(owns, path.parents), path) for path in paths)]
 
 
 def _files(path: Path) -> Iterator[Path]:

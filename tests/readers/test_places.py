@@ -64,6 +64,17 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
     assert {source.path for source in sources("@found")} == {opencode, goose, cursor}
 
 
+def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
+    task = home / ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1"
+    session = home / ".kimi/sessions/p/s"
+    for name in ("api_conversation_history.json", "ui_messages.json"):
+        put(task / name)
+    for name in ("state.json", "agents/main/wire.jsonl", "agents/sub/wire.jsonl"):
+        put(session / name)
+    old = put(home / ".kimi/sessions/p/old/wire.jsonl")
+    assert {one.place.agent: one.paths for one in kept()} == {"Kimi CLI": (old, session), "Cline": (task,)}
+
+
 def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) -> None:
     elsewhere = {"XDG_DATA_HOME": str(home / "data"), "XDG_CONFIG_HOME": str(home / "config")}
     opencode = put(home / "data/opencode/opencode.db")
