@@ -125,7 +125,7 @@ class Assembly:
         self.notes.append(f"begins with {self.calls} response(s) copied from another session, where they are counted")
         self._items = list(history(self.transcript()))
         self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
-        self._calls, self._compactions, self._cleared, self._late = [], [], [], {}
+        self._calls, self._beside, self._compactions, self._cleared, self._late = [], [], [], [], {}
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
         """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a

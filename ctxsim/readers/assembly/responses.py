@@ -67,16 +67,15 @@ class Exchanges:
         self._usage, self._whole = usage, True
         return True
 
-    def announce(self, usage: Usage) -> bool:
-        """Keep usage for the next response, and end the open one. Return False if this replaces unused usage."""
-        replaced = self._next_usage is not None
-        self._next_usage, self._whole = usage, True
-        return not replaced
+    def announce(self, usage: Usage) -> Usage | None:
+        """Keep usage for the next response, and end the open one. Return unused usage that this replaces."""
+        unused, self._next_usage, self._whole = self._next_usage, usage, True
+        return unused
 
-    def withdraw(self) -> bool:
-        """Forget announced usage: its request is not in the conversation. Return whether there was any."""
+    def withdraw(self) -> Usage | None:
+        """Forget announced usage, and return it: its request is not in the conversation."""
         usage, self._next_usage = self._next_usage, None
-        return usage is not None
+        return usage
 
     def add(self, value: Any, where: str, time_s: float | None = None) -> None:
         """Add an item in the API's form; `time_s` is when it was recorded. Raises InputError if it doesn't fit."""

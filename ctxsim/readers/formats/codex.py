@@ -130,6 +130,8 @@ class _Rollout(Exchanges):
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
         self._calls_before = 0
+        # Usage that no response has taken: of the summary if a compaction follows.
+        self._unused: Usage | None = None
         self._spare = 0
         # Times at which the session's first line and the line before this one were written.
         self._began_s = self._line_s = 0.0
@@ -173,7 +175,9 @@ class _Rollout(Exchanges):
 
     def transcript(self) -> Transcript:
         self._copied()
+        self._outside(self._unused)
         self.finish()
+        self._outside(self.withdraw())
         assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
         if base := meta.base_instructions:
@@ -209,6 +213,8 @@ class _Rollout(Exchanges):
         """
         if self._copying:
             self._copying = False
+            self.withdraw()
+            self._unused = None
             self.close()
             self.assembly.inherited()
 
@@ -239,12 +245,20 @@ class _Rollout(Exchanges):
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
             self._count_first = not self.parts and self.assembly.calls == self._calls_before
-        used = self.announce if self._count_first else self.usage
-        self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
+        usage = Usage(*msgspec.structs.astuple(last)[:5])
+        if self._count_first:
+            self._outside(self.announce(usage))
+        else:
+            self._outside(self._unused)
+            self._unused = None if self.usage(usage) else usage
+
+    def _outside(self, usage: Usage | None, summary: bool = False) -> None:
+        if usage:
+            self._spare += 1
+            self.assembly.beside(usage, self._line_s or None, self.model, summary)
 
     def _compacted(self, compacted: _Compacted) -> None:
-        # A count that is still unused belongs to the request for the summary.
-        self._spare += self.withdraw()
+        unused, self._unused = self._unused or self.withdraw(), None
         self.close()
         history = compacted.replacement_history
         if history is None:
@@ -260,6 +274,7 @@ class _Rollout(Exchanges):
         detail = f"{self._tokens} tokens" if self._tokens else ""
         self.compacted(detail)
         self.assembly.compacted("", texts, kept, self._tokens or None)
+        self._outside(unused, summary=True)
 
 
 def _newest_user_texts(items: Sequence[Item]) -> list[int]:

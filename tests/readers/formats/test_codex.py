@@ -209,13 +209,17 @@ def test_a_compaction_keeps_the_history_and_marks_later_calls(tmp_path: Path) ->
             "last_token_usage": {"input_tokens": 0, "total_tokens": 1800}}}),
         message("assistant", "Done."),
         tokens(20000, 1900),
+        # Two requests that failed.
+        tokens(22000, 2000), tokens(24100, 2100),
     )  # fmt: skip
     assert [c.comparable for c in read_back.calls] == [True, True]
     assert [c.window for c in read_back.calls] == [None, 258_400]
     assert read_back.compactions == (Compaction(2, 3, "", ("New rules.",), (0,), 9110, 1800),)
     assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [9000, 1900]
     assert not any("All was well." in item.text for item in read_back.items)
-    assert "1 token count(s) of requests that are not in the recording" in read_back.notes
+    beside = [(c.start, c.usage and c.usage.input_tokens) for c in read_back.beside]
+    assert beside == [(read_back.compactions[0].at, 9100), (0, 2000), (0, 2100)]
+    assert "3 token count(s) of requests that are not in the recording" in read_back.notes
     assert "recorded compaction before call 2 (9110 tokens)" in read_back.notes
 
 
