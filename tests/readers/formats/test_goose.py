@@ -136,8 +136,25 @@ def test_a_compaction_hides_what_was_and_copies_the_last_prompt(store: Store) ->
     # one request in the ledger is no compaction and not carried over from elsewhere, two responses are stored
     assert [made.usage for made in transcript.calls] == [None, None]
     assert any("the ledger has 1 request(s) where 2 response(s) are stored" in note for note in transcript.notes)
+    # What the session cost is known all the same.
+    assert (transcript.cost_usd, transcript.beside) == (1.5, ())
     assert "left out: 2 x message that only the user sees" in transcript.notes
     assert all(made.comparable for made in transcript.calls)
+
+
+def test_the_request_for_a_summary_was_paid_for(store: Store) -> None:
+    store.session(accumulated_cost=1.5)
+    store.say("user", text("Any mail?"), shown=USER)
+    store.say("assistant", text("Two."), shown=USER)
+    store.say("user", text("Two messages were found."), shown=AGENT)
+    store.say("assistant", text("As the user's request, go on."), shown=AGENT)
+    store.say("assistant", text("From Ann."))
+    for prompt, compaction in ((50, 0), (90, 1), (70, 0)):
+        store.spent(prompt, compaction=compaction)
+    (transcript,) = store.all()
+    ((one,), (compaction,)) = transcript.beside, transcript.compactions
+    assert (one.start, one.usage, one.model) == (compaction.at, Usage(90, 5, 0, 0, None, 0.25), "other")
+    assert [made.usage and made.usage.input_tokens for made in transcript.calls] == [50, 70]
 
 
 def test_a_summary_of_old_tool_calls_ends_what_is_comparable(store: Store) -> None:

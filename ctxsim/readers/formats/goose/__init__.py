@@ -78,7 +78,9 @@ class _Reading:
         self.groups = list(_groups(messages))
         self.responses = sum(map(_is_response, self.groups))
         # The ledger is used if it has one line per response: otherwise its lines can't be matched.
-        self.spent = iter(session.spent if len(session.spent) == self.responses else [])
+        spent, asked = ([one for one in session.spent if bool(one.is_compaction) == kind] for kind in (False, True))
+        self.requests, matched = len(spent), len(spent) == self.responses
+        self.spent, self.asked = iter(spent if matched else ()), iter(asked if matched else ())
         self.summarized = 0
         self.whole = True
 
@@ -99,11 +101,10 @@ class _Reading:
                 assembly.user(group[0].text)
             else:
                 self._user(group[0])
-        if session.spent and len(session.spent) != self.responses:
+        if self.requests not in (0, self.responses):
             stored = f"where {self.responses} response(s) are stored"
-            assembly.notes.append(f"usage left out: the ledger has {len(session.spent)} request(s) {stored}")
-        if not any(one.usage and one.usage.cost_usd for one in session.spent):
-            assembly.cost_usd = session.cost_usd
+            assembly.notes.append(f"usage left out: the ledger has {self.requests} request(s) {stored}")
+        assembly.cost_usd = session.cost_usd
         if self.summarized:
             what = "stand where they were written, and the calls that they replaced are kept"
             assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
@@ -117,6 +118,10 @@ class _Reading:
         started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
         assembly.compaction_note()
+        asked = next(self.asked, Spent(self.session.model.model_name))
+        # What the session cost, if only that is told, includes the request for the summary.
+        if asked.cost or self.session.cost_usd is None:
+            assembly.beside(asked.usage, word.time_s, asked.model or "", summary=True)
         self.whole = True
         return bool(kept)
 

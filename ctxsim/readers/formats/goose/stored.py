@@ -78,6 +78,7 @@ class Spent(msgspec.Struct):
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     cost: Any = None
+    is_compaction: int | None = None
 
     @property
     def usage(self) -> Usage | None:
@@ -125,11 +126,11 @@ def _message(row: Any, where: str) -> Message:
 
 def _ledger(found: Connection, tables: Tables, session: str, name: str) -> list[Spent]:
     columns = tables.get("usage_ledger", frozenset())
-    if not columns.issuperset((*Spent.__struct_fields__, "is_compaction", "cost_source")):
+    if not columns.issuperset((*Spent.__struct_fields__, "cost_source")):
         return []
     told = ", ".join(Spent.__struct_fields__)
     rows = found.execute(
-        f"SELECT {told} FROM usage_ledger WHERE session_id = ? AND NOT COALESCE(is_compaction, 0) "
+        f"SELECT {told} FROM usage_ledger WHERE session_id = ? "
         "AND COALESCE(cost_source, '') != 'carried_forward' ORDER BY id",
         (session,),
     )
