@@ -114,7 +114,7 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     if len(known) < FEWEST:
         yield (
             f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again by "
-            f"then. Your own {many(len(known), 'compaction(s)')} can't tell: it takes {FEWEST}."
+            f"then. {len(known)} of your own {many(len(rows), 'compaction(s)')} can tell: it takes {FEWEST}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}

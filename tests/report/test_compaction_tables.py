@@ -124,9 +124,9 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
         "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
         "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
     ]
-    assert list(again_lines(rows[:9])) == [
-        "In other recordings, 20% to 85% of what was lost and used later had come again by then. Your own 9 "
-        "compactions can't tell: it takes 10."
+    assert list(again_lines([*rows[:9], row("unreadable", lost_used=None)])) == [
+        "In other recordings, 20% to 85% of what was lost and used later had come again by then. 9 of your own 10 "
+        "compactions can tell: it takes 10."
     ]
 
 
