@@ -98,6 +98,10 @@ class _RequestLine(msgspec.Struct, rename="camel"):
         return Usage(self.tokens_in + cached, *told, cost_usd=dollars(self.cost))
 
 
+_MODEL = re.compile(r"<environment_details>.*?^<model>(.+?)</model>$", re.DOTALL | re.MULTILINE)
+"""The model, as Roo states it in its requests alone. Source: src/core/environment/getEnvironmentDetails.ts of Roo."""
+
+
 def owns(folder: Path) -> bool:
     """Whether a folder is a task of the VS Code extension."""
     return (folder / MESSAGES_FILE).is_file()
@@ -149,6 +153,7 @@ def _task(source: Source, folder: Path) -> Transcript:
     requests = _requests_of(assembly, folder, sum(m.role == "assistant" and not m.is_summary for m in messages))
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
+    model = ""
     for number, message in enumerate(messages):
         if message.is_truncation_marker or (message.is_summary and assembly.calls):
             # A truncation's marker doesn't say what was left out.
@@ -162,6 +167,7 @@ def _task(source: Source, folder: Path) -> Transcript:
                 what = "its summary is user text, what came before is not there"
                 assembly.notes.append(f"starts after a compaction: {what}")
             add_user_content(assembly, message.content, f"{where} {number}")
+            model = next(iter(_MODEL.findall(text_and_media(message.content, 0)[0])[-1:]), model)
         else:
             request, usage = next(requests, (_UiMessage(ts=message.ts), None))
             if request.deleted != deleted:
@@ -172,7 +178,7 @@ def _task(source: Source, folder: Path) -> Transcript:
                 assembly.compacted("auto", (), kept)
             parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
-            assembly.response(parts, usage, time_s(request.ts), request.model, whole)
+            assembly.response(parts, usage, time_s(request.ts), request.model or model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")

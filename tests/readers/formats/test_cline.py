@@ -128,6 +128,16 @@ def test_a_task_folder_is_one_source_with_the_usage_of_its_other_file(tmp_path: 
     assert transcript.notes == ()
 
 
+def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
+    _, *rest = TURNS
+    told = "<environment_details>\n# Current Mode\n<slug>code</slug>\n<model>{}</model>\n</environment_details>"
+    asked = {"role": "user", "content": [text("Use <model>x</model>."), text(told.format("claude-opus-4.5"))]}
+    again = {"role": "user", "content": [result("t1", "2 messages"), text(told.format("claude-haiku-4.5"))]}
+    shown = [request(20, 5, 1000), request(30, 5, 2000), request(40, 5, 3000)]
+    turns = [asked, rest[0], rest[1], rest[2], again, rest[2]]
+    assert [made.model for made in task(tmp_path, turns, shown).calls] == ["claude-opus-4.5"] * 2 + ["claude-haiku-4.5"]
+
+
 UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
 
 
