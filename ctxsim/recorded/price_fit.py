@@ -42,12 +42,13 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
     """Return the provider with the prices that give the recorded cost, if its own do not.
 
     Tried in order: all that the list knows of the model, the same without a discount for cached tokens (some proxies
-    state costs so), and rates fitted to the calls. The provider stays as it is where no cost is recorded, or none fits.
+    state costs so), and rates fitted to the calls. The provider stays as it is where no cost is recorded, or none fits,
+    or if an unknown model's tokens were read from a cache: it has no rules that say what other requests would read.
     """
     paid = charged(transcript)
-    if not paid:
-        return provider
     known = provider.prices
+    if not paid or (known is None and provider.cache == "none" and any(usage.cache_read_tokens for usage in paid)):
+        return provider
     if known is not None and _miss(known, paid) <= CLOSE:
         return provider
     listed = [*([known] if known else []), *_listed(transcript.model, entries)]

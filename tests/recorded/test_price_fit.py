@@ -100,6 +100,11 @@ def test_rates_are_fitted_to_six_calls_whatever_was_written(writes: int) -> None
     assert found.zero_s == 1_700_000_000.0
     five = Provider(prices=PAID_WRITES)
     assert prices_that_held(paid(*six(writes)[:5]), five) is five
+    # Of an unknown model nobody knows what other requests would read from its cache.
+    unknown = Provider()
+    assert prices_that_held(paid(*six(writes)), unknown) is unknown
+    plain = [Usage(1_000 * n, 10 * n * n, 0, cost_usd=0.002 * n + 0.00008 * n * n) for n in range(1, 7)]
+    assert (made := prices_that_held(paid(*plain), unknown).prices) and (made.input, made.output) == (2.0, 8.0)
 
 
 def test_recorded_costs_with_paid_writes_are_no_reason_to_fit_others() -> None:
