@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
@@ -134,16 +135,21 @@ def some_of(found: Sequence[Source]) -> list[str]:
     """Return the paths of some files, spread evenly over all sizes, with the largest; [] for fewer than FEW sources."""
     if len(found) < FEW:
         return []
-    sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
+    sizes = sorted(((_size(one.path), str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
 
 def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:
     """Return the paths that `some_of` chooses for each agent, or all paths of an agent that has few, so that no agent's
-    answer depends on other agents' recordings. Return [] if that is every source, or if a source isn't a whole file.
+    answer depends on other agents' recordings. Return [] if that is every source, or if a source is a part of a file.
     """
     for one in found:
-        if not (one.refused or (one.path and one.path.is_file() and not (one.member or one.column or one.reader))):
+        if not (one.refused or (one.path and one.path.exists() and not (one.member or one.column or one.reader))):
             return []
     looked = [path for own in each.values() for path in some_of(own) or [str(one.path) for one in own]]
     return looked if len(looked) < sum(map(len, each.values())) else []

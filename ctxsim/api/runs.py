@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 import weakref
@@ -192,7 +193,10 @@ def bench(
         if not any(one.calls for one in info.inputs):
             if new:
                 shutil.rmtree(folder, ignore_errors=True)
-            raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
+            none = f"{', '.join(inputs.paths) or setting.name}: no call to replay"
+            # Without texts, reasons aren't kept.
+            why = f"{none}; why: ctxsim transcripts check {shlex.join(inputs.paths)}" if text == "none" else ""
+            raise CtxsimError(why or _reasons(info.inputs) or none)
         found = read_run(folder)
         if info.sample:
             write_estimates(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,10 +81,23 @@ def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path
     assert [Path(one).name for one in some_of_each(few, by_agent(few, []))][3:] == ["rollout-1.jsonl"], "of few all"
     least = [one for one in found if one.name.endswith("1.jsonl")]
     assert some_of_each(least, by_agent(least, [])) == [], "that would be all"
+    # A task's folder is a whole source, as large as its files.
+    task = tmp_path / "task"
+    files(task, [99_999])
+    made = [*found, Source(str(task), task)]
+    assert some_of_each(made, {"codex": made})[0] == str(task)
     for field in ("member", "column", "reader"):
         other = Source(found[0].name, found[0].path)
         setattr(other, field, "x")
         assert some_of_each([*found, other], by_agent(found, [])) == []
+
+
+def test_a_session_that_has_only_begun_has_no_advice(tmp_path: Path) -> None:
+    begun = {"type": "user", "id": "1", "timestamp": "2026-01-01T00:00:00Z", "content": "Any mail?"}
+    (tmp_path / "s.json").write_text(json.dumps({"sessionId": "s", "projectHash": "h", "messages": [begun]}))
+    why = f"{tmp_path}: no call to replay; why: ctxsim transcripts check {tmp_path}"
+    with pytest.raises(CtxsimError, match=f"^{re.escape(why)}$"):
+        ctxsim.advise(tmp_path)
 
 
 def test_agents_are_those_of_recordings_and_none_is_told(tmp_path: Path) -> None:
