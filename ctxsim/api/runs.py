@@ -240,8 +240,8 @@ def run_name(path: str) -> str:
 
 
 def _reasons(inputs: Sequence[InputInfo]) -> str:
-    """Why nothing was replayed: the first error, or else the first note, and how many more there are."""
-    why = [one.error for one in inputs if one.error] or [note for one in inputs for note in one.notes]
+    """Why nothing was replayed: the first source's error, or else its last note, and how many more sources have one."""
+    why = [one.error for one in inputs if one.error] or [one.notes[-1] for one in inputs if one.notes]
     more = f"; and {len(why) - 1:,} more that can't be replayed" if len(why) > 1 else ""
     return f"{why[0]}{more}" if why else ""
 

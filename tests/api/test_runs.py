@@ -152,7 +152,9 @@ def test_which_policies_run_unless_they_are_named(conducted: list[Any], tmp_path
     ("inputs", "said"),
     [
         ([], ""), ([InputInfo("a", "", 0, 0, ("left out: x",))], "left out: x"),
-        ([InputInfo("a", "", 0, 0, ("left out: x", "left out: y"))], "left out: x; and 1 more that can't be replayed"),
+        ([InputInfo("a", "", 0, 0, ("left out: x", "no response"))], "no response"),
+        ([InputInfo(name, "", 0, 0, ("left out: y",)) for name in "ab"],
+         "left out: y; and 1 more that can't be replayed"),
         ([InputInfo("a", "", 0, 0, ("left out: x",)), InputInfo("b", "", 0, 0, (), "b is broken")], "b is broken"),
         ([InputInfo(name, "", 0, 0, (), f"{name} is broken") for name in "abc"],
          "a is broken; and 2 more that can't be replayed"),
