@@ -56,6 +56,8 @@ PLACES = (
     Place("Droid", "droid", "", ".factory", ("sessions/**/*.jsonl",)),
     # https://moonshotai.github.io/kimi-cli/
     Place("Kimi CLI", "kimi", "KIMI_SHARE_DIR", ".kimi", ("sessions/**/wire.jsonl",)),
+    # https://github.com/MoonshotAI/kimi-code
+    Place("Kimi Code", "kimi", "KIMI_CODE_HOME", ".kimi-code", ("sessions/**/wire.jsonl",)),
     # https://docs.cline.bot/
     Place("Cline", "cline", "", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
     Place("Cline", "cline", "", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),

@@ -66,13 +66,14 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
 
 def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     task = home / ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1"
-    session = home / ".kimi/sessions/p/s"
+    session = home / ".kimi-code/sessions/p/s"
     for name in ("api_conversation_history.json", "ui_messages.json"):
         put(task / name)
     for name in ("state.json", "agents/main/wire.jsonl", "agents/sub/wire.jsonl"):
         put(session / name)
     old = put(home / ".kimi/sessions/p/old/wire.jsonl")
-    assert {one.place.agent: one.paths for one in kept()} == {"Kimi CLI": (old, session), "Cline": (task,)}
+    found = {one.place.agent: one.paths for one in kept()}
+    assert found == {"Kimi CLI": (old,), "Kimi Code": (session,), "Cline": (task,)}
 
 
 def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) -> None:

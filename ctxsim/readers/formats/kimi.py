@@ -88,6 +88,11 @@ class _Request(msgspec.Struct):
     model: str = ""
 
 
+class _Spent(msgspec.Struct):
+    usage: _TokenUsage | None = None
+    time: float | None = None
+
+
 class _Compaction(msgspec.Struct, rename="camel"):
     tokens_before: int | None = None
     tokens_after: int | None = None
@@ -148,12 +153,15 @@ class _Reading:
         self.history: list[list[int]] = []
         self.history_end = 0
         self.started_by = "how is not recorded"
+        # A request outside all turns: the summary's if a compaction follows.
+        self.asked: _Spent | None = None
 
     def transcript(self) -> Transcript:
         for record in self.source.records(self.assembly.notes):
             value = record.value if isinstance(record.value, dict) else {}
             self._record(str(value.get("type") or "line without a type"), value, record.where)
         self._close()
+        self._paid()
         self.assembly.system += filter(None, [self.head.system_prompt])
         self.assembly.tools += map(compact_json, self.head.tools if isinstance(self.head.tools, list) else [])
         return self.assembly.finished()
@@ -175,8 +183,17 @@ class _Reading:
             case "context.apply_compaction":
                 self._close()
                 self._compacted(convert(value, _Compaction, where))
+                self._paid(summary=True)
+            case "usage.record" if value.get("usageScope") == "session":
+                self._paid()
+                self.asked = convert(value, _Spent, where)
             case _ if kind not in _BESIDE:
                 self.skipped[kind] += 1
+
+    def _paid(self, summary: bool = False) -> None:
+        asked, self.asked = self.asked, None
+        if asked and asked.usage:
+            self.assembly.beside(asked.usage.whole(), time_s(asked.time), self.request.model, summary)
 
     def _compacted(self, compaction: _Compaction) -> None:
         tokens = compaction.tokens_before
