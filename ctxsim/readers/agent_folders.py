@@ -58,7 +58,8 @@ PLACES = (
     Place("Kimi CLI", "kimi", "KIMI_SHARE_DIR", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://github.com/MoonshotAI/kimi-code
     Place("Kimi Code", "kimi", "KIMI_CODE_HOME", ".kimi-code", ("sessions/**/wire.jsonl",)),
-    # https://docs.cline.bot/
+    # https://docs.cline.bot/, https://github.com/cline/cline (`sdk`)
+    Place("Cline", "cline", "CLINE_DIR", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
     Place("Cline", "cline", "", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
     Place("Cline", "cline", "", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
     # https://docs.roocode.com/

@@ -72,8 +72,11 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     for name in ("state.json", "agents/main/wire.jsonl", "agents/sub/wire.jsonl"):
         put(session / name)
     old = put(home / ".kimi/sessions/p/old/wire.jsonl")
-    found = {one.place.agent: one.paths for one in kept()}
-    assert found == {"Kimi CLI": (old,), "Kimi Code": (session,), "Cline": (task,)}
+    made = put(home / ".cline/data/sessions/s/s.messages.json")
+    cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
+    assert [(one.place.agent, one.paths) for one in kept()] == [
+        ("Kimi CLI", (old,)), ("Kimi Code", (session,)), ("Cline", (made, cli)), ("Cline", (task,)),
+    ]  # fmt: skip
 
 
 def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) -> None:
