@@ -39,6 +39,7 @@ def whole() -> Transcript:
     made.result("2 messages", "c1")
     made.result("none", "c1", media=(Media("image", 7),))
     made.compacted("auto", ["So far."])
+    made.beside(Usage(50, 7), 6.0, "n")
     made.response([Part("assistant", "Two"), Part("reasoning", "so"), Part("assistant", ".")], None, 5.25, "n", False)
     made.compacted()
     found = made.transcript()
@@ -94,6 +95,10 @@ DOCUMENT = {
     ],
 } | ours(
     format="invented", notes=["a note"], project="/p", agent_version="1.2", version=1,
+    beside=[
+        {"start": 0, "end": 0, "usage": {"input_tokens": 50, "output_tokens": 7}, "time_s": 6.0, "model": "n",
+         "comparable": False},
+    ],
     compactions=[{"call": 2, "at": 9, "trigger": "auto", "summary": ["So far."]}, {"call": 3, "at": 12}],
 )  # fmt: skip
 

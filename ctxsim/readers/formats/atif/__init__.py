@@ -216,7 +216,7 @@ def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory
     if not ours(trajectory.extra):
         return made
     held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")
-    names = ("format", "notes", "needles", "compactions", "cleared", "project")
+    names = ("format", "notes", "needles", "compactions", "cleared", "project", "beside")
     fields = {name: getattr(held_whole, name) for name in names} | {"version": held_whole.agent_version}
     head = msgspec.structs.replace(made.head, recorded=held_whole.head_recorded, hidden=held_whole.hidden)
     whole = msgspec.structs.replace(made, head=head, **fields)

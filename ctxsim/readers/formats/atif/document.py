@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.transcript import Compaction, Needle
+from ctxsim.transcript import Call, Compaction, Needle
 
 VERSION = "ATIF-v1.7"
 """The version that is written. v1.7 is the first one whose tool calls and results may have extra fields."""
@@ -84,6 +84,7 @@ class OfTranscript(msgspec.Struct, omit_defaults=True):
     cleared: tuple[tuple[int, int], ...] = ()
     project: str = ""
     agent_version: str = ""
+    beside: tuple[Call, ...] = ()
 
 
 class OfStep(msgspec.Struct, omit_defaults=True):

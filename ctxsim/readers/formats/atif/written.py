@@ -103,6 +103,7 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
     held = OfTranscript(
         transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
         transcript.needles, transcript.compactions, transcript.cleared, transcript.project, transcript.version,
+        transcript.beside,
     )  # fmt: skip
     name = transcript.name
     before: Json = {"schema_version": VERSION, "session_id": name, "trajectory_id": name, "agent": _known(agent)}
