@@ -294,7 +294,7 @@ def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int,
         return 0, 0, None
     known = this.time_s is not None and last.time_s is not None
     pause_s = max(0.0, (this.time_s or 0.0) - (last.time_s or 0.0)) if known else None
-    if not (this.write or this.read) or this.input < CLEARED * last.input:
+    if not (this.write or this.read or last.read) or this.input < CLEARED * last.input:
         return 0, 0, pause_s
     missed = min(last.input, this.input, kept) - this.read
     if missed < max(MISSED_LEAST, MISSED_SHARE * this.input):

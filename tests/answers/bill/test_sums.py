@@ -146,6 +146,8 @@ LAST = response(0, 10_000, 0, time_s=1_000.0)
 def test_what_could_have_been_read_is_missed_for_a_cause(this: Response, found: tuple[int, int, float | None]) -> None:
     assert _missed(this, LAST, 10_500) == found and _missed(this, None, 0) == (0, 0, None)
     assert _missed(this, LAST, 0) == (0, 0, found[2])
+    # Where the request before was read from a cache, there is one: that nothing is read is a miss like any other.
+    assert _missed(response(0, 0, 10_500), response(6_000, 0, 4_000), 9_000)[:2] == (9_000, 3)
     assert _missed(this, msgspec.structs.replace(LAST, time_s=None), 0)[2] is None
 
 
