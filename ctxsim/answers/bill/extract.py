@@ -6,7 +6,7 @@ then add up to its recorded size. Where less is logged than was sent, the rest i
 """
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 
@@ -53,6 +53,7 @@ def facts_of(transcript: Transcript) -> Session:
         large += filled.large(len(responses))
         responses += filled.responses(responses[-1] if responses else None)
         ratios.append(filled.chars_per_token)
+    tools = Frequencies(item.tool for item in transcript.items if item.kind == "tool_call")
     stated = any(one.usd is not None for one in responses)
     silent = tuple(call.time_s for call in transcript.calls if call.usage is None)
     if silent and not responses and (usd := transcript.cost_usd):
@@ -60,14 +61,10 @@ def facts_of(transcript: Transcript) -> Session:
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(_beside(call.usage, call, names) for call in transcript.beside if call.usage),
-        tuple(names), tuple(large), dict(Frequencies(_tools(transcript.items))), float(np.median(ratios or [USUAL])),
+        tuple(names), tuple(large), dict(tools), float(np.median(ratios or [USUAL])),
         None if stated else transcript.cost_usd, silent,
         tuple(line for line in transcript.notes if SKIPPED in line),
     )  # fmt: skip
-
-
-def _tools(items: Sequence[Item]) -> Iterator[str]:
-    return (item.tool for item in items if item.kind == "tool_call")
 
 
 def _plain_response(call: Call, usage: Usage) -> Response:
@@ -83,10 +80,8 @@ def _plain_response(call: Call, usage: Usage) -> Response:
 
 
 def _beside(usage: Usage, call: Call, names: dict[str, int]) -> Response:
-    made, part = (
-        _plain_response(call, usage),
-        names.setdefault(facts.ASKING if call.start else facts.BESIDE, len(names)),
-    )
+    made = _plain_response(call, usage)
+    part = names.setdefault(facts.ASKING if call.start else facts.BESIDE, len(names))
     return msgspec.structs.replace(made, parts=(part, made.read, made.write, made.plain))
 
 
