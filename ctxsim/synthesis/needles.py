@@ -69,12 +69,13 @@ def _page(rng: random.Random, kind: str, depth: str, value: str, chars: int) -> 
     """Return a result of one kind of text, with its fact in the first tenth, the middle or the last tenth."""
     lines: list[str] = []
     at = {"head": 0.05, "middle": 0.5, "tail": 0.95}.get(depth, 2.0) * chars
-    length = 0
-    while length < chars:
-        planted = bool(value) and length >= at - 80 and not any(value in line for line in lines)
+    length, waiting = 0, bool(value)
+    while length < chars or waiting:
+        planted = waiting and length >= at - 80
         line = _line(rng, kind, value if planted else f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}")
         lines.append(line)
         length += len(line) + 1
+        waiting = waiting and not planted
     if kind == "json":
         return json.dumps({"ok": True, "rows": [json.loads(line) for line in lines]})
     return "\n".join(lines)

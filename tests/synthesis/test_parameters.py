@@ -185,3 +185,11 @@ def test_what_a_turn_consists_of(turn: dict[str, Any], said: list[str]) -> None:
         assert [spoken[len(spoken) // 2 - 1], spoken[-1]] == ["Task 1 is done.", "Task 2 is done."]
     else:
         assert spoken == [] if turn.get("thinks") else ["Done."] * 2
+
+
+@pytest.mark.parametrize("chars", [200, 1_200, 3_000])
+def test_every_fact_is_in_its_result(chars: int) -> None:
+    """A line of JSON has about 150 characters, so it may span from before a fact's place to the result's end."""
+    for seed in range(5):
+        made = needles.generate(random.Random(seed), Provider().counter(), needles.Parameters(result_chars=chars))
+        assert all(one.text in made.items[one.place].text for one in made.needles)
