@@ -250,7 +250,6 @@ def estimates(one: Picture, path: Path) -> Path:
         legend_below(figure, axes, 4)
     finding = "No estimate"
     if len(calls):
-        errors = [run.of(label).estimate_mape for label in run.labels if label not in run.info.bounds]
-        finding = f"Estimates of a request's size are off by {pandas.concat(errors).mean():.0%} on average"
+        finding = f"Estimates of a request's size are off by {(ratio - 1).abs().mean():.0%} on average"
     marks = f"a mark: a request; band: within a factor of 1.2; triangle: beyond a factor of {MOST_OFF}"
     return finished(figure, path, finding, f"{one.title}, {one.many}; {marks}")
