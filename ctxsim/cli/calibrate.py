@@ -42,12 +42,13 @@ def command(
     reading, counted_by = Reading(paths), tokenizer or DEFAULT
     found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)
     written = found.save(out or "calibration.json")
-    _print(found.calibration, counted_by, form)
     from ctxsim.report.accuracy import plot_calibration
 
     axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
     ratio, picture = found.calibration.overall.chars_per_token, written.with_suffix(".png")
-    tell_written([written, plot_calibration(found.points(), ratio, picture, *axes)], form)
+    files = [written, plot_calibration(found.points(), ratio, picture, *axes)]
+    _print(found.calibration, counted_by, form)
+    tell_written(files, form)
     reading.finish()
 
 

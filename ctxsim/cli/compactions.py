@@ -65,14 +65,15 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     found = f"{many(present, 'recorded compaction(s)')} in {many(transcripts, 'transcript(s)')}"
     say(f"{found}; {summaries}{without}\n")
     if rows:
+        folder, tables = out or Path("results/compactions"), msgspec.structs.astuple(scored)
+        named = zip(COMPACTION_TABLES.items(), tables, strict=True)
+        written = [path for (name, row), its in named for path in write_table(folder, name, row, its)]
         show("compactions", [compaction_sheet(rows)], "table")
         for line in ("", *agent_lines(rows), *kind_lines(scored.kinds), "", *again_lines(rows)):
             say(line)
         if scored.beside:
             show("compactions", [beside_sheet(scored.beside)], "table")
-        folder, tables = out or Path("results/compactions"), msgspec.structs.astuple(scored)
-        named = zip(COMPACTION_TABLES.items(), tables, strict=True)
-        tell_written([path for (name, row), its in named for path in write_table(folder, name, row, its)])
+        tell_written(written)
     reading.finish()
 
 

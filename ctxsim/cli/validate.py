@@ -46,8 +46,9 @@ def command(
     reading = Reading(paths)
     if judged:
         found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)
+        written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
-        tell_written(_write(found, tokenizer or DEFAULT, out or Path("results/accuracy")), form)
+        tell_written(written, form)
         reading.finish()
     done = validate(reading)
     told = [unseen_sheet(done.unseen)] if done.unseen else []

@@ -6,6 +6,7 @@ They are `ctxsim.cli.validate`, `ctxsim.cli.calibrate`, `ctxsim.cli.transcripts`
 
 from __future__ import annotations
 
+import errno
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 from bench_runs import write
 from command_line import ctxsim
+from compacted import session
 from invented import write_logs
 from samples import conversation
 
@@ -260,3 +262,19 @@ def test_a_request_is_told_as_it_comes(tmp_path: Path, monkeypatch: pytest.Monke
     assert (
         ctxsim("serve", "x", "-q", cwd=tmp_path).stdout == "x: 3 steps at http://here/v1\n" and asked["port"] == 8_484
     )
+
+
+@pytest.mark.parametrize(("line", "out", "files"), [
+    ("validate s --estimates --estimator chars", "o", 5), ("compactions s", "o", 8), ("calibrate s", "o/c.json", 2)
+])  # fmt: skip
+def test_files_are_written_even_if_nobody_reads_what_is_printed(
+    line: str, out: str, files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError(errno.EPIPE, "closed")
+
+    write(tmp_path / "s", session(), "s")
+    (tmp_path / "o").mkdir()
+    monkeypatch.setattr(f"ctxsim.cli.{line.split()[0]}.show", closed)
+    assert ctxsim(*line.split(), "--out", out, cwd=tmp_path).returncode == 1
+    assert len(list((tmp_path / "o").iterdir())) == files
