@@ -108,6 +108,7 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
     # Built only if some message can't be matched by its id.
     by_call = cache(lambda: {name: n for n, group in enumerate(groups) for name in conversation.call_ids(group)})
     by_text = cache(lambda: _by_text(groups))
+    by_id = cache(lambda: {conversation.numbers.get(str(message.get("id", ""))) for message in answer})
     found: list[int | None] = []
     taken: set[int] = set()
     newest = -1
@@ -118,7 +119,7 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
             number = next((by_call()[name] for name in _calls_of(message) if name in by_call()), None)
         if number is None and not message.get("summarize"):
             same = by_text().get((str(role), content_of(message)), ())
-            number = next((one for one in same if one > newest and one not in taken), None)
+            number = next((one for one in same if one > newest and one not in taken | by_id()), None)
             if number is None and role not in ROLES:
                 raise ContractError(f"message {len(found) + 1} came back with role {role!r}; known: {', '.join(ROLES)}")
         if number is not None and role is not None and role != role_of(groups[number]):

@@ -187,3 +187,10 @@ def test_an_equal_text_behind_another_is_the_one_that_stood_behind_it() -> None:
     said = [Item("user", place, place, text) for place, text in enumerate(("same", "other", "same"))]
     answer = [{"role": "user", "content": text} for text in ("other", "same")]
     assert places(edited(lambda _: answer, view=viewed(*said))) == [1, 2]
+
+
+def test_an_equal_text_is_new_if_the_other_comes_back_by_its_id() -> None:
+    said = [Item("user", place, place, text) for place, text in enumerate(("task", "same", "other"))]
+    again = {"role": "user", "content": "same"}
+    assert places(edited(lambda all_of: [*all_of[:2], again, *all_of[2:]], view=viewed(*said))) == [0, -1, 1, 2]
+    assert places(edited(lambda all_of: [*all_of[:2], again, all_of[3]], view=viewed(*said))) == [0, 1, 2]
