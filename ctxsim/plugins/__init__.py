@@ -237,13 +237,13 @@ class Registry(Generic[T]):
         if class_name not in classes:
             stands = isinstance(getattr(module, class_name, None), type)
             what = (
-                f"{class_name} in {path} is no"
+                f"{class_name} in {path} is no {self.kind}"
                 if stands
-                else f"{path} has no {class_name} that is a"
+                else f"{path} has no {self.kind} {class_name}"
                 if class_name
-                else f"{path}: names no"
+                else f"{path}: names no {self.kind}"
             )
-            raise LabelError(f"{what} {self.kind}; {nearest(class_name, classes) or _held(classes)}")
+            raise LabelError(f"{what}; {nearest(class_name, classes) or _held(classes)}")
         return classes[class_name]
 
     def _defined_in(self, module: object) -> list[type[T]]:

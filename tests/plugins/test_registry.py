@@ -184,8 +184,8 @@ def test_a_file_names_its_class_and_an_estimators_file_is_another(tmp_path: Path
         (f"{file}:Thing", f"Thing in {file} is no policy; it has Installed, Other"),
         (f"{file}:", f"{file}: names no policy; it has Installed, Other"),
         (f"{file}:Quiet", f"Quiet in {file} is no policy; it has Installed, Other"),
-        (f"{file}:Instaled", f"{file} has no Instaled that is a policy; did you mean Installed?"),
-        (f"{file}:zzz", f"{file} has no zzz that is a policy; it has Installed, Other"),
+        (f"{file}:Instaled", f"{file} has no policy Instaled; did you mean Installed?"),
+        (f"{file}:zzz", f"{file} has no policy zzz; it has Installed, Other"),
         (f"{file}", f"{file}: name a class of it, as in {file}:CLASS; it has Installed, Other"),
     ):  # fmt: skip
         with pytest.raises(LabelError, match=re.escape(said)):
