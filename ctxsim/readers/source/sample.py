@@ -36,8 +36,11 @@ def _marks(value: Any, depth: int) -> Iterator[str]:
         yield from _marks(one, depth - isinstance(value, dict))
 
 
-def _header(start: bytes) -> tuple[str, ...]:
-    """Return the names of columns that a file begins with; () if its first line is no header of a table."""
+def _header(start: bytes, wanted: str) -> tuple[str, ...]:
+    """Return the names of columns that a file begins with; () if its first line is no header of a table.
+
+    A line of fewer than LEAST_COLUMNS names is one only if it has the `wanted` column.
+    """
     line = start.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     if not line or line[0].lstrip()[:1] in (b"{", b"[", b"/"):
         return ()
@@ -46,7 +49,7 @@ def _header(start: bytes) -> tuple[str, ...]:
     except csv.Error:
         return ()
     plain = all(name and name.isprintable() and "\ufffd" not in name for name in names)
-    return tuple(names) if len(names) >= LEAST_COLUMNS and plain else ()
+    return tuple(names) if plain and (len(names) >= LEAST_COLUMNS or wanted in names) else ()
 
 
 def _has_comments(data: bytes) -> bool:
@@ -90,7 +93,7 @@ class Sample:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of a table, Parquet or CSV; () if the source is no table."""
         if not self.parquet:
-            return _header(self.start)
+            return _header(self.start, self.source.column)
         from ctxsim.readers.source.tables import parquet_columns
 
         return tuple(parquet_columns(self.source))

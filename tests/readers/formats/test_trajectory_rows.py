@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,14 @@ def test_a_list_of_rows_is_counted_from_one_and_a_column_may_be_named(tmp_path: 
     ):  # fmt: skip
         with pytest.raises(InputError, match=refused):
             list(read(f"column:none:{write(path, value)}"))
+
+
+@pytest.mark.parametrize("names", [["talk"], ["id", "talk"], ["id", "talk", "more"]])
+def test_a_csv_table_of_few_columns_is_one_if_it_has_the_named_column(tmp_path: Path, names: list[str]) -> None:
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, names)
+        table.writeheader()
+        table.writerows({name: json.dumps([GO, SAID]) for name in names} for _ in range(2))
+    found = list(read(f"column:talk:{path}"))
+    assert [(one.name.partition("#")[2], len(one.calls)) for one in found] == [("1", 1), ("2", 1)]
