@@ -83,7 +83,7 @@ def inputs_of(
 ) -> Inputs:
     """Return the input of a replay. `models` is a TOML file of the user's own models and prices.
 
-    Raises UnknownName for an unknown scenario, and InputError for a file that can't be read.
+    Raises UnknownName for an unknown scenario, InputError for an unreadable file, and CtxsimError without a path.
     """
     entries: tuple[Entry, ...] = ()
     if models is not None:
@@ -96,6 +96,8 @@ def inputs_of(
     if isinstance(what, Scenario):
         return msgspec.structs.replace(said, scenario=what)
     if not isinstance(what, str | PathLike):
+        if not what:
+            raise CtxsimError("no recording to replay: the list of paths is empty")
         return msgspec.structs.replace(said, paths=tuple(map(fspath, what)))
     name = fspath(what)
     a_path = not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()

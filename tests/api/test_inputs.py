@@ -61,6 +61,11 @@ def test_a_name_is_a_scenario_unless_a_file_has_it(folder: Path) -> None:
         inputs_of("nowhere")
 
 
+def test_no_path_at_all_is_told() -> None:
+    with pytest.raises(CtxsimError, match="no recording to replay: the list of paths is empty"):
+        inputs_of([])
+
+
 def test_a_scenarios_file_that_runs_code_asks_for_trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     (folder / "own.toml").write_text(f'policies = ["mine.py:Mine"]\n{OWN}')
