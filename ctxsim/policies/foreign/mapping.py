@@ -119,7 +119,7 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
             number = next((by_call()[name] for name in _calls_of(message) if name in by_call()), None)
         if number is None and not message.get("summarize"):
             same = by_text().get((str(role), content_of(message)), ())
-            number = next((one for one in same if one > newest and one not in taken | by_id()), None)
+            number = next((one for one in same if one > newest and one not in taken and one not in by_id()), None)
             if number is None and role not in ROLES:
                 raise ContractError(f"message {len(found) + 1} came back with role {role!r}; known: {', '.join(ROLES)}")
         if number is not None and role is not None and role != role_of(groups[number]):
