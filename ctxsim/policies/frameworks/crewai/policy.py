@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
 from ctxsim.policies.policy import Overflow, Policy, Positive
 from ctxsim.view import View
 
@@ -24,12 +24,14 @@ class CrewaiSummarize(Policy):
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         found = messages(view)
-        pieces, size = [[*found[:0]]], 0
+        pieces: list[list[Message]] = [[]]
+        size = 0
         for message in found:
-            if pieces[-1] and size + counted(self.sees, [message]) > self.sees.window:
+            tokens = counted(self.sees, [message])
+            if pieces[-1] and size + tokens > self.sees.window:
                 pieces, size = [*pieces, []], 0
             pieces[-1].append(message)
-            size += counted(self.sees, [message])
+            size += tokens
         texts = [self.sees.summarize(items_of(piece), self.summary_tokens) for piece in pieces if piece]
         written = [text for text in texts if text]
         if not written:
