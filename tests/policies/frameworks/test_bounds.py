@@ -210,6 +210,8 @@ def test_what_is_sent(label: str, steps: str, expected: str) -> None:
         ("openhands-condenser:keep_first={}", "u9 c8 c8 c8 c8 c8 c8 c8 c8 c8 c8", "3:a(bS(i(j(k"),
         ("openclaw:reserve_tokens=0,keep_recent_tokens={}*", "u10 s10 u10 s10",
          "1:Sd 9:Sd 10:Sd 11:Scd 19:Scd 20:Scd 29:Sbcd 30:Sbcd 40:refused"),
+        # 40 are counted and 80 reported: a message of 10 fills 20.
+        ("openclaw:reserve_tokens=0,keep_recent_tokens={}*", "u10 s10 u10 s10:80", "20:Sd 21:Scd 40:Scd 41:Sbcd"),
         ("strands-sliding:window_size={}", "u1 c1 u1 c1 s1", "2:refused 3:(de 4:c(de 5:c(de 6:c(de 7:c(de"),
         ("strands-sliding:pin_first=1,window_size={}", "u1 c1 c1 s1", "2:refused 3:a(cd 4:a(cd 5:refused 6:a(cd"),
         ("strands-summarizing:preserve_recent_messages={}", "u1 c1 c1 s1 u1",
