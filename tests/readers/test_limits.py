@@ -39,6 +39,7 @@ def test_exactly_the_limit_is_read_and_a_byte_more_is_not(monkeypatch: pytest.Mo
 
 def test_each_limit_is_as_the_docs_say() -> None:
     assert (limits.RATIO, limits.EXPANDED, limits.MOST_FILES) == (100, 1_000_000, 1_000_000)
+    assert (limits.MOST_DEEP, limits.MOST_STARS) == (100, 3)
     assert (limits.SOURCE_BYTES, limits.SOURCE_SECONDS, limits.SECONDS_PER_MB) == (20_000_000_000, 600.0, 1.0)
 
 
