@@ -62,6 +62,14 @@ def test_tools_in_three_conventions(tools: dict[str, Any]) -> None:
     assert [(part.kind, part.text) for part in found.reply] == [("assistant", "Yes.")]
 
 
+@pytest.mark.parametrize(("content", "text"), [
+    ('[{"type": "text", "text": "Go."}]', "Go."), ("[sic]", "[sic]"), ("[", "["), ('{"text": 1}', '{"text": 1}'),
+])  # fmt: skip
+def test_a_list_of_blocks_may_be_a_text(content: str, text: str) -> None:
+    ((said,),) = (one.parts for one in told(**PROMPT | {"gen_ai.prompt.0.content": content}).request.said)
+    assert said.text == text
+
+
 def test_a_request_without_tools_or_answer() -> None:
     assert told(**PROMPT).request.tools == []
     assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
