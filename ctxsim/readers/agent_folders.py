@@ -63,15 +63,15 @@ PLACES = (
     Place("Cline", "cline", "", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
     Place("Cline", "cline", "", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
     # https://docs.roocode.com/
-    Place("Roo Code", "cline", "", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
-    Place("Roo Code", "cline", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
+    Place("Roo Code", "roo-code", "", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
+    Place("Roo Code", "roo-code", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
 )
 
 # https://specifications.freedesktop.org/basedir/latest/
 XDG = {".local/share": "XDG_DATA_HOME", ".config": "XDG_CONFIG_HOME"}
 
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
-    "cline": "Cline", "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
+    "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
     "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
 }  # fmt: skip
 """Name of the agent that writes a format, by the format's name."""

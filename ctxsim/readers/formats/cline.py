@@ -1,6 +1,6 @@
-"""Cline sessions (one JSON document with metrics), and the task folders of the Cline and Roo extensions of VS Code.
+"""Cline sessions (one JSON document with metrics), and task folders of its extension of VS Code.
 
-Documentation: https://github.com/cline/cline, https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistence`)
+Documentation: https://github.com/cline/cline
 
     {"version": 1, "agent": "lead", "sessionId": "s", "system_prompt": "Be brief.", "messages": [
       {"id": "m1", "role": "user", "ts": 1000, "content": [{"type": "text", "text": "Any mail?"}]},
@@ -13,6 +13,7 @@ Documentation: https://github.com/cline/cline, https://github.com/RooCodeInc/Roo
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from ctxsim.readers.source import Sample, Source, convert, convert_all, has, jso
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "cline"
-TITLE = "Cline sessions, Cline and Roo task folders"
+TITLE = "Cline sessions and task folders"
 MARKS = ("agent",)
-VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3 and Roo Code 3"
+VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3"
 READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."
 NOT_READ = "Tool calls that older task folders hold as XML inside the text: they stay text. Checkpoints and settings."
 
@@ -102,9 +103,22 @@ _MODEL = re.compile(r"<environment_details>.*?^<model>(.+?)</model>$", re.DOTALL
 """The model, as Roo states it in its requests alone. Source: src/core/environment/getEnvironmentDetails.ts of Roo."""
 
 
+_OF_ROO = re.compile(rb'\\n<model>[^\\"]+</model>\\n|"is(?:Summary|TruncationMarker)"')
+"""What stands in the messages of Roo Code's tasks alone."""
+
+
 def owns(folder: Path) -> bool:
     """Whether a folder is a task of the VS Code extension."""
-    return (folder / MESSAGES_FILE).is_file()
+    return (folder / MESSAGES_FILE).is_file() and not of_roo(folder)
+
+
+def of_roo(folder: Path) -> bool:
+    """Whether a task folder was written by Roo Code: by its place, or by the first megabyte of its messages."""
+    if "rooveterinaryinc.roo-cline" in folder.parts:
+        return True
+    with suppress(OSError), (folder / MESSAGES_FILE).open("rb") as file:
+        return _OF_ROO.search(file.read(1 << 20)) is not None
+    return False
 
 
 def matches(sample: Sample) -> bool:
@@ -116,7 +130,7 @@ def matches(sample: Sample) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a session or task."""
     if sample.folder:
-        yield _task(source, sample.folder)
+        yield task_of(source, sample.folder, NAME)
         return
     session = convert(sample.document, _Session, source.name)
     assembly = Assembly(source.name, NAME)
@@ -145,9 +159,9 @@ def _file_as_text(block: Any) -> Any:
     return {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
 
 
-def _task(source: Source, folder: Path) -> Transcript:
+def task_of(source: Source, folder: Path, format: str) -> Transcript:
     """Return the transcript of a task folder: messages are in one file, usage in another."""
-    assembly = Assembly(source.name, NAME)
+    assembly = Assembly(source.name, format)
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _TaskMessage, where)
     requests = _requests_of(assembly, folder, sum(m.role == "assistant" and not m.is_summary for m in messages))

@@ -95,13 +95,13 @@ def request(
     return {"ts": ts, "type": "say", "say": "api_req_started", "text": json.dumps(shown)} | fields
 
 
-def task(tmp_path: Path, messages: list[Json], shown: list[Json] | None = None) -> Transcript:
+def task(tmp_path: Path, messages: list[Json], shown: list[Json] | None = None, format: str = "cline") -> Transcript:
     folder = tmp_path / "tasks" / "1"
     write(folder / "api_conversation_history.json", messages)
     if shown is not None:
         write(folder / "ui_messages.json", shown)
     write(folder / "task_metadata.json", "{}")
-    return only(tmp_path / "tasks", "cline")
+    return only(tmp_path / "tasks", format)
 
 
 TURNS = [
@@ -135,7 +135,14 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
     again = {"role": "user", "content": [result("t1", "2 messages"), text(told.format("claude-haiku-4.5"))]}
     shown = [request(20, 5, 1000), request(30, 5, 2000), request(40, 5, 3000)]
     turns = [asked, rest[0], rest[1], rest[2], again, rest[2]]
-    assert [made.model for made in task(tmp_path, turns, shown).calls] == ["claude-opus-4.5"] * 2 + ["claude-haiku-4.5"]
+    assert [made.model for made in task(tmp_path, turns, shown, "roo-code").calls] == ["claude-opus-4.5"] * 2 + [
+        "claude-haiku-4.5"
+    ]
+
+
+def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
+    for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
+        assert task(tmp_path / place, TURNS, format=format).format == format
 
 
 UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
@@ -183,8 +190,9 @@ def test_tool_calls_in_the_text_stay_text(tmp_path: Path) -> None:
 def test_summaries_of_roo_are_left_out_but_not_what_they_replaced(tmp_path: Path) -> None:
     summary = {"role": "assistant", "content": [text("So far: mail.")], "isSummary": True, "ts": 3}
     transcript = task(
-        tmp_path, [*TURNS, summary, {"role": "user", "content": "And now?"}, TURNS[3]], [request(1, 1, 1)] * 3
-    )
+        tmp_path, [*TURNS, summary, {"role": "user", "content": "And now?"}, TURNS[3]], [request(1, 1, 1)] * 3,
+        "roo-code",
+    )  # fmt: skip
     assert [item.text for item in transcript.items if item.kind == "assistant"] == ["Two.", "Two."]
     assert [made.comparable for made in transcript.calls] == [True, True, True]
     (compaction,) = transcript.compactions
@@ -194,7 +202,7 @@ def test_summaries_of_roo_are_left_out_but_not_what_they_replaced(tmp_path: Path
 
 def test_a_truncation_that_does_not_say_what_it_left_out(tmp_path: Path) -> None:
     marker = {"role": "user", "content": [text("Cut.")], "isTruncationMarker": True}
-    transcript = task(tmp_path, [*TURNS, marker, {"role": "user", "content": "And now?"}, TURNS[3]])
+    transcript = task(tmp_path, [*TURNS, marker, {"role": "user", "content": "And now?"}, TURNS[3]], None, "roo-code")
     assert [made.comparable for made in transcript.calls] == [True, True, False]
     assert (transcript.compactions, transcript.notes[-1]) == (
         (),
@@ -204,7 +212,7 @@ def test_a_truncation_that_does_not_say_what_it_left_out(tmp_path: Path) -> None
 
 def test_a_task_that_starts_with_a_summary(tmp_path: Path) -> None:
     summary = {"role": "user", "content": [text("So far: mail.")], "isSummary": True}
-    transcript = task(tmp_path, [summary, TURNS[3]], [request(1, 1, 1)])
+    transcript = task(tmp_path, [summary, TURNS[3]], [request(1, 1, 1)], "roo-code")
     assert said(transcript) == [("user", "So far: mail."), ("assistant", "Two.")]
     assert "starts after a compaction: its summary is user text, what came before is not there" in transcript.notes
 
