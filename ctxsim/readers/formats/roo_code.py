@@ -10,7 +10,7 @@ Documentation: https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistenc
 from collections.abc import Iterator
 from pathlib import Path
 
-from ctxsim.readers.formats.cline import MESSAGES_FILE, of_roo, task_of
+from ctxsim.readers.assembly.task_folders import is_task, task_of
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
@@ -24,7 +24,7 @@ NOT_READ = "Requests for summaries, whose tokens the log doesn't state; tool cal
 
 def owns(folder: Path) -> bool:
     """Whether a folder is a task of Roo Code."""
-    return (folder / MESSAGES_FILE).is_file() and of_roo(folder)
+    return is_task(folder, roo=True)
 
 
 def matches(sample: Sample) -> bool:
