@@ -16,7 +16,7 @@ from ctxsim.simulator.ledger import Ledger, Walk
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry
-from ctxsim.simulator.provider.priors import head_prior, tokens_per_counted
+from ctxsim.simulator.provider.priors import head_prior, tokens_factor, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
 
@@ -74,8 +74,7 @@ def as_sent(
 
 def _elsewhere(size: Size, provider: Provider) -> Size:
     """The size of the same conversation with another model, whose tokenizer counts the same hidden texts."""
-    prior = None if tokenizer_of(provider.model)[1] else tokens_per_counted(provider.model)
-    factor = prior.tokens if prior else 1.0
+    factor = 1.0 if tokenizer_of(provider.model)[1] else tokens_factor(provider.model)
 
     def moved(tokens: int) -> int:
         return round(tokens / size.factor * factor)

@@ -23,7 +23,7 @@ from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.priors import tokens_factor
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
@@ -116,10 +116,9 @@ class _Filled:
     @cached_property
     def frames(self) -> Frames:
         """The rendering of this model, for responses whose usage the log doesn't state."""
-        known = tokens_per_counted(self.model)
         provider = Provider(
             tokenizer_of(self.model)[0], model=self.model, framing=vendor_of(self.model),
-            tokens_factor=known.tokens if known else 1.0,
+            tokens_factor=tokens_factor(self.model),
         )  # fmt: skip
         counter, items = provider.counter(), self.segment.items
         frames = Frames(provider, counter)
@@ -174,8 +173,7 @@ class _Filled:
             if this.recorded < CLEARED * last.recorded and this.text + this.framing >= last.text + last.framing:
                 break
             whole.append(this)
-        known = tokens_per_counted(self.model)
-        size = fit_size(whole, known.tokens if known else 1.0)
+        size = fit_size(whole, tokens_factor(self.model))
         if size:
             factor = max(size.factor, 0.01)
             joined = [

@@ -16,7 +16,7 @@ from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.attached import attached_again
 from ctxsim.recorded.size_fit import Request, factor_of, head_is_whole, later_calls, requests
 from ctxsim.simulator.measure.columns import nearest_rank
-from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.priors import tokens_factor
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import Transcript
 
@@ -64,9 +64,8 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
     provider = resolve({}, None, transcript)
     counter = provider.counter()
     cut, unlogged = with_unlogged_clearings(transcript, provider, counter)
-    own, public = tokenizer_of(transcript.model)
-    prior = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
-    factor = prior.tokens if prior else 1.0
+    public = tokenizer_of(transcript.model)[1]
+    factor = 1.0 if public else tokens_factor(transcript.model)
     summaries = {text for one in cut.compactions for text in one.summary}
     for number, segment in enumerate(segments(cut, unlogged)):
         if found := requests(segment, provider, counter):

@@ -57,6 +57,12 @@ def tokens_per_counted(model: str) -> Factor | None:
     return max((one for one in load_priors().factor if fits(model, one.model)), key=_length, default=None)
 
 
+def tokens_factor(model: str) -> float:
+    """Return a model's own tokens per token that we count; 1 where none was measured."""
+    known = tokens_per_counted(model)
+    return known.tokens if known else 1.0
+
+
 def head_prior(format: str, model: str) -> HeadPrior | None:
     """Return the hidden head of an agent's format with a model, or None where none was measured.
 

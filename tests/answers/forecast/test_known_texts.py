@@ -108,6 +108,15 @@ def test_without_prices_tokens_alone_are_told() -> None:
     assert one.tokens == one.tokens_came == 6_000 + sum(TOKENS)
 
 
+@pytest.mark.parametrize(("head", "compacts"), [(1_000, False), (180_000, True)])
+def test_whether_its_agent_would_compact_is_told(head: int, compacts: bool) -> None:
+    # Claude Code compacts before its window of 200,000 is full.
+    [one] = told(
+        [session(name, head, at, "claude-opus-4-5", format="claude-code") for name, at in (("a", 1), ("b", 2))]
+    )
+    assert one.compacts is compacts
+
+
 def test_the_nearest_sessions_before_tell() -> None:
     def last(*before: tuple[int, dict[str, str | None]], **changes: str | None) -> float:
         made = [session(str(n), head, float(n), **given) for n, (head, given) in enumerate(before)]

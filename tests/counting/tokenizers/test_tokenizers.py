@@ -90,6 +90,8 @@ def test_a_stored_hash_is_that_of_the_vocabulary(name: str, monkeypatch: pytest.
 def test_unknown_names_say_what_is_close() -> None:
     with pytest.raises(UnknownName, match="did you mean o200k_base"):
         open_tokenizer("o200k")
+    with pytest.raises(UnknownName):
+        open_tokenizer("nobody:o200k_base")
     with pytest.raises(UnknownName, match="on this machine"):
         open_tokenizer("hf:no/such-model")
     with pytest.raises(UnknownName, match="needs a path"):

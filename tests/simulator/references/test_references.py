@@ -17,8 +17,6 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat
 from strategies import QUOTE, conversations, planted, transcripts
 
-from ctxsim.simulator.ledger import Ledger
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import (
     Counts,
     Need,
@@ -31,7 +29,6 @@ from ctxsim.simulator.references import (
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.simulator.references.survival import all_kept
-from ctxsim.simulator.replay.foresight import Foresight
 from ctxsim.transcript import Call, Head, Sizes, Transcript
 from ctxsim.view import Made, View
 
@@ -383,21 +380,6 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
                 assert survival.call(number, [Made("before_call", edit, lasting=False) for edit in cut.edits]) == slow
                 needs += slow.refs_needed_strict + slow.refs_needed_loose
     assert chosen == 60 and needs > 30
-
-
-def test_what_calls_will_need_is_known_from_that_call_on_soonest_first() -> None:
-    # Call 3 uses zebra_two of the first result, call 4 zebra_one.
-    transcript = chat(
-        TASK, ASK, ("tool_result", "zebra_one zebra_two"), ASK, ("tool_result", "b"),
-        ("tool_call", '{"x": "zebra_two"}'), ("tool_result", "c"), ("assistant", "zebra_one"),
-    )  # fmt: skip
-    provider, first = Provider(), transcript.items[2]
-    ahead = Foresight(Ledger(transcript, provider, provider.counter()), None)
-    wanted = [ahead.wanted(number, [first]) for number in (1, 3, 4, 5)]
-    assert wanted == [["zebra_two", "zebra_one"], ["zebra_two", "zebra_one"], ["zebra_one"], []]
-    # Of what is left of it, what is left; of others nothing.
-    assert ahead.wanted(1, [first.with_text("only zebra_one")]) == ["zebra_one"]
-    assert ahead.wanted(1, [transcript.items[4]]) == []
 
 
 def test_identifiers_of_results_are_known_by_their_hashes() -> None:
