@@ -58,8 +58,8 @@ def test_estimates_are_written_where_out_says(tmp_path: Path, monkeypatch: pytes
     line = "validate logs --estimates --threshold 9 --tokenizer cl100k_base --out there --format csv"
     assert ctxsim(*line.split(), cwd=tmp_path).stdout == ""
     assert written == [
-        ("validate", ["errors", None], "table"), ("o200k_base", Path("results/accuracy")),
-        ("validate", ["errors", 9], "csv"), ("cl100k_base", Path("there")),
+        ("o200k_base", Path("results/accuracy")), ("validate", ["errors", None], "table"),
+        ("cl100k_base", Path("there")), ("validate", ["errors", 9], "csv"),
     ]  # fmt: skip
 
 

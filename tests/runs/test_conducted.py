@@ -6,6 +6,7 @@ import errno
 import gc
 import json
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,36 @@ from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Policy, open_policies, open_policy
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.source import Source
-from ctxsim.results import InputInfo, read_run
+from ctxsim.results import InputInfo, Tables, read_run
+from ctxsim.results.columns import SummaryRow
 from ctxsim.results.run_info import __version__
+from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import (
     LONG_LABEL,
     Watch,
-    _Beside,
     _kept,
-    _with_failures,
     _writing_told,
     conduct,
     said_of,
 )
-from ctxsim.runs.rows import Rows
+from ctxsim.runs.gathered import Gathered
+from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.task import Setting, Wanted
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS
 from ctxsim.synthesis import load_scenario
+
+
+class Written(RunWriter):
+    """A writer that keeps the summaries' rows and writes nothing."""
+
+    def __init__(self) -> None:
+        self.rows: list[SummaryRow] = []
+
+    def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
+        self.rows += summary
 
 
 def test_a_run_says_its_policies_providers_and_tokenizers() -> None:
@@ -70,10 +82,17 @@ def test_what_was_asked_is_kept_but_for_names_without_text() -> None:
 
 def test_failures_of_sizing_stand_beside_those_of_the_run() -> None:
     info = InputInfo("a", "h", 1, 1, failed=("b",))
-    assert _with_failures(info, InputInfo("a", "h", 1, 1, failed=("a", "b"))).failures == ("a", "b")
-    assert _with_failures(InputInfo("a", "h", 1, 1), InputInfo("a", "h", 1, 1)).failed is msgspec.UNSET
+
+    def of_sample(info: InputInfo, before: InputInfo) -> InputInfo:
+        plan: Any = "a plan"
+        found = Gathered(["kept name"], True, Written(), plan, [Done(before)])
+        assert found.source(0, info).name == "kept name"
+        return found.inputs[0]
+
+    assert of_sample(info, InputInfo("a", "h", 1, 1, failed=("a", "b"))).failures == ("a", "b")
+    assert of_sample(InputInfo("a", "h", 1, 1), InputInfo("a", "h", 1, 1)).failed is msgspec.UNSET
     with pytest.raises(InputError, match="a: changed while the sample was drawn"):
-        _with_failures(info, InputInfo("a", "other", 1, 1))
+        of_sample(info, InputInfo("a", "other", 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -95,27 +114,30 @@ def rows(name: str, text: str, parent: str | None = None, used: bool = True, **p
 
 
 def test_a_transcript_has_its_root_its_provider_and_the_share_of_chance() -> None:
-    beside = _Beside()
-    told = []
+    written = Written()
+    gathered = Gathered(["x"], True, written, None, ())
     for one in (
         rows("a", "zebra_1001"), rows("a/1", "zebra_1001", "a"), rows("a/1/1", "zebra_2002", "a/1", window=9_000),
         rows("b", "zebra_2002"), rows("c", "zebra_3003"), rows("d", "zebra_3003", used=False), rows("e", "zebra_3003"),
     ):  # fmt: skip
-        (row,) = beside.summary(one)
-        told.append((row.transcript, row.root, row.provider, row.chance_rate))
+        gathered.transcript(0, one)
+    told = [(row.transcript, row.root, row.provider, row.chance_rate) for row in written.rows]
     # Of b the one before holds what it needed, of c none; d needed nothing, and holds what e needs.
     assert told == [
         ("a", "a", 0, None), ("a/1", "a", 0, None), ("a/1/1", "a", 1, None), ("b", "b", 0, 1.0), ("c", "c", 0, 0.0),
         ("d", "d", 0, None), ("e", "e", 0, 1.0),
     ]  # fmt: skip
-    assert [one.window for one in beside.providers] == [200_000, 9_000]
+    assert [one.window for one in gathered.providers] == [200_000, 9_000] and gathered.replayed == 7
+    with pytest.raises(InputError, match="x: c is in an earlier path too"):
+        gathered.transcript(0, rows("c", "zebra_3003"))
 
 
 def test_a_share_of_chance_has_six_digits() -> None:
-    beside = _Beside()
-    beside.summary(rows("a", "zebra_1001"))
-    (row,) = beside.summary(rows("b", "zebra_1001 zebra_2002 zebra_3003"))
-    assert row.chance_rate == 0.333333
+    written = Written()
+    gathered = Gathered(["x"], True, written, None, ())
+    gathered.transcript(0, rows("a", "zebra_1001"))
+    gathered.transcript(0, rows("b", "zebra_1001 zebra_2002 zebra_3003"))
+    assert written.rows[-1].chance_rate == 0.333333
 
 
 def test_a_label_is_shortened_from_45_characters_on(monkeypatch: pytest.MonkeyPatch) -> None:
