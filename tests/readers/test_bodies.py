@@ -45,8 +45,9 @@ def test_a_request_of_anthropic_has_its_head_beside_the_messages() -> None:
             "promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 3, "thoughtsTokenCount": 4}},
          "gemini", Usage(9, 6, 3, None, 4)),
         ({"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}],
-          "model": "m", "usage": {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}},
-         "responses", Usage(9, 2, 3)),
+          "model": "m", "usage": {"input_tokens": 9, "output_tokens": 2, "cost": 0.5, "input_tokens_details": {
+            "cached_tokens": 3, "cache_write_tokens": 4}}},
+         "responses", Usage(9, 2, 3, 4, None, 0.5)),
     ],
 )  # fmt: skip
 def test_an_answer_of_each_api(response: dict[str, Any], api: Api, usage: Usage) -> None:

@@ -196,6 +196,15 @@ def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: in
     ({"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 3}, "cost": 0.5}, Usage(9, None, None,
     None, 3, 0.5)),
     ({"completion_tokens": 3}, None), ({"prompt_tokens": 0}, Usage(0)),
+    # What OpenAI and OpenRouter wrote to the cache, and what Moonshot read from it.
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 7}}, Usage(9, None, 0,
+    7)),
+    ({"prompt_tokens": 9, "cached_tokens": 6}, Usage(9, None, 6)),
+    # xAI's total is 9 + 2 + 5: reasoning stands beside the completion. OpenAI's is 9 + 7.
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 16, "completion_tokens_details": {"reasoning_tokens":
+    5}}, Usage(9, 7, None, None, 5)),
+    ({"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16, "completion_tokens_details": {"reasoning_tokens":
+    5}}, Usage(9, 7, None, None, 5)),
 ])  # fmt: skip
 def test_usage_of_a_chat_completion(counted: dict[str, object], usage: Usage | None) -> None:
     assert msgspec.convert(counted, ChatUsage).whole() == usage

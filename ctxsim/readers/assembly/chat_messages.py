@@ -124,6 +124,7 @@ class Details(msgspec.Struct):
     """Token counts of parts of the prompt or of the output."""
 
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     cache_creation_token_details: Lifetimes | None = None
 
@@ -133,11 +134,14 @@ class ChatUsage(msgspec.Struct):
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    total_tokens: int | None = None
     prompt_tokens_details: Details | None = None
     completion_tokens_details: Details | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     prompt_cache_hit_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Tokens that Moonshot read from its cache."""
     cost: Any = None
     """Dollars of the call, as OpenRouter states them."""
 
@@ -149,13 +153,17 @@ class ChatUsage(msgspec.Struct):
         if self.prompt_tokens is None:
             return None
         prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
-        reads = (self.cache_read_input_tokens, prompt.cached_tokens, self.prompt_cache_hit_tokens)
-        read = next((tokens for tokens in reads if tokens is not None), None)
-        written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
+        reads = (self.cache_read_input_tokens, prompt.cached_tokens, self.prompt_cache_hit_tokens, self.cached_tokens)
+        writes = (self.cache_creation_input_tokens, prompt.cache_write_tokens)
+        read, written = (next((count for count in counts if count is not None), None) for counts in (reads, writes))
+        made, reasoning = self.completion_tokens, completion.reasoning_tokens
+        if made is not None and self.total_tokens == self.prompt_tokens + made + (reasoning or 0):
+            # xAI counts reasoning beside the completion.
+            made += reasoning or 0
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
         usd = dollars(self.cost) if dollars(cost) is None else dollars(cost)
-        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, usd, long)
+        return Usage(self.prompt_tokens, made, read, written, reasoning, usd, long)
 
 
 class _Choice(msgspec.Struct):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Usage
@@ -228,11 +228,14 @@ class ApiUsage(msgspec.Struct):
     output_tokens: int | None = None
     input_tokens_details: Details | None = None
     output_tokens_details: Details | None = None
+    cost: Any = None
+    """Dollars of the response, as OpenRouter states them."""
 
     def whole(self) -> Usage:
         """Return it as `Usage`."""
         given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
-        return Usage(self.input_tokens, self.output_tokens, given.cached_tokens, None, made.reasoning_tokens)
+        cached = given.cached_tokens, given.cache_write_tokens
+        return Usage(self.input_tokens, self.output_tokens, *cached, made.reasoning_tokens, dollars(self.cost))
 
 
 class Document(msgspec.Struct):
