@@ -69,6 +69,8 @@ def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(
     assert [item.text for item in transcript.items[-3:]] == ["No.", "Then undo it.", "Undone."]
     assert len(transcript.calls) == 3 and all(call.comparable for call in transcript.calls)
     assert transcript.notes == ("2 response(s) from which no later request went on left out (retried or rewound)",)
+    # They were paid for as the others.
+    assert [call.usage for call in transcript.beside] == [transcript.calls[0].usage] * 2
 
 
 def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
