@@ -75,6 +75,18 @@ def test_a_request_without_tools_or_answer() -> None:
     assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
 
 
+def test_thinking_stands_before_what_was_said() -> None:
+    answer = {
+        "gen_ai.completion.0.role": "thinking", "gen_ai.completion.0.content": "Hm.",
+        "gen_ai.completion.1.role": "assistant", "gen_ai.completion.1.content": "Yes.",
+        "gen_ai.completion.1.tool_calls.0.name": "read", "gen_ai.completion.2.content": "No.",
+    }  # fmt: skip
+    found = told(**answer, **{"gen_ai.usage.input_tokens": 9, "operation.cost": 0.25})
+    parts = [("reasoning", "Hm."), ("assistant", "Yes."), ("tool_call", "")]
+    assert [(part.kind, part.text) for part in found.reply] == parts
+    assert found.usage == Usage(9, cost_usd=0.25)
+
+
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
@@ -84,7 +96,12 @@ def test_a_request_without_tools_or_answer() -> None:
         ({"input_tokens": 5, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(12, None, 4, 3)),
         ({"input_tokens": 7, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(7, None, 4, 3)),
         ({"output_tokens": 2}, None),
+        # Pydantic AI's details, of its older versions too, and dollars.
+        ({"input_tokens": 9, "details.cache_read_tokens": 4, "details.cache_write_tokens": 3,
+          "details.reasoning_tokens": 1, "cost": 0.5}, Usage(9, None, 4, 3, 1, 0.5)),
+        ({"input_tokens": 9, "details.cache_read_input_tokens": 4, "details.cache_creation_input_tokens": 3},
+         Usage(9, None, 4, 3)),
     ],
-)
+)  # fmt: skip
 def test_usage_is_of_the_whole_prompt(numbers: dict[str, int], expected: Usage | None) -> None:
     assert usage({f"gen_ai.usage.{name}": number for name, number in numbers.items()}) == expected

@@ -53,6 +53,7 @@ def _span(row: Mapping[str, Any]) -> Span:
             "completion": first(counted, "completion_tokens", "output_tokens"),
             "read": first(counted, "cache_read_input_tokens") or details.get("cached_tokens"),
             "written": counted.get("cache_creation_input_tokens"),
+            "reasoning": table(counted.get("completion_tokens_details")).get("reasoning_tokens"),
         },
         cost_usd=sum(finite(made.get(name)) or 0.0 for made in costs for name in _COSTS) if costs else None,
         session=row.get("thread_id"),

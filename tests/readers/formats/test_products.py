@@ -204,6 +204,14 @@ def test_calls_of_weave_that_do_not_say_what_they_are(tmp_path: Path) -> None:
     assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [0.75] * 3
 
 
+def test_usage_of_weave_beside_a_response_without_any(tmp_path: Path) -> None:
+    row = next(call for call in lines("weave") if call["attributes"]["weave"].get("kind") == "llm")
+    counted = {"prompt_tokens": 50, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 9},
+               "completion_tokens_details": {"reasoning_tokens": 4}}  # fmt: skip
+    row |= {"output": {"choices": row["output"]["choices"]}, "summary": {"usage": {"m": counted}}}
+    assert one(tmp_path, [row], "weave").calls[0].usage == Usage(50, 30, 9, None, 4)
+
+
 def test_a_function_around_a_model_is_no_request_of_its_own(tmp_path: Path) -> None:
     calls = lines("weave")
     outer = next(call for call in calls if call["parent_id"] is None)

@@ -7,6 +7,7 @@ https://github.com/traceloop/openllmetry (before 0.50: `gen_ai.prompt.0.content`
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,13 +33,20 @@ _COUNTS = (
     ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens"),
     ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"),
     ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
-     "gen_ai.usage.cache_read_input_tokens"),
+     "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens",
+     "gen_ai.usage.details.cache_read_input_tokens"),
     ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write",
-     "gen_ai.usage.cache_creation_input_tokens"),
+     "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
+     "gen_ai.usage.details.cache_creation_input_tokens"),
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
-     "llm.token_count.completion_details.reasoning"),
+     "llm.token_count.completion_details.reasoning", "gen_ai.usage.details.reasoning_tokens"),
 )  # fmt: skip
-"""Attributes with counts of the prompt, the output, cache reads, cache writes and reasoning, in each convention."""
+"""Attributes with counts of the prompt, the output, cache reads, cache writes and reasoning, in each convention.
+
+Pydantic AI has details of its own (https://ai.pydantic.dev/logfire/).
+"""
+_COSTS = ("llm.cost.total", "operation.cost", "gen_ai.usage.cost")
+"""Attributes with the dollars of the request: OpenInference's, Pydantic AI's, and the one that Langfuse reads."""
 
 
 class Message(NamedTuple):
@@ -69,7 +77,7 @@ def exchange(span: Span, where: str) -> Logged | None:
     if (bodies := _bodies(attributes)) is not None:
         api, request, response = bodies
         said = answer(api, response, f"{where} output.value")
-        cost = dollars(finite(attributes.get("llm.cost.total")))
+        cost = dollars(_number(attributes, *_COSTS))
         told = said.usage.costing(cost) if said.usage else usage(attributes)
         sent_whole = caught(api, request, f"{where} input.value")
         return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context)
@@ -108,7 +116,11 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
         # The Responses API answers in several messages, which are one response.
         return _joined(map(_of_inference, inputs)), [_of_inference(one) for one in found]
     if found := nested(attributes, "gen_ai.completion"):
-        return [_of_prompt(one) for one in nested(attributes, "gen_ai.prompt")], [_of_prompt(found[0])]
+        # Anthropic's thinking stands before the answer, as completions of their own.
+        thinking = list(takewhile(lambda one: one.get("role") == "thinking", found))
+        thought = Message("assistant", tuple(Part("reasoning", str(one.get("content") or "")) for one in thinking))
+        answer = map(_of_prompt, found[len(thinking) :][:1])
+        return [_of_prompt(one) for one in nested(attributes, "gen_ai.prompt")], [thought, *answer]
     each = [_of_event(event) for event in events if event.name in _OLD]
     choices = [message for message in each if message.role == "choice"]
     return [message for message in each if message.role != "choice"], choices[:1]
@@ -254,11 +266,15 @@ def _text(attributes: Attributes, *names: str) -> str:
     return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
 
 
+def _number(attributes: Attributes, *names: str) -> int | float | None:
+    return next((number for name in names if (number := finite(attributes.get(name))) is not None), None)
+
+
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; its prompt is whole, even if the span counts cached tokens separately."""
-    found = ([finite(attributes.get(name)) for name in names] for names in _COUNTS)
-    prompt, *others = (next((int(count) for count in counts if count is not None), None) for counts in found)
+    found = (_number(attributes, *names) for names in _COUNTS)
+    prompt, *others = (None if count is None else int(count) for count in found)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
     made, read, written, reasoning = others
-    cost = finite(attributes.get("llm.cost.total"))
+    cost = _number(attributes, *_COSTS)
     return None if prompt is None else of_prompt(prompt, made, read, written, reasoning, cost)
