@@ -13,6 +13,7 @@ from typing import Any
 
 from ctxsim.readers.assembly.spans import Span, conversations
 from ctxsim.readers.assembly.spans.products import MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.assembly.spans.span import finite
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 
@@ -58,6 +59,8 @@ def _merge(into: dict[str, Any], row: Mapping[str, Any]) -> None:
 def _span(row: Mapping[str, Any]) -> Span:
     metadata, metrics, attributes = (table(row.get(name)) for name in ("metadata", "metrics", "span_attributes"))
     parents = row.get("span_parents")
+    lived = [finite(metrics.get(f"prompt_cache_creation_{lifetime}_tokens")) for lifetime in ("5m", "1h")]
+    written = sum(count or 0 for count in lived) if any(lived) else metrics.get("prompt_cache_creation_tokens")
     return span(
         MODEL if attributes.get("type") == "llm" else OTHER,
         (row["root_span_id"], row["span_id"], parents[0] if isinstance(parents, list) and parents else ""),
@@ -70,8 +73,9 @@ def _span(row: Mapping[str, Any]) -> Span:
             "prompt": metrics.get("prompt_tokens"),
             "completion": metrics.get("completion_tokens"),
             "read": metrics.get("prompt_cached_tokens"),
-            "written": metrics.get("prompt_cache_creation_tokens"),
+            "written": written,
             "reasoning": metrics.get("completion_reasoning_tokens"),
+            "long": lived[1],
         },
         cost_usd=metrics.get("estimated_cost"),
     )

@@ -72,12 +72,13 @@ def _counts(details: Mapping[str, Any]) -> dict[str, int]:
         "read": {name for name in counted if "cache" in name and not _is_written(name)},
         "written": {name for name in counted if _is_written(name)},
         "reasoning": {name for name in counted if "reasoning" in name},
+        "long": {name for name in counted if _is_written(name) and "1h" in name},
     }
     return {part: sum(counted[name] for name in names if name in counted) for part, names in parts.items() if names}
 
 
 def _is_written(name: str) -> bool:
-    return "cache_creation" in name or "cache_write" in name
+    return any(mark in name for mark in ("cache_creation", "cache_write", "ephemeral"))
 
 
 _ROWS = Rows(NAME, _is_row, ("data", "observations", "trace", "traces"), _span)

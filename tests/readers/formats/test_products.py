@@ -161,10 +161,11 @@ def test_parts_of_usage_add_up_under_langfuses_names(tmp_path: Path) -> None:
         "output": 2,
     }
     counted[2]["usageDetails"] = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
+    counted[2]["usageDetails"] |= {"input_cache_creation_1h": 5, "input_ephemeral_5m_input_tokens": 2}
     used = [call.usage for call in one(tmp_path, rows, "langfuse").calls]
     costs = [0.0056, 0.0125, 0.0187]
     # 30 + 10, 4 + 3; 50 + 20 + 7: cached tokens stand beside the input
-    parts = [Usage(40, 7, 10, None, 3), Usage(77, 2, 20, 7), Usage(90, 9)]
+    parts = [Usage(40, 7, 10, None, 3), Usage(77, 2, 20, 7), Usage(90, 9, None, 7, cache_write_long_tokens=5)]
     assert [usage and usage.costing(None) for usage in used] == parts
     assert [usage and usage.cost_usd for usage in used] == pytest.approx(costs)
 
@@ -184,6 +185,10 @@ def test_prompts_and_costs_of_braintrust(tmp_path: Path) -> None:
     answered["metrics"] |= {"prompt_cached_tokens": 30, "estimated_cost": 0.25}
     usage = one(tmp_path, rows, "braintrust").calls[0].usage
     assert usage == Usage(43, 13, 30, None, 0, 0.25)
+    # What was written for 5 minutes and for an hour: 4 + 3.
+    answered["metrics"] |= {"prompt_cache_creation_5m_tokens": 4, "prompt_cache_creation_1h_tokens": 3}
+    usage = one(tmp_path, rows, "braintrust").calls[0].usage
+    assert usage == Usage(43, 13, 30, 7, 0, 0.25, 3)
 
 
 def test_a_span_of_braintrust_began_at_its_start_or_when_it_was_created(tmp_path: Path) -> None:

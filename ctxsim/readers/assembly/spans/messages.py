@@ -29,6 +29,8 @@ _OLD = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "choice",
 }
+WRITTEN_LONG = "llm.token_count.prompt_details.cache_write_1h"
+"""A name of our own: no convention has one for what was written for the longer lifetime, but products do."""
 _COUNTS = (
     ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens"),
     ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"),
@@ -40,8 +42,9 @@ _COUNTS = (
      "gen_ai.usage.details.cache_creation_input_tokens"),
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
      "llm.token_count.completion_details.reasoning", "gen_ai.usage.details.reasoning_tokens"),
+    (WRITTEN_LONG,),
 )  # fmt: skip
-"""Attributes with counts of the prompt, the output, cache reads, cache writes and reasoning, in each convention.
+"""Attributes with counts of the prompt, the output, cache reads and writes, reasoning and long writes, by convention.
 
 Pydantic AI has details of its own (https://ai.pydantic.dev/logfire/).
 """
@@ -275,6 +278,8 @@ def usage(attributes: Attributes) -> Usage | None:
     found = (_number(attributes, *names) for names in _COUNTS)
     prompt, *others = (None if count is None else int(count) for count in found)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
-    made, read, written, reasoning = others
-    cost = _number(attributes, *_COSTS)
-    return None if prompt is None else of_prompt(prompt, made, read, written, reasoning, cost)
+    made, read, written, reasoning, long = others
+    if prompt is None:
+        return None
+    whole = of_prompt(prompt, made, read, written, reasoning, _number(attributes, *_COSTS))
+    return msgspec.structs.replace(whole, cache_write_long_tokens=long)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
 from ctxsim.readers.assembly.spans.conversations import conversations
+from ctxsim.readers.assembly.spans.messages import WRITTEN_LONG
 from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.readers.source import decoded as json_decoded
@@ -99,7 +100,8 @@ def span(
 ) -> Span:
     """Return a product's row as a span: ids of trace, span and parent, what was sent and answered, tokens by name.
 
-    `started` is an ISO 8601 time or epoch seconds. `counts` are `prompt`, `completion`, `read`, `written`, `reasoning`.
+    `started` is an ISO 8601 time or epoch seconds. `counts` are `prompt`, `completion`, `read`, `written`, `reasoning`,
+    `long`.
     """
     trace, own, parent = (str(one or "") for one in ids)
     named = model if isinstance(model, str) else ""
@@ -122,6 +124,7 @@ _COUNTED = {
     "read": "llm.token_count.prompt_details.cache_read",
     "written": "llm.token_count.prompt_details.cache_write",
     "reasoning": "llm.token_count.completion_details.reasoning",
+    "long": WRITTEN_LONG,
 }
 
 
