@@ -19,9 +19,20 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out, text_and_media
+from ctxsim.readers.assembly import (
+    IMAGE_TOKENS,
+    Assembly,
+    Part,
+    chat_messages,
+    content_parts,
+    dollars,
+    left_out,
+    text_and_media,
+)
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
+from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.spans.span import finite
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
 from ctxsim.transcript import Transcript, Usage
 
@@ -89,6 +100,8 @@ class _Run(msgspec.Struct):
     extra: Any = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    # Dollars, often as text.
+    total_cost: Any = None
     child_runs: list[Any] | None = None
     error: str | None = None
 
@@ -240,19 +253,29 @@ def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[st
 def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
     messages = _message_lists(run.inputs)
     reply = _reply(run.outputs)
-    if run.error or not messages or reply is None:
+    # LangSmith's wrappers of clients record the API's bodies, with LangChain's usage; Anthropic's under `message`.
+    body = under(run.outputs, "message") or run.outputs
+    bodies = isinstance(body, dict) and isinstance(run.inputs, dict) and looks_like_request(run.inputs)
+    api = api_of(body) if bodies else None
+    if run.error or (api is None and not (messages and reply)):
         skipped["llm run that failed" if run.error else "llm run without messages"] += 1
         return None
-    caught = Caught()
-    _add_messages(caught, messages, where, skipped)
-    tools = under(run.extra, "invocation_params", "tools")
-    caught.tools += map(compact_json, tools if isinstance(tools, list) else [])
-    message = convert(_kind_and_fields(reply)[1], _Message, f"{where} output")
+    message = convert(body if api else _kind_and_fields(reply)[1], _Message, f"{where} output")
     usage = message.usage
+    if api:
+        sent, said = caught(api, run.inputs, f"{where} input"), answer(api, body, f"{where} output")
+        parts, model, usage = said.parts, said.model, usage or said.usage
+    else:
+        sent = Caught()
+        _add_messages(sent, messages, where, skipped)
+        tools = under(run.extra, "invocation_params", "tools")
+        sent.tools += map(compact_json, tools if isinstance(tools, list) else [])
+        parts, model = tuple(_response_parts(message)), message.model
     if usage is None and run.prompt_tokens:
         usage = Usage(run.prompt_tokens, run.completion_tokens)
+    cost = dollars(finite(run.total_cost))
     # The time is when the request was sent.
-    return Logged(where, caught, tuple(_response_parts(message)), usage, time_s(run.start_time), message.model)
+    return Logged(where, sent, parts, usage and (usage.costing(cost) if cost else usage), time_s(run.start_time), model)
 
 
 def _message_lists(inputs: Any) -> list[Any]:

@@ -137,7 +137,7 @@ def run(identity: str, given: list[Json], reply: Json | None, start: str, trace:
 def conversation(trace: str = "t1") -> list[Json]:
     found = messages("dumpd")
     late, early = (
-        run("r2", found[:4], found[4], "09", trace, prompt_tokens=130, completion_tokens=3),
+        run("r2", found[:4], found[4], "09", trace, prompt_tokens=130, completion_tokens=3, total_cost=0.5),
         run("r1", found[:2], found[2], "01", trace),
     )
     chain = {"id": "r0", "run_type": "chain", "trace_id": trace, "inputs": {}, "outputs": {}}
@@ -148,7 +148,7 @@ def test_runs_of_a_trace_become_one_transcript(tmp_path: Path) -> None:
     (transcript,) = all_of(tmp_path, conversation())
     assert transcript.name.endswith("trace.json")
     assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
-    assert [call.usage for call in transcript.calls] == [Usage(90, 12, 40, None, 8), Usage(130, 3)]
+    assert [call.usage for call in transcript.calls] == [Usage(90, 12, 40, None, 8), Usage(130, 3, cost_usd=0.5)]
     # 2026-01-01 12:00:01 and 12:00:09, taken as UTC
     assert [call.time_s for call in transcript.calls] == [1767268801.0, 1767268809.0]
     assert transcript.head.tools == ('{"type":"function","function":{"name":"search"}}',)
@@ -160,6 +160,22 @@ def test_traces_in_one_file_and_runs_inside_runs(tmp_path: Path) -> None:
     transcripts = all_of(tmp_path, [*conversation("t1"), nested], "runs.jsonl")
     assert [transcript.name.partition("#")[2] for transcript in transcripts] == ["t1", "t2"]
     assert [len(transcript.calls) for transcript in transcripts] == [2, 2]
+
+
+@pytest.mark.parametrize("client", ["openai", "anthropic"])
+def test_runs_of_wrapped_clients_and_what_they_cost(client: str, tmp_path: Path) -> None:
+    counted = {"input_tokens": 40, "output_tokens": 2, "input_token_details": {"cache_read": 30}}
+    said_by = {"role": "assistant", "content": "Two."}
+    outputs: Json = {"model": "m", "choices": [{"message": said_by}], "usage_metadata": counted}
+    if client == "anthropic":
+        content = [{"type": "text", "text": "Two."}]
+        outputs = {"message": {"model": "m", "role": "assistant", "content": content, "usage_metadata": counted}}
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Any mail?"}]
+    made = run("r1", [], None, "01", inputs={"messages": asked, "model": "m"}, outputs=outputs, total_cost="0.25")
+    (transcript,) = all_of(tmp_path, [made])
+    assert said(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
+    assert (transcript.head.system, transcript.model) == ("Be brief.", "m")
+    assert transcript.calls[0].usage == Usage(40, 2, 30, cost_usd=0.25)
 
 
 def test_failed_runs_are_counted(tmp_path: Path) -> None:
