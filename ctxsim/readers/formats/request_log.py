@@ -127,4 +127,5 @@ def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_
     # The model that the response names: behind a proxy it may differ from the requested one.
     said = answer(api, response, f"{where} response")
     sent = caught(api, request, where)
-    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model)
+    names = {"id": str(response.get("id") or ""), "after": str(request.get("previous_response_id") or "")}
+    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model, **names)

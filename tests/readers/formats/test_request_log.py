@@ -73,6 +73,24 @@ def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(
     assert [call.usage for call in transcript.beside] == [transcript.calls[0].usage] * 2
 
 
+def test_the_provider_puts_the_history_before_a_request_that_names_a_response(tmp_path: Path) -> None:
+    def pair(number: int, given: list[Any], output: dict[str, Any]) -> dict[str, Any]:
+        request = {"model": "m", "input": given, "previous_response_id": f"r{number - 1}" if number > 1 else None}
+        usage = {"input_tokens": 10 * number, "output_tokens": 2}
+        return {"request": request, "response": {"id": f"r{number}", "model": "m", "output": [output], "usage": usage}}
+
+    asks = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": "{}"}
+    answers = {"type": "function_call_output", "call_id": "c1", "output": "mail.py"}
+    says = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    thanks = {"role": "user", "content": "Thanks."}
+    (transcript,) = transcripts(tmp_path, pair(1, [TASK], asks), pair(2, [answers], says), pair(3, [thanks], says))
+    assert [(item.text, item.answers) for item in transcript.items] == [
+        ("Fix mail.py.", None), ("{}", None), ("mail.py", 1), ("Done.", None), ("Thanks.", None), ("Done.", None),
+    ]  # fmt: skip
+    assert [call.usage and call.usage.input_tokens for call in transcript.calls] == [10, 20, 30]
+    assert transcript.notes == () and all(call.comparable for call in transcript.calls)
+
+
 def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
     body = {"model": "asked", "system": system, "messages": messages, "tools": [{"name": "bash"}], "max_tokens": 9}

@@ -64,7 +64,8 @@ class Caught(Assembly):
 class Logged(msgspec.Struct):
     """One request with its response. `where` is its file or line, for notes.
 
-    `context` separates sessions, if the log does; `compacted`: the log says that the history was shortened here.
+    `context` separates sessions, if the log does; `compacted`: the log says that the history was shortened here. `id`
+    names the response; `after` names the one whose history the provider keeps and puts before this request.
     """
 
     where: str
@@ -75,6 +76,8 @@ class Logged(msgspec.Struct):
     model: str = ""
     context: str = ""
     compacted: bool = False
+    id: str = ""
+    after: str = ""
 
     @property
     def head(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -92,7 +95,12 @@ def transcripts(
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
+    named: dict[str, Logged] = {}
     for logged in records:
+        if before := named.get(logged.after):
+            logged.request.said[:0] = [*before.request.said, Said(before.reply, response=True)]
+        if logged.id:
+            named[logged.id] = logged
         # Each request repeats those before it: equal messages are held once.
         logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
         logs.append(logged)

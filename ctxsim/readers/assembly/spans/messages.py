@@ -83,7 +83,8 @@ def exchange(span: Span, where: str) -> Logged | None:
         cost = dollars(_number(attributes, *_COSTS))
         told = said.usage.costing(cost) if said.usage else usage(attributes)
         sent_whole = caught(api, request, f"{where} input.value")
-        return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context)
+        names = {"id": str(response.get("id") or ""), "after": str(request.get("previous_response_id") or "")}
+        return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context, **names)
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
         return None
