@@ -22,7 +22,7 @@ import msgspec
 
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.requests import Logged, transcripts
-from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, ids, looks_like_request
 from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has
 from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Transcript
@@ -127,5 +127,5 @@ def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_
     # The model that the response names: behind a proxy it may differ from the requested one.
     said = answer(api, response, f"{where} response")
     sent = caught(api, request, where)
-    names = {"id": str(response.get("id") or ""), "after": str(request.get("previous_response_id") or "")}
-    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model, **names)
+    own, before = ids(request, response)
+    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model, id=own, after=before)

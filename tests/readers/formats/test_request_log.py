@@ -91,6 +91,18 @@ def test_the_provider_puts_the_history_before_a_request_that_names_a_response(tm
     assert transcript.notes == () and all(call.comparable for call in transcript.calls)
 
 
+def test_encrypted_reasoning_keeps_the_size_that_its_response_states(tmp_path: Path) -> None:
+    thinks = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gAAA"}
+    output = [thinks, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}]
+    usage = {"input_tokens": 9, "output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 40}}
+    response = {"model": "m", "output": output, "usage": usage}
+    given = [TASK, *output, {"role": "user", "content": "Thanks."}]
+    pairs = [{"request": {"model": "m", "input": one}, "response": response} for one in ([TASK], given)]
+    (transcript,) = transcripts(tmp_path, *pairs)
+    sizes = [[media.tokens for media in item.media] for item in transcript.items if item.kind == "reasoning"]
+    assert (sizes, transcript.notes) == ([[40], [40]], ())
+
+
 def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
     body = {"model": "asked", "system": system, "messages": messages, "tools": [{"name": "bash"}], "max_tokens": 9}

@@ -66,6 +66,11 @@ def looks_like_request(body: Mapping[str, Any]) -> bool:
     )
 
 
+def ids(request: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a response's id, and that of the response whose history the provider puts before the request; or ''."""
+    return str(response.get("id") or ""), str(request.get("previous_response_id") or "")
+
+
 def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
     """Return the head and the messages of a request. Raises InputError if it doesn't fit."""
     made = Caught()
@@ -76,7 +81,7 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
     elif api == "responses":
         exchanges = Exchanges(made)
         add_request(exchanges, convert(body, Document, f"{where} request"), where)
-        exchanges.finish()
+        exchanges.close()
         made.notes += left_out(made.left_out)
     else:
         sent = convert(body, _Messages, f"{where} request")

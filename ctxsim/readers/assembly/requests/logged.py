@@ -226,10 +226,11 @@ def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
 
 
 def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:
-    """Return a response as a request repeats it, plus its reasoning if the request leaves that out."""
-    if any(part.kind == "reasoning" for part in said.parts):
-        return said.parts
-    return (*(part for part in reply if part.kind == "reasoning"), *said.parts)
+    """Return a response as a request repeats it, plus its reasoning if the request leaves that, or its size, out."""
+    thought = iter([part for part in reply if part.kind == "reasoning"])
+    hidden = (part.kind == "reasoning" and not part.text and not part.media for part in said.parts)
+    parts = tuple(next(thought, part) if bare else part for part, bare in zip(said.parts, hidden, strict=True))
+    return parts if any(part.kind == "reasoning" for part in parts) else (*thought, *parts)
 
 
 def _short(where: str) -> str:

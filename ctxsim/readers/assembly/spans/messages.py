@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.requests import Caught, Logged
-from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, ids, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.readers.source.values import objects
@@ -83,8 +83,9 @@ def exchange(span: Span, where: str) -> Logged | None:
         cost = dollars(_number(attributes, *_COSTS))
         told = said.usage.costing(cost) if said.usage else usage(attributes)
         sent_whole = caught(api, request, f"{where} input.value")
-        names = {"id": str(response.get("id") or ""), "after": str(request.get("previous_response_id") or "")}
-        return Logged(where, sent_whole, said.parts, told, span.start_s, said.model or model, context, **names)
+        own, before = ids(request, response)
+        named = said.model or model
+        return Logged(where, sent_whole, said.parts, told, span.start_s, named, context, id=own, after=before)
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
         return None
