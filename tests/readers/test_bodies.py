@@ -40,10 +40,11 @@ def test_a_request_of_anthropic_has_its_head_beside_the_messages() -> None:
         ({"model": "m", "content": [{"type": "text", "text": "Yes."}], "usage": {
             "input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 1}},
          "messages", Usage(9, 2, 3, 1)),
-        # Thoughts stand beside what was said: 2 + 4.
+        # Thoughts stand beside what was said, 2 + 4, and what was fetched beside the prompt, 9 + 7.
         ({"modelVersion": "m", "candidates": [{"content": {"parts": [{"text": "Yes."}]}}], "usageMetadata": {
-            "promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 3, "thoughtsTokenCount": 4}},
-         "gemini", Usage(9, 6, 3, None, 4)),
+            "promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 3, "thoughtsTokenCount": 4,
+            "toolUsePromptTokenCount": 7}},
+         "gemini", Usage(16, 6, 3, None, 4)),
         ({"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}],
           "model": "m", "usage": {"input_tokens": 9, "output_tokens": 2, "cost": 0.5, "input_tokens_details": {
             "cached_tokens": 3, "cache_write_tokens": 4}}},

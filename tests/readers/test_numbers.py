@@ -126,7 +126,9 @@ def test_what_is_no_size_of_a_head_a_picture_or_a_compaction() -> None:
         # Gemini's output is without thoughts.
         (with_thoughts(9, 5, 4, 3), Usage(9, 8, 4, None, 3)),
         (with_thoughts(9, 5, None, None), Usage(9, 5, None, None, None)),
-        (with_thoughts(9, None, None, 3), Usage(9, None, None, None, 3)),
+        # A response of thoughts alone, cut by its limit.
+        (with_thoughts(9, None, None, 3), Usage(9, 3, None, None, 3)),
+        (with_thoughts(9, None, None, None), Usage(9)),
     ],
 )
 def test_usage_as_vendors_count_it(made: Usage, usage: Usage) -> None:

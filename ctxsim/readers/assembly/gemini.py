@@ -40,9 +40,10 @@ class FunctionResponse(msgspec.Struct):
 
 
 class GeminiUsage(msgspec.Struct, rename="camel"):
-    """Usage of a response; the prompt is whole, cached tokens included."""
+    """Usage of a response; the prompt is whole, cached tokens included, but for what Google's own tools read."""
 
     prompt_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
     candidates_token_count: int | None = None
     cached_content_token_count: int | None = None
     thoughts_token_count: int | None = None
@@ -50,7 +51,9 @@ class GeminiUsage(msgspec.Struct, rename="camel"):
     def whole(self) -> Usage | None:
         """Return it as `Usage`; None if the prompt's size is missing."""
         counts = (self.candidates_token_count, self.cached_content_token_count, self.thoughts_token_count)
-        return None if self.prompt_token_count is None else with_thoughts(self.prompt_token_count, *counts)
+        if self.prompt_token_count is None:
+            return None
+        return with_thoughts(self.prompt_token_count + (self.tool_use_prompt_token_count or 0), *counts)
 
 
 class ApiPart(msgspec.Struct, rename="camel"):

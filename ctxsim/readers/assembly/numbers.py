@@ -126,5 +126,6 @@ def dollars(value: Any) -> float | None:
 
 
 def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count) -> Usage:
-    """Return usage as Gemini counts it: `candidates` is the output without thoughts."""
-    return Usage(prompt, None if candidates is None else candidates + (thoughts or 0), cached, None, thoughts)
+    """Return usage as Gemini counts it: `candidates` is the output without thoughts, left out if it is 0."""
+    counted = [count for count in (candidates, thoughts) if count is not None]
+    return Usage(prompt, sum(counted) if counted else None, cached, None, thoughts)

@@ -19,17 +19,9 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import (
-    IMAGE_TOKENS,
-    Assembly,
-    Part,
-    chat_messages,
-    content_parts,
-    dollars,
-    left_out,
-    text_and_media,
-)
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out, text_and_media
 from ctxsim.readers.assembly.conversations import message_list
+from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import finite
@@ -83,11 +75,22 @@ class _Message(msgspec.Struct):
 
     @property
     def usage(self) -> Usage | None:
-        """The recorded usage, or None; `input_tokens` is the whole prompt."""
+        """The recorded usage, or None; `input_tokens` is the whole prompt. LangChain's lacks what OpenRouter states."""
+        metadata = self.response_metadata or {}
+        try:
+            stated = msgspec.convert(metadata.get("token_usage") or {}, chat_messages.ChatUsage).whole()
+        except msgspec.ValidationError:
+            stated = None
+        cost = dollars(metadata.get("cost")) or (stated.cost_usd if stated else None)
+        if not self.input_tokens:
+            # langchain-core had no usage of its own before 0.2.
+            return stated.costing(cost) if stated and stated.input_tokens else None
         # LangChain leaves written tokens out of `cache_creation` if it states them by lifetime.
-        written = self.written or (self.written_5m or 0) + (self.written_1h or 0) or self.written
-        counted = (self.output_tokens, self.read, written, self.reasoning, None, self.written_1h)
-        return Usage(self.input_tokens, *counted) if self.input_tokens else None
+        written = self.written or (self.written_5m or 0) + (self.written_1h or 0)
+        written = written or (stated.cache_write_tokens if stated else None) or self.written
+        return Usage(
+            self.input_tokens, self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h
+        )  # fmt: skip
 
 
 class _Run(msgspec.Struct):

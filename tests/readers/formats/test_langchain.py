@@ -232,6 +232,19 @@ def test_what_was_written_to_the_cache(tmp_path: Path, details: Json, written: i
     assert transcript.calls[0].usage == Usage(90, 2, None, written, cache_write_long_tokens=long)
 
 
+@pytest.mark.parametrize(("metadata", "own", "expected"), [
+    # Before LangChain counted itself; what OpenRouter states in two places; what isn't usage at all.
+    ({"token_usage": {"prompt_tokens": 50, "completion_tokens": 5, "cost": 0.5}}, None, Usage(50, 5, cost_usd=0.5)),
+    ({"token_usage": {"prompt_tokens": 90, "prompt_tokens_details": {"cache_write_tokens": 7}}, "cost": 0.25},
+     {"input_tokens": 90, "output_tokens": 2}, Usage(90, 2, None, 7, cost_usd=0.25)),
+    ({"token_usage": {"prompt_tokens": "?"}}, None, None), ({"token_usage": {"prompt_tokens": 0}}, None, None),
+])  # fmt: skip
+def test_usage_that_the_provider_states(tmp_path: Path, metadata: Json, own: Json, expected: Usage | None) -> None:
+    fields = {"content": "x", "response_metadata": metadata, "usage_metadata": own}
+    (transcript,) = all_of(tmp_path, [dumped("model_dump", "ai", fields)])
+    assert transcript.calls[0].usage == expected
+
+
 def test_reasoning_that_is_no_text_and_content_that_is_none(tmp_path: Path) -> None:
     for extra, kept in (("", []), ([1], []), ("Hm.", [("reasoning", "Hm.")])):
         fields = {"content": "", "additional_kwargs": {"reasoning_content": extra}}
