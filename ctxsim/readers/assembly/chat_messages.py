@@ -10,10 +10,13 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.source import compact_json, convert_all
+from ctxsim.readers.source import compact_json, convert_all, has
 from ctxsim.transcript import Usage
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+
+CALL_BLOCKS = ("tool_use", "tool_call", "function_call", "input_json_delta", "invalid_tool_call")
+"""Types of blocks with which LangChain's content repeats the calls beside it, in the provider's own form."""
 
 
 class Function(msgspec.Struct):
@@ -24,17 +27,21 @@ class Function(msgspec.Struct):
 
 
 class ToolCall(msgspec.Struct):
-    """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty entries beside a call in the text."""
+    """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty entries beside a call in the text.
+
+    LangChain calls the arguments `args`.
+    """
 
     function: Function | None = None
     id: str | None = None
     name: str = ""
     arguments: Any = ""
+    args: Any = ""
 
     @property
     def called(self) -> Function | None:
         """The called function; None for an empty entry."""
-        return self.function or (Function(self.name, self.arguments) if self.name else None)
+        return self.function or (Function(self.name, self.arguments or self.args) if self.name else None)
 
 
 def written_arguments(calls: Any) -> dict[str, str]:
@@ -79,7 +86,10 @@ class Reply(msgspec.Struct, kw_only=True):
         return [*(Part("reasoning", text) for text in reasoning), *(self._said() if said is None else said)]
 
     def _said(self) -> list[Part]:
-        text, _ = text_and_media(self.content, IMAGE_TOKENS["openai"])
+        content = self.content
+        if self.tool_calls and isinstance(content, list):
+            content = [block for block in content if not (has(block, type=str) and block["type"] in CALL_BLOCKS)]
+        text, _ = text_and_media(content, IMAGE_TOKENS["openai"])
         parts = [Part("assistant", text)] if text else []
         for call in [*(self.tool_calls or []), ToolCall(self.function_call)]:
             if function := call.called:

@@ -39,7 +39,6 @@ NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold;
 _KINDS = ("Human", "AI", "System", "Tool", "Function", "Chat", "Remove")
 _CLASSES = {f"{kind}Message": kind.lower() for kind in _KINDS}
 _ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
-_CALL_BLOCKS = ("tool_use", "tool_call", "function_call", "input_json_delta", "invalid_tool_call")
 _USAGE = "usage_metadata"
 _GIVEN = f"{_USAGE}.input_token_details"
 
@@ -217,7 +216,7 @@ def _response_parts(message: _Message) -> Iterator[Part]:
             # A block without text holds encrypted reasoning.
             text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
             yield Part("reasoning", text)
-        elif kind not in _CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
+        elif kind not in chat_messages.CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
             yield from content_parts("assistant", [block], IMAGE_TOKENS["openai"])
     written = chat_messages.written_arguments(extra.get("tool_calls"))
     for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxsim.readers.assembly.spans import Span
-from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, decoded, first, span, table
 from ctxsim.readers.source import has
+from ctxsim.readers.source.values import objects
 
 NAME = "langfuse"
 TITLE = "Langfuse observations"
@@ -43,12 +44,16 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 
 def _span(row: Mapping[str, Any]) -> Span:
     costs = table(first(row, "costDetails", "cost_details"))
+    sent = decoded(row.get("input"))
+    # Langfuse's handler of LangChain puts tool definitions behind the messages, as messages.
+    tools = [entry for entry in objects(sent) if entry.get("role") == "tool" and has(entry, content=dict)]
     return span(
         {"GENERATION": MODEL, "AGENT": AGENT}.get(row["type"].upper(), OTHER),
         (first(row, "traceId", "trace_id"), row.get("id"), first(row, *_PARENT)),
         first(row, "startTime", "start_time"),
-        row.get("input"),
+        [entry for entry in sent if entry not in tools] if tools else sent,
         row.get("output"),
+        tools=[entry["content"] for entry in tools] or None,
         model=first(row, "model", "providedModelName", "provided_model_name"),
         counts=_counts(table(first(row, "usageDetails", "usage_details", "usage"))),
         cost_usd=first(row, "totalCost", "total_cost", "calculatedTotalCost") or costs.get("total"),

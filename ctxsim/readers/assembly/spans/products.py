@@ -15,7 +15,7 @@ from ctxsim.readers.assembly.spans.messages import WRITTEN_LONG
 from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.readers.source import decoded as json_decoded
-from ctxsim.readers.source.values import epoch_s
+from ctxsim.readers.source.values import epoch_s, objects
 from ctxsim.transcript import Transcript
 
 MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
@@ -132,12 +132,16 @@ def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
     """Return `input.value` and `output.value` as bodies of one API; {} if they are no request and no response."""
     response = _response(answered)
     api = api_of(response) if response else None
-    if api is None:
+    if response is None or api is None:
         return {}
     side = {"responses": "input", "gemini": "contents"}.get(api, "messages")
     request = _request(sent, side)
     if request is None:
         return {}
+    said = [*objects(request, "messages"), response]
+    if api == "messages" and any(one.get("role") == "tool" or one.get("tool_calls") for one in said):
+        # LangChain's messages may have Anthropic's content, but results and calls as Chat Completions has them.
+        response = _choice(response)
     request.setdefault("model", model)
     if isinstance(tools, list) and "tools" not in request:
         request["tools"] = tools
