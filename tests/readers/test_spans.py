@@ -96,6 +96,8 @@ def test_thinking_stands_before_what_was_said() -> None:
         ({"input_tokens": 5, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(12, None, 4, 3)),
         ({"input_tokens": 7, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(7, None, 4, 3)),
         ({"output_tokens": 2}, None),
+        # Anthropic's own SDK.
+        ({"input_tokens": 9, "cache_write.input_tokens": 4}, Usage(9, None, None, 4)),
         # Pydantic AI's details, of its older versions too, and dollars.
         ({"input_tokens": 9, "details.cache_read_tokens": 4, "details.cache_write_tokens": 3,
           "details.reasoning_tokens": 1, "cost": 0.5}, Usage(9, None, 4, 3, 1, 0.5)),

@@ -121,7 +121,9 @@ def kind_of(span: Span) -> str:
         return AGENT
     if "llm.request.type" in attributes:
         return MODEL if attributes["llm.request.type"] in ("chat", "completion") else ""
-    return _OPERATIONS.get(str(attributes.get("gen_ai.operation.name", "")), "")
+    # Traceloop's older spans of the Responses API state no type.
+    found = MODEL if "gen_ai.completion.0.role" in attributes else ""
+    return _OPERATIONS.get(str(attributes.get("gen_ai.operation.name", "")), found)
 
 
 def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:

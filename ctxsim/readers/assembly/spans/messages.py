@@ -38,6 +38,7 @@ _COUNTS = (
      "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens",
      "gen_ai.usage.details.cache_read_input_tokens"),
     ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write",
+     "gen_ai.usage.cache_write.input_tokens",
      "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
      "gen_ai.usage.details.cache_creation_input_tokens"),
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
