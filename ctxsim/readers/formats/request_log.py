@@ -124,8 +124,9 @@ def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_
     api = api_of(response)
     if api is None:
         return None
-    # The model that the response names: behind a proxy it may differ from the requested one.
+    # The model that the response names, if it does: behind a proxy it may differ from the requested one.
     said = answer(api, response, f"{where} response")
     sent = caught(api, request, where)
+    model = said.model or str(request.get("model") or "")
     own, before = ids(request, response)
-    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model, id=own, after=before)
+    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, model, id=own, after=before)

@@ -103,6 +103,12 @@ def test_encrypted_reasoning_keeps_the_size_that_its_response_states(tmp_path: P
     assert (sizes, transcript.notes) == ([[40], [40]], ())
 
 
+def test_the_requested_model_counts_where_the_response_names_none(tmp_path: Path) -> None:
+    pair = chat(FIRST, call("c1"))
+    del pair["response"]["model"]
+    assert transcripts(tmp_path, pair)[0].model == "asked"
+
+
 def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
     body = {"model": "asked", "system": system, "messages": messages, "tools": [{"name": "bash"}], "max_tokens": 9}
