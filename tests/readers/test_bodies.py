@@ -60,6 +60,14 @@ def test_an_answer_of_each_api(response: dict[str, Any], api: Api, usage: Usage)
     assert answer(api, response, "here").model == ""
 
 
+def test_an_answer_of_gemini_as_the_python_library_prints_it() -> None:
+    said = [{"content": {"parts": [{"function_call": {"name": "read", "args": {"max_lines": 1}}}]}}]
+    counted = {"prompt_token_count": 9, "candidates_token_count": 2, "cached_content_token_count": 3}
+    found = answer("gemini", {"candidates": said, "usage_metadata": counted, "model_version": "m"}, "here")
+    assert (found.usage, found.model) == (Usage(9, 2, 3), "m")
+    assert [(part.tool, part.text) for part in found.parts] == [("read", '{"max_lines":1}')]
+
+
 def test_what_a_request_looks_like() -> None:
     assert looks_like_request({"messages": []}) and looks_like_request({"contents": []})
     assert looks_like_request({"input": "Go.", "model": "m"})

@@ -14,13 +14,6 @@ from ctxsim.readers.assembly.numbers import with_thoughts
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
-CAMEL = {
-    "function_call": "functionCall", "function_response": "functionResponse", "inline_data": "inlineData",
-    "file_data": "fileData", "system_instruction": "systemInstruction",
-    "function_declarations": "functionDeclarations",
-}  # fmt: skip
-"""Field names of the Python library, each with the API's name."""
-
 
 class FunctionCall(msgspec.Struct):
     """A tool call; ids are optional."""
@@ -78,13 +71,15 @@ def _api_part(value: Any, where: str) -> ApiPart:
         return ApiPart(text=value)
     if not isinstance(value, dict):
         raise InputError(where, f"a part is {compact_json(value)[:40]}, expected a text or an object")
-    part = convert(_camel(value), ApiPart, where)
+    part = convert(camel(value), ApiPart, where)
     # Parts of unknown kind, such as executed code, are kept as JSON text.
     return part if part != ApiPart(thought=part.thought) else ApiPart(text=compact_json(value), thought=part.thought)
 
 
-def _camel(value: dict[str, Any]) -> dict[str, Any]:
-    return {CAMEL.get(key, key): field for key, field in value.items()}
+def camel(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object whose fields have the names of the Python library under the API's names."""
+    words = ((key.split("_"), field) for key, field in value.items())
+    return {first + "".join(word.capitalize() for word in others): field for (first, *others), field in words}
 
 
 def response_parts(parts: list[ApiPart]) -> list[Part]:
@@ -160,7 +155,7 @@ class _Request(msgspec.Struct, rename="camel"):
 
 def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
     """Add the system instruction and the declared functions. Raises InputError if they don't fit."""
-    request = convert(_camel(value), _Request, where)
+    request = convert(camel(value), _Request, where)
     # The Python library keeps both in its config.
     if isinstance(request.config, dict):
         add_head(assembly, request.config, where)
@@ -169,7 +164,7 @@ def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
         parts = api_parts(system["parts"] if has(system, parts=object) else system, where)
         assembly.system.append("\n".join(part.text for part in parts if part.text))
     for tool in request.tools or []:
-        declared = _camel(tool).get("functionDeclarations") if isinstance(tool, dict) else None
+        declared = camel(tool).get("functionDeclarations") if isinstance(tool, dict) else None
         assembly.tools += map(compact_json, declared if isinstance(declared, list) else [tool])
 
 

@@ -14,11 +14,11 @@ from ctxsim.readers.assembly import Part, left_out, text_and_media
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
-from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts
+from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts, camel
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
 from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response
-from ctxsim.readers.source import compact_json, convert, convert_all, under
+from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Usage
 
 Api = Literal["chat", "responses", "messages", "gemini"]
@@ -107,7 +107,10 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
         case "responses":
             return _of_responses(response, where)
         case "gemini":
-            found = convert(response, _GeminiResponse, where)
+            body = camel(response)
+            if has(body, usageMetadata=dict):
+                body["usageMetadata"] = camel(body["usageMetadata"])
+            found = convert(body, _GeminiResponse, where)
             said = under(found.candidates[0], "content", "parts") if found.candidates else None
             parts = tuple(gemini_parts(api_parts(said, where)))
             counted = found.usage_metadata.whole() if found.usage_metadata else None
