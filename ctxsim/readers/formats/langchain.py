@@ -85,11 +85,10 @@ class _Message(msgspec.Struct):
             # langchain-core had no usage of its own before 0.2.
             return stated.costing(cost) if stated and stated.input_tokens else None
         # LangChain leaves written tokens out of `cache_creation` if it states them by lifetime.
-        written = self.written or (self.written_5m or 0) + (self.written_1h or 0)
-        written = written or (stated.cache_write_tokens if stated else None) or self.written
-        return Usage(
-            self.input_tokens, self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h
-        )  # fmt: skip
+        lived = (self.written_5m or 0) + (self.written_1h or 0)
+        written = self.written or lived or (stated.cache_write_tokens if stated else None) or self.written
+        counted = (self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h)
+        return Usage(self.input_tokens, *counted)
 
 
 class _Run(msgspec.Struct):
