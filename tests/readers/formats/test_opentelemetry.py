@@ -124,6 +124,13 @@ def test_spans_as_the_sdk_prints_them_and_usage_beside_the_cache(tmp_path: Path)
     assert (transcript.model, transcript.notes) == ("m", ())
 
 
+def test_a_request_recorded_twice_is_read_where_its_content_is(tmp_path: Path) -> None:
+    outer, inner = span(1, [message("user", "Any mail?")], "Two."), span(2, [message("user", "Mail?")], "2.", "s1")
+    assert [item.text for item in one(tmp_path, outer, inner).items] == ["Any mail?", "Two."]
+    del outer["attributes"]["gen_ai.output.messages"]
+    assert [item.text for item in one(tmp_path, outer, inner).items] == ["Mail?", "2."]
+
+
 def test_tool_results_reasoning_and_media_in_parts(tmp_path: Path) -> None:
     call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "mail"}}
     sent = [

@@ -33,17 +33,24 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     by_id = {(span.trace, span.id): span for span in spans}
     counts: Frequencies[str] = Frequencies()
     pools: dict[str, list[tuple[Span, Logged]]] = {}
+    read: dict[int, Logged | None] = {}
+
+    def asked(span: Span) -> Logged | None:
+        if id(span) not in read:
+            read[id(span)] = None if unreadable(span.attributes) else exchange(span, f"{name} span {span.id}")
+        return read[id(span)]
+
     for span in spans:
         counts[LOST] += span.lost
         counts[ORPHANS] += bool(span.parent) and (span.trace, span.parent) not in by_id
         if kind_of(span) != MODEL:
             counts[OTHER] += kind_of(span) != AGENT
-        elif any(kind_of(above) == MODEL for above in _above(span, by_id)):
-            # An SDK and its instrumentation record the same request twice.
+        elif any(kind_of(above) == MODEL and asked(above) for above in _above(span, by_id)):
+            # An SDK and its instrumentation record the same request twice, one of them perhaps without its content.
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
-        elif logged := exchange(span, f"{name} span {span.id}"):
+        elif logged := asked(span):
             counts[REDACTED] += sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
