@@ -30,7 +30,7 @@ MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
 NOT_READ = (
-    "Hooks, permissions and progress, detailed results, encrypted reasoning, usage of single requests (not recorded)."
+    "Hooks, permissions and progress, detailed results, encrypted reasoning. Usage is recorded for summaries alone."
 )
 
 
@@ -99,6 +99,8 @@ class _Compaction(msgspec.Struct, rename="camel"):
     post_compaction_tokens: int | None = None
     summary_content: str | None = None
     pre_truncation_tokens_in_messages: int | None = None
+    # Of the request for the summary.
+    compaction_tokens_used: dict[str, Any] | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -185,7 +187,9 @@ class _Session:
                 if isinstance(version := under(data, "copilotVersion"), str):
                     self.main.assembly.version = version
             case "session.compaction_complete" | "session.truncation":
-                _compacted(agent, convert(data, _Compaction, where))
+                compaction = convert(data, _Compaction, where)
+                _compacted(agent, compaction)
+                _paid(agent, compaction, time_s(event.timestamp), where)
             case "session.shutdown":
                 self._shutdown(convert(data, _Shutdown, where), where)
             case _:
@@ -258,6 +262,17 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
     summary = [compaction.summary_content or ""]
     agent.compacted(detail)
     agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
+
+
+def _paid(agent: _Agent, compaction: _Compaction, when_s: float | None, where: str) -> None:
+    """Add the request for a summary, if the log counts it. Older versions have the short names."""
+    long = {"input": "inputTokens", "output": "outputTokens", "cachedInput": "cacheReadTokens"}
+    used = {long.get(name, name): value for name, value in (compaction.compaction_tokens_used or {}).items()}
+    spent = convert({"usage": used}, _ModelMetrics, where)
+    if spent.input_tokens:
+        counts = (spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, spent.cache_write_tokens)
+        model = str(used.get("model") or agent.model)
+        agent.assembly.beside(Usage(*counts), when_s, model, summary=compaction.success is not False)
 
 
 def _parts(message: _AssistantMessage) -> Iterator[Part]:

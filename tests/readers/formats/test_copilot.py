@@ -183,12 +183,18 @@ def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
 
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
     failed = event("session.compaction_complete", success=False)
+    used = {"inputTokens": 90, "outputTokens": 9, "cacheReadTokens": 70, "cacheWriteTokens": 7, "model": "gpt-y"}
+    short = event("session.compaction_complete", success=False, compactionTokensUsed={"input": 60, "cachedInput": 5})
     found = one(
-        tmp_path, START, event("user.message", content="Go."), answer("One."), failed, failed,
+        tmp_path, START, event("user.message", content="Go."), answer("One."), failed, short,
         event("session.truncation", preTruncationTokensInMessages=90), answer("Two."),
         event("session.compaction_complete", success=True, preCompactionTokens=80, postCompactionTokens=8,
-              summaryContent="So far.", trigger="manual"), answer("Three."),
+              summaryContent="So far.", trigger="manual", compactionTokensUsed=used), answer("Three."),
     )  # fmt: skip
+    # What the log counts of requests for summaries was paid for, also if no summary came.
+    assert [(call.start, call.model, call.usage) for call in found.beside] == [
+        (0, "gpt-x", Usage(60, None, 5)), (3, "gpt-y", Usage(90, 9, 70, 7))
+    ]  # fmt: skip
     assert [call.comparable for call in found.calls] == [True, False, True]
     assert found.compactions == (Compaction(3, 3, "manual", ("So far.",), (), 80, 8),)
     assert [text for _, text in said(found)] == ["Go.", "One.", "Two.", "Three."]
