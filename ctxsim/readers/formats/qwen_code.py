@@ -15,6 +15,7 @@ Documentation: https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/s
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
+from glob import escape
 from pathlib import PurePath
 from typing import Any
 
@@ -29,9 +30,16 @@ TITLE = "Qwen Code sessions"
 MARKS = ("systemPayload", "parts")
 VERSIONS = "Qwen Code 0.21"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"
-NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines other than compressions"
+NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines without compression or usage"
 
 KNOWN = session_tree.CHAT | {"system"}
+
+COUNTS = {
+    "input_token_count": "promptTokenCount", "output_token_count": "candidatesTokenCount",
+    "cached_content_token_count": "cachedContentTokenCount", "thoughts_token_count": "thoughtsTokenCount",
+    "total_token_count": "totalTokenCount",
+}  # fmt: skip
+"""Names of counts in lines of telemetry, which state every request, each with the name in a message."""
 
 DISPLAY_ONLY = {"realtime_message", "code_mode_tool_result"}
 """Subtypes of lines that have a message but are not in the history sent to the model (session-api-history.ts)."""
@@ -86,7 +94,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    lines_of = _lines(source, notes, counts)
+    stated: set[Usage] = set()
+    lines_of = _lines(source, notes, counts, stated)
     for name, parent, lines in session_tree.conversations(
         source.name, lines_of, lambda one: _parent_name(source.name, one)
     ):
@@ -94,12 +103,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
         if isinstance(spawner, str) and spawner and not parent:
             parent = session_tree.beside(source.name, spawner)
-        yield _transcript(Assembly(name, NAME, parent), lines, notes, counts)
+        yield _transcript(Assembly(name, NAME, parent), lines, notes, counts, stated)
         # Notes and counts of the file go to its first conversation.
         notes, counts = [], Frequencies()
 
 
-def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Line]:
+def _lines(source: Source, notes: list[str], counts: Frequencies[str], stated: set[Usage]) -> Iterator[_Line]:
+    """Yield the lines; `stated` gets the usage that messages state."""
     known: dict[tuple[str, str], _Line] = {}
     for line in session_tree.tree_lines(source, notes, counts, KNOWN, _Line):
         if line.type not in KNOWN:
@@ -107,6 +117,10 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
             continue
         if line.type != "system" and line.message is None:
             counts[f"{line.type} line without a message"] += 1
+        if line.type == "system":
+            _telemetry(line, source)
+        elif line.usage_metadata and (usage := line.usage_metadata.request()):
+            stated.add(_same(usage))
         parts = line.message.parts if line.message else None
         line.decoded = gemini.api_parts(parts, f"{source.name}:{line.line}")
         earlier = known.setdefault((line.type, line.uuid), line) if line.uuid else line
@@ -114,6 +128,27 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
             yield line
         else:
             _merge(earlier, line, counts)
+
+
+def _telemetry(line: _Line, source: Source) -> None:
+    """Give a line of telemetry the usage and the model of its request, unless the file of a sub-agent states them."""
+    event = under(line.system_payload, "uiEvent")
+    if not has(event, input_token_count=int):
+        return
+    # `SESSION########NUMBER`; of sub-agents `SESSION#NAME-ID#NUMBER`.
+    _, name, *rest = [*str(event.get("prompt_id")).split("#"), ""]
+    if name and rest and source.path:
+        session = source.path.parent.parent / "subagents" / source.path.name.split(".", 1)[0]
+        if any(session.glob(f"agent-{escape(name.rpartition('-')[0])}-*.jsonl*")):
+            return
+    where = f"{source.name}:{line.line}"
+    line.usage_metadata = convert({new: event.get(old) for old, new in COUNTS.items()}, _Usage, where)
+    line.model = str(event.get("model") or "")
+
+
+def _same(usage: Usage) -> Usage:
+    """Return usage with 0 for counts that a message may leave out, as telemetry has it."""
+    return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0)
 
 
 def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
@@ -134,43 +169,60 @@ def _parent_name(name: str, session: str) -> str | None:
     return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")
 
 
-def _transcript(assembly: Assembly, lines: Sequence[_Line], notes: list[str], counts: Frequencies[str]) -> Transcript:
+def _transcript(
+    assembly: Assembly, lines: Sequence[_Line], notes: list[str], counts: Frequencies[str], stated: set[Usage]
+) -> Transcript:
     assembly.left_out = counts
-    conversation = _Conversation(assembly)
+    conversation = _Conversation(assembly, stated)
     kept = session_tree.branch(lines)
     for position, line in enumerate(lines):
         if line.type in KNOWN:
             conversation.add(line, on_branch=position in kept)
+    conversation.paid()
     assembly.project, assembly.version = session_tree.where(lines)
     assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]
     return assembly.finished()
 
 
 class _Conversation:
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
+    def __init__(self, assembly: Assembly, stated: set[Usage]) -> None:
+        self.assembly, self.stated = assembly, stated
+        # A request that no message states: the summary's if a compression follows.
+        self.asked: tuple[Usage, float | None, str] | None = None
         self.counts = assembly.left_out
         self.whole_history = True
         self.compactions: list[tuple[int, str, str]] = []
 
     def add(self, line: _Line, on_branch: bool) -> None:
+        usage = line.usage_metadata.request() if line.usage_metadata else None
+        if line.type != "system":
+            self.paid()
         if line.type == "system" and not (on_branch and line.subtype in ("chat_compression", "agent_bootstrap")):
             self.counts[f"system {line.subtype or 'line'}"] += 1
+            if usage and _same(usage) not in self.stated:
+                self.stated.add(_same(usage))
+                self.paid()
+                self.asked = usage, time_s(line.timestamp), line.model or ""
         elif line.type == "system":
             self._history_replaced(line)
         elif not on_branch:
             self.counts["line of an abandoned branch"] += 1
-            if line.type == "assistant" and line.usage_metadata:
-                self.assembly.beside(line.usage_metadata.request(), time_s(line.timestamp), line.model or "")
+            if line.type == "assistant":
+                self.assembly.beside(usage, time_s(line.timestamp), line.model or "")
         elif line.subtype in DISPLAY_ONLY:
             self.counts[f"{line.subtype} line"] += 1
         elif line.type == "assistant":
-            usage = line.usage_metadata.request() if line.usage_metadata else None
             parts = gemini.response_parts(line.decoded)
             # The time at which the response was written; the start of the request isn't recorded.
             self.assembly.response(parts, usage, time_s(line.timestamp), line.model or "", self.whole_history)
         else:
             gemini.add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
+
+    def paid(self, summary: bool = False) -> None:
+        """Add the last request that no message states."""
+        asked, self.asked = self.asked, None
+        if asked:
+            self.assembly.beside(*asked, summary)
 
     def _history_replaced(self, line: _Line) -> None:
         """Add a compaction, or note a fork: requests from here on hold another history."""
@@ -190,6 +242,7 @@ class _Conversation:
             history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
             self.assembly.compacted("", new, kept, tokens, compression.tokens_after)
+            self.paid(summary=True)
             self.whole_history = True
 
 

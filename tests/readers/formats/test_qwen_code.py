@@ -128,6 +128,37 @@ def test_a_compression_keeps_the_history_and_marks_the_calls_after_it(tmp_path: 
     )
 
 
+def test_requests_that_only_telemetry_states_are_billed_once(tmp_path: Path) -> None:
+    def counted(uuid: str, prompt: str, tokens: int, cached: int = 0) -> Json:
+        event = {"event.name": "qwen-code.api_response", "model": "q", "prompt_id": prompt, "input_token_count": tokens,
+                 "output_token_count": 5, "cached_content_token_count": cached, "thoughts_token_count": 2,
+                 "total_token_count": tokens + 5}  # fmt: skip
+        return line("system", uuid, "a1", subtype="ui_telemetry", systemPayload={"uiEvent": event})
+
+    write(tmp_path / "subagents" / "s" / "agent-explore-call_1.jsonl")
+    told = {"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 105}
+    history = [{"role": "user", "parts": [{"text": "All so far."}]}]
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        counted("y1", "s########0", 100),
+        line("assistant", "a1", "u1", {"text": "One."}, usageMetadata=told),
+        counted("y2", "s#managed-memory-a8ac#0", 70),
+        counted("y3", "s#managed-memory-a8ac#0", 70),
+        counted("y4", "s#explore-b1#0", 60),
+        counted("y5", "s########1", 110, 90),
+        line("system", "c1", "a1", subtype="chat_compression", systemPayload={"compressedHistory": history}),
+        line("user", "u2", "c1", {"text": "On."}),
+        counted("y6", "s########2", 20),
+        line("assistant", "a2", "u2", {"text": "Two."}),
+    )
+    # The conversation's own is told with its message, the sub-agent's in its file, and copies of lines count once.
+    usages = [Usage(70, 5, 0, None, 2), Usage(110, 5, 90, None, 2), Usage(20, 5, 0, None, 2)]
+    assert [made.usage for made in transcript.beside] == usages
+    assert [made.start for made in transcript.beside] == [0, transcript.compactions[0].at, 0]
+    assert {made.model for made in transcript.beside} == {"q"}
+
+
 def test_the_file_of_a_sub_agent_names_its_session(tmp_path: Path) -> None:
     path = write(
         tmp_path / "subagents" / "s" / "agent-x.jsonl",
