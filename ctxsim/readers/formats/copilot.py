@@ -186,6 +186,8 @@ class _Session:
                     self.main.model = model
                 if isinstance(version := under(data, "copilotVersion"), str):
                     self.main.assembly.version = version
+                if isinstance(folder := under(data, "context", "cwd"), str):
+                    self.main.assembly.project = self.main.assembly.project or folder
             case "session.compaction_complete" | "session.truncation":
                 compaction = convert(data, _Compaction, where)
                 _compacted(agent, compaction)
@@ -205,6 +207,7 @@ class _Session:
             return self.main
         if key not in self.agents:
             self.agents[key] = _Agent(f"{self.name}#{key}", self.name)
+            self.agents[key].assembly.project = self.main.assembly.project
         return self.agents[key]
 
     def _user(self, agent: _Agent, message: _UserMessage) -> None:

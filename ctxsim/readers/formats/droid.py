@@ -51,6 +51,7 @@ class _StreamLine(msgspec.Struct, rename="camel"):
     value: Any = None
     final_text: str = ""
     model: str = ""
+    cwd: str | None = None
     timestamp: Any = None
     usage: Any = None
 
@@ -94,7 +95,9 @@ def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
             line = convert(record.value, _SessionLine, record.where)
             # The time is that of the finished response.
             add_turn(assembly, line.message, record.where, time_s=time_s(line.timestamp))
-        elif kind != "session_start":
+        elif kind == "session_start":
+            assembly.project = str(record.value.get("cwd") or "")
+        else:
             assembly.left_out[str(kind or "line without a type")] += 1
 
 
@@ -107,7 +110,7 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
         tool, call_id = line.tool_name or line.tool_id, line.tool_call_id or line.id
         match line.type:
             case "system":
-                exchanges.model = line.model
+                exchanges.model, assembly.project = line.model, line.cwd or ""
             case "message" if line.role == "user":
                 exchanges.close()
                 assembly.user(line.text)

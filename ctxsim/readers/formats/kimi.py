@@ -53,6 +53,7 @@ class _UserMessage(msgspec.Struct):
 class _Settings(msgspec.Struct, rename="camel"):
     system_prompt: str | None = None
     tools: Any = None
+    folder: str | None = msgspec.field(default=None, name="environmentDisclosure.cwd")
 
 
 class _TokenUsage(msgspec.Struct, rename="camel"):
@@ -207,6 +208,7 @@ class _Reading:
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
 
     def _settings(self, settings: _Settings) -> None:
+        self.assembly.project = self.assembly.project or settings.folder or ""
         # The first request's head is kept: later ones differ in dates and lists of files.
         if not self.assembly.calls and self.step is None:
             self.head.system_prompt = settings.system_prompt or self.head.system_prompt

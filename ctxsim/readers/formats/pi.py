@@ -22,7 +22,7 @@ from msgspec import UNSET, UnsetType
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, tree_lines
+from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, tree_lines, where
 from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
@@ -122,6 +122,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
                 # It was paid for too.
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
+    assembly.project = where(entries)[0]
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
     as_user = conversation.kept_as_user
     yield assembly.finished(more=[f"{as_user} system message(s) kept as user text"] if as_user else [])

@@ -16,7 +16,7 @@ def event(kind: str, second: int = 0, agent: str | None = None, **data: Any) -> 
     return made if agent is None else {**made, "agentId": agent}
 
 
-START = event("session.start", producer="copilot-agent", selectedModel="gpt-x")
+START = event("session.start", producer="copilot-agent", selectedModel="gpt-x", context={"cwd": "/w"})
 
 
 def request(call_id: str, name: str = "bash", arguments: Any = None) -> Json:
@@ -150,6 +150,7 @@ def test_a_sub_agent_is_its_own_transcript(tmp_path: Path, field: str) -> None:
     assert said(child) == [("user", "Find it."), ("tool_call", "{}"), ("tool_result", "x"), ("assistant", "Found.")]
     assert child.parent == main.name
     assert child.name == f"{main.name}#c1"
+    assert main.project == child.project == "/w"
     assert not child.head.recorded
     assert [kind for kind, _ in said(main)] == ["user", "tool_call", "tool_result", "assistant"]
 

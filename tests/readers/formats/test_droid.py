@@ -46,6 +46,7 @@ def test_a_session_file(tmp_path: Path) -> None:
     # 2026-01-01 12:00:00.5 UTC
     assert [call.time_s for call in transcript.calls] == [1767268800.5] * 2
     assert not transcript.head.recorded
+    assert transcript.project == "/w"
     assert transcript.notes == ("left out: 1 x todo_state",)
 
 

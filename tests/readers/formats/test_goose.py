@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Store) -> None:
-    store.session(accumulated_cost=1.5)
+    store.session(accumulated_cost=1.5, working_dir="/w")
     store.say("user", text("Any mail?"))
     store.say("assistant", {"type": "thinking", "thinking": "Where?", "signature": ""}, text("I look."), own="r1")
     store.say("assistant", asks("c1", q="mail"), own="r1")
@@ -90,6 +90,7 @@ def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Stor
     for prompt, cached in ((400, 300), (500, 0), (30, 600)):
         store.spent(prompt, cached)
     (transcript,) = store.all()
+    assert transcript.project == "/w"
     assert said(transcript) == [
         ("user", "Any mail?"),
         ("reasoning", "Where?"),

@@ -53,7 +53,7 @@ def one(tmp_path: Path, *lines: Json) -> Transcript:
 def test_steps_with_their_usage(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
-        {"type": "config.update", "systemPrompt": "Be brief.", "time": 1},
+        {"type": "profile.bind", "systemPrompt": "Be brief.", "environmentDisclosure": {"cwd": "/w"}, "time": 1},
         {"type": "turn.prompt", "input": [{"type": "text", "text": "Any mail?"}]},
         user("Any mail?"),
         event("step.begin", uuid="s"),
@@ -75,6 +75,7 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
         {"type": "plan_mode.enter"},
     )
     assert (transcript.head.system, transcript.head.tools) == ("Be brief.", ('{"name":"Search"}',))
+    assert transcript.project == "/w"
     assert said(transcript) == [
         ("user", "Any mail?"),
         ("reasoning", "Look."),

@@ -263,6 +263,7 @@ def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Pat
     (asked,) = main.beside
     assert (asked.start, asked.usage) == (compaction.at, Usage(1765, 23, 0, 0, 0, 0.00564))
     assert {made.model for made in main.calls} == {"mock"} and main.version == child.version == "1.18.33"
+    assert main.project == child.project == "/home/ann/mail"
 
 
 def test_a_session_that_is_deleted_while_others_are_read_is_none(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_linear_session_with_parallel_calls(tmp_path: Path) -> None:
     assert (first.model, second.model) == ("m1", "m0")
     assert transcript.items[4].media == (Media("image", 1600),)
     assert [item.answers for item in transcript.items[4:6]] == [3, 2]
-    assert transcript.head.recorded is False
+    assert (transcript.head.recorded, transcript.project) == (False, "/w")
     assert transcript.notes == ()
 
 

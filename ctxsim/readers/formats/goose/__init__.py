@@ -104,7 +104,7 @@ class _Reading:
         if self.requests not in (0, self.responses):
             stored = f"where {self.responses} response(s) are stored"
             assembly.notes.append(f"usage left out: the ledger has {self.requests} request(s) {stored}")
-        assembly.cost_usd = session.cost_usd
+        assembly.cost_usd, assembly.project = session.cost_usd, session.project
         if self.summarized:
             what = "stand where they were written, and the calls that they replaced are kept"
             assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")

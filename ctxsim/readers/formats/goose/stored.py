@@ -95,6 +95,7 @@ class Session(msgspec.Struct):
     spent: list[Spent]
     model: _Model
     cost_usd: float | None
+    project: str
 
 
 def stored(found: Connection, tables: Tables, session: str, name: str) -> Session:
@@ -110,7 +111,8 @@ def stored(found: Connection, tables: Tables, session: str, name: str) -> Sessio
     kept = row(found, "sessions", "id", session)
     config = kept.get("model_config_json")
     model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
-    return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))
+    spent, usd = _ledger(found, tables, session, name), dollars(kept.get("accumulated_cost"))
+    return Session(messages, spent, model, usd, str(kept.get("working_dir") or ""))
 
 
 def _message(row: Any, where: str) -> Message:

@@ -92,7 +92,7 @@ def _of_database(found: Connection, session: str, name: str, parent: str | None)
     ]
     if not (of_session := row(found, "session", "id", session)):
         return None
-    about = Session(session, of_session["parent_id"], of_session.get("version"))
+    about = Session(session, of_session["parent_id"], of_session.get("version"), of_session.get("directory"))
     return transcript(name, NAME, about, messages, parent)
 
 

@@ -23,11 +23,12 @@ _EXPANDED = ("text/plain", "application/x-directory")
 
 
 class Session(msgspec.Struct):
-    """A session; `parentID` is the session whose task tool started it, `version` that of OpenCode."""
+    """A session; a task tool of the session `parentID` started it. `version` is OpenCode's, `directory` its project."""
 
     id: str
     parent_id: str | None = field(default=None, name="parentID")
     version: Any = ""
+    directory: Any = ""
 
 
 class _Tokens(msgspec.Struct):
@@ -110,7 +111,8 @@ def _media(mime: str) -> Media:
 def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
     """Return a session as a transcript."""
     reading = _Reading(Assembly(name, format, parent))
-    reading.assembly.version = session.version if isinstance(session.version, str) else ""
+    stated = (one if isinstance(one, str) else "" for one in (session.directory, session.version))
+    reading.assembly.project, reading.assembly.version = stated
     for message in messages:
         reading.message(message)
     if session.parent_id and not parent:
