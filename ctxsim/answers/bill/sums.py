@@ -249,13 +249,13 @@ def summaries(bill: Bill) -> tuple[int, float]:
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
     first = ((one.session, one.response.parts[0]) for one in bill.lines if one.response.parts)
-    told = Counter(session.name for session, part in first if session.parts[part] == facts.ASKING)
+    told = Counter(session.root for session, part in first if session.parts[part] == facts.ASKING)
     for line in bill.lines:
         name = line.session.name
         before = last.get(name)
         if line.response.compacted and before:
-            told[name] -= 1
-            if told[name] < 0:
+            told[line.session.root] -= 1
+            if told[line.session.root] < 0:
                 times += 1
                 read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (0.0,) * 5
                 usd += before.response.input * read + (line.response.input - line.response.head) * output

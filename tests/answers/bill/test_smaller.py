@@ -54,6 +54,9 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     asked = response(900, 0, 0, parts=(0, 900, 0, 0))
     thrice = [response(0, 300, 200, compacted=at > 0) for at in range(3)]
     assert summaries(bill(*thrice, beside=(asked,), parts=(ASKING,)))[0] == 1
+    # A sub-agent may have written it.
+    agent = session(beside=(asked,), parts=(ASKING,), parent="s", name="agent")
+    assert summaries(billed([agent, session(*thrice)], PRICES, None))[0] == 1
 
 
 def test_what_saves_less_than_a_fiftieth_is_no_line() -> None:

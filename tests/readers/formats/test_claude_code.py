@@ -454,6 +454,26 @@ def test_the_file_of_a_sub_agent_elsewhere_names_the_session_in_its_lines(tmp_pa
     assert transcript.parent == str(tmp_path / "5e55.jsonl")
 
 
+def test_what_a_session_copies_from_another_is_counted_there(tmp_path: Path) -> None:
+    def lines(**fields: Any) -> list[Json]:
+        return [
+            user("u1", None, "Go.", **fields),
+            answer("a1", "u1", "m1", text("One."), usage=usage(5, 9, 0), **fields),
+        ]
+
+    asks, asked = user("u2", "a1", "Sum up."), answer("a2", "u2", "m2", text("All."), usage=usage(6, 0, 9), model="m")
+    fork = one(tmp_path, *lines(forkedFrom={"sessionId": "s", "messageUuid": "u1"}), asks, asked)
+    assert [item.text for item in fork.items] == ["Go.", "One.", "Sum up.", "All."]
+    assert [(made.start, made.usage and made.usage.input_tokens) for made in fork.calls] == [(3, 15)]
+    # The agent that writes a summary begins with the whole history.
+    agent: Json = {"isSidechain": True, "agentId": "acompact-7"}
+    summary = one(tmp_path, *lines(**agent), asks | agent, asked | agent)
+    assert (summary.calls, [item.text for item in summary.items]) == ((), ["Go.", "One.", "Sum up."])
+    assert [(made.start, made.usage and made.usage.input_tokens, made.model) for made in summary.beside] == [
+        (3, 15, "m")
+    ]
+
+
 def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:
     fast = {**usage(9, 0, 0), "speed": "fast"}
     lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=fast),

@@ -87,6 +87,18 @@ def _model(messages: Sequence[LineMessage]) -> str:
     return f"{model}-fast" if any(message.usage and message.usage.speed == "fast" for message in messages) else model
 
 
+def _copied(lines: Sequence[Line]) -> int:
+    """Return the number of first lines that copy another session: before a fork, or in the request for a summary."""
+    summary = _summarises(lines)
+    marks = [line.prompt if summary else line.forked_from for line in lines]
+    return max((number for number, mark in enumerate(marks, 1) if mark), default=0)
+
+
+def _summarises(lines: Sequence[Line]) -> bool:
+    """Return whether it is the agent that writes the summary of a compaction."""
+    return any((line.agent_id or "").startswith("acompact") for line in lines)
+
+
 def _responses(lines: Iterable[Line]) -> dict[str, list[Line]]:
     found: dict[str, list[Line]] = {}
     for line in lines:
@@ -116,21 +128,18 @@ class _Conversation:
         self.assembly.project, self.assembly.version = session_tree.where(kept)
         if first and first.type == "assistant":
             self.assembly.notes.append("starts with a response: what its request held is not in the file")
-        for line in kept:
-            start = len(self.assembly.items)
-            # A response is added at its first line: results of parallel calls come between its lines.
-            of_response = responses.pop(line.response, []) if line.type == "assistant" else []
-            match line.type:
-                case "assistant":
-                    self._response(of_response)
-                case "user":
-                    self._user(line)
-                case "system":
-                    self._system(line)
-                case _:
-                    self._attachment(line)
-            for each in of_response or [line]:
-                self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
+        copied = _copied(kept)
+        for line in kept[:copied]:
+            self._add(line, responses)
+        if self.assembly.calls:
+            self.assembly.inherited()
+            self.compaction_notes, self.items_of, self.last_request = [], {}, None
+        if _summarises(kept):
+            for response in responses.values():
+                self._paid([line.message for line in response if line.message], response[0].timestamp, summary=True)
+            kept = kept[:copied]
+        for line in kept[copied:]:
+            self._add(line, responses)
         # Responses of abandoned branches were paid for too.
         for response in _responses(line for line in rest if not line.local).values():
             self._paid([line.message for line in response if line.message], response[0].timestamp)
@@ -142,6 +151,22 @@ class _Conversation:
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
         return self.assembly.finished()
+
+    def _add(self, line: Line, responses: dict[str, list[Line]]) -> None:
+        start = len(self.assembly.items)
+        # A response is added at its first line: results of parallel calls come between its lines.
+        of_response = responses.pop(line.response, []) if line.type == "assistant" else []
+        match line.type:
+            case "assistant":
+                self._response(of_response)
+            case "user":
+                self._user(line)
+            case "system":
+                self._system(line)
+            case _:
+                self._attachment(line)
+        for each in of_response or [line]:
+            self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
 
     def _response(self, lines: list[Line]) -> None:
         if not lines:
@@ -169,10 +194,10 @@ class _Conversation:
             self.whole_history and not cleared,
         )
 
-    def _paid(self, messages: Sequence[LineMessage], when: Any) -> None:
+    def _paid(self, messages: Sequence[LineMessage], when: Any, summary: bool = False) -> None:
         recorded, finished = recorded_usage(messages)
         if recorded:
-            self.assembly.beside(recorded.request(finished), time_s(when), _model(messages))
+            self.assembly.beside(recorded.request(finished), time_s(when), _model(messages), summary)
 
     def _compare(self, model: str, tokens: int) -> None:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""

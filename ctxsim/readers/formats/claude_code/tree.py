@@ -111,6 +111,8 @@ class Line(Envelope):
     is_api_error_message: bool | None = None
     compact_metadata: Metadata | None = None
     microcompact_metadata: Metadata | None = None
+    # The line of another session that this one copies.
+    forked_from: Any = None
     source_tool_use: str | None = msgspec.field(default=None, name="sourceToolUseID")
 
     @property
@@ -162,6 +164,11 @@ class Line(Envelope):
     def says(self) -> tuple[Any, ...]:
         """The line's content, which its repetitions share."""
         return self.message, self.content, self.attachment
+
+    @property
+    def prompt(self) -> bool:
+        """Whether it is a user's text."""
+        return self.type == "user" and not self.answers
 
     @property
     def companion(self) -> bool:
