@@ -45,7 +45,13 @@ PLACES = (
     # https://docs.openclaw.ai/concepts/session
     Place("OpenClaw", "pi", "OPENCLAW_STATE_DIR", ".openclaw", ("agents/*/sessions/*.jsonl",)),
     # https://qwenlm.github.io/qwen-code-docs/
-    Place("Qwen Code", "qwen-code", "", ".qwen", ("projects/*/chats/*.jsonl", "tmp/*/chats/*.json*")),
+    Place(
+        "Qwen Code",
+        "qwen-code",
+        "QWEN_HOME",
+        ".qwen",
+        ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl", "tmp/*/chats/*.json*"),
+    ),
     # https://cursor.com/docs
     Place("Cursor", "cursor", "", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
     Place("Cursor", "cursor", "", ".config/Cursor/User", _EDITOR),

@@ -88,6 +88,12 @@ def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) ->
     assert [one.paths for one in kept(elsewhere)] == [(claude,), (opencode,), (cursor,)]
 
 
+def test_sub_agents_are_found_with_their_sessions(home: Path) -> None:
+    claude = [put(home / ".claude/projects/p" / name) for name in ("s.jsonl", "s/subagents/agent-x.jsonl")]
+    qwen = [put(home / "q/projects/p" / name) for name in ("chats/s.jsonl", "subagents/s/agent-x.jsonl")]
+    assert [{*one.paths} for one in kept({"QWEN_HOME": str(home / "q")})] == [{*claude}, {*qwen}]
+
+
 def test_found_sessions_are_benched(home: Path) -> None:
     put(home / ".claude/projects/p/s.jsonl", claude_session("s", "Go."))
     done = ctxsim("bench", "@found", "--policy", "keep-all", "--out", "out", cwd=home)
