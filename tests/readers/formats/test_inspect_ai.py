@@ -208,6 +208,8 @@ def test_a_compaction_by_a_summary_keeps_the_whole_history(tmp_path: Path) -> No
         ("assistant", "Two."),
     ]
     assert [call.comparable for call in transcript.calls] == [True, False, False]
+    # The request for the summary stands after the two texts and the call that it read.
+    assert [(made.start, made.usage) for made in transcript.beside] == [(3, Usage(99, 9))]
     assert transcript.notes == (
         "recorded compaction before call 2 (auto, summary, 90 tokens)",
         "left out: 1 x request for a summary",
@@ -232,11 +234,12 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         tmp_path,
         model([USER], FINAL, error="429"),
         model([USER], FINAL, pending=True),
-        model([USER], {"role": "assistant", "content": "Three."}),
+        model([USER], {"role": "assistant", "content": "Three."}, used(30, 4) | {"total_cost": 0.5}),
         model([USER], FINAL, tools=TOOLS),
         model([USER, FINAL, USER], FINAL, tools=[]),
     )
     assert len(transcript.calls) == 2
+    assert [made.usage for made in transcript.beside] == [Usage(30, 4, cost_usd=0.5)]
     assert transcript.notes == (
         "the tool definitions change during the run: those of the first request are kept",
         "left out: 2 x model call that failed or was cut off, 1 x response that no later request holds",

@@ -68,6 +68,8 @@ def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(
     )
     assert [item.text for item in transcript.items[-3:]] == ["No.", "Then undo it.", "Undone."]
     assert len(transcript.calls) == 3 and all(call.comparable for call in transcript.calls)
+    # What was left out was paid for too.
+    assert len(transcript.beside) == 2 and all(call.usage for call in transcript.beside)
     assert transcript.notes == ("2 response(s) from which no later request went on left out (retried or rewound)",)
     # They were paid for as the others.
     assert [call.usage for call in transcript.beside] == [transcript.calls[0].usage] * 2

@@ -173,9 +173,10 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
         comparable = whole and same_head and not call.asked_again
         assembly.response(call.reply, logged.usage, logged.time_s, logged.model, comparable)
     counts[ABANDONED] = len(thread.abandoned)
-    told = {id(call.logged) for call in calls}
+    # Responses that are left out were paid for too.
+    held = {id(call.logged) for call in calls}
     for logged in (logs[number] for number in sorted([*thread.abandoned, *(step.number for step in thread.steps)])):
-        if id(logged) not in told:
+        if id(logged) not in held:
             assembly.beside(logged.usage, logged.time_s, logged.model)
     assembly.notes += [f"{counts[what]} {what}" for what in COUNTED if counts[what]]
     return assembly.transcript()

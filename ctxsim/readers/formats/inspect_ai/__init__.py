@@ -17,11 +17,12 @@ from typing import Any, cast
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
-from ctxsim.readers.assembly.requests import Request, Step, threads
+from ctxsim.readers.assembly.requests import Request, Step, Thread, threads
 from ctxsim.readers.formats.inspect_ai.events import (
     Compaction,
     Message,
     ModelEvent,
+    RawModelEvent,
     Walk,
     add_message,
     image_tokens,
@@ -125,7 +126,7 @@ def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transc
         agent = calls[thread.steps[0].number].agent or "thread"
         main = number == 0
         assembly = Assembly(name if main else f"{name}:{agent}-{number}", NAME, None if main else name)
-        _add_thread(assembly, thread.steps, calls)
+        _add_thread(assembly, thread, calls)
         if main:
             assembly.notes += left_out(found.left_out)
         yield assembly.transcript()
@@ -149,7 +150,8 @@ def _final_messages(name: str, where: str, sample: _Sample, attachments: Mapping
     return assembly.transcript()
 
 
-def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEvent]) -> None:
+def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> None:
+    chain = thread.steps
     first = calls[chain[0].number]
     assembly.tools += first.tools
     # Requests are logged whole: one without a system prompt was sent without.
@@ -171,6 +173,7 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
             add_message(assembly, message, image)
         if summarizes:
             summaries += 1
+            _paid(assembly, stored, summary=True)
             continue
         usage = stored.usage.whole() if stored.usage else None
         parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
@@ -179,6 +182,8 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
             cached, usage = cached + 1, None
         # The time is the request's start where the log also has `completed`; versions before that knew only the end.
         assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
+    for number in thread.abandoned:
+        _paid(assembly, calls[number].stored)
     if summaries:
         assembly.notes.append(f"left out: {summaries} x request for a summary")
     if cached:
@@ -187,6 +192,12 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
         assembly.notes.append(f"{foreign} response(s) came with a request, made by no request of this thread: no usage")
     if any(calls[step.number].tools != first.tools for step in chain):
         assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
+
+
+def _paid(assembly: Assembly, stored: RawModelEvent, summary: bool = False) -> None:
+    """Add a response that was paid for but isn't in the conversation."""
+    usage = stored.usage.whole() if stored.usage and stored.cache != "read" else None
+    assembly.beside(usage, time_s(stored.timestamp), stored.served_by or stored.model, summary)
 
 
 def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, dollars, text_and_media
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Media, Usage
 
@@ -68,6 +68,7 @@ class ModelUsage(msgspec.Struct):
     input_tokens_cache_read: int | None = None
     input_tokens_cache_write: int | None = None
     reasoning_tokens: int | None = None
+    total_cost: Any = None
 
     def whole(self) -> Usage | None:
         """Return it as `Usage` of the whole prompt; None if nothing was counted."""
@@ -78,7 +79,7 @@ class ModelUsage(msgspec.Struct):
             prompt = self.input_tokens + (read or 0) + (written or 0)
         else:
             return None
-        return Usage(prompt, self.output_tokens, read, written, self.reasoning_tokens)
+        return Usage(prompt, self.output_tokens, read, written, self.reasoning_tokens, dollars(self.total_cost))
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
