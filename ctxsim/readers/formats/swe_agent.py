@@ -78,7 +78,7 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         first = agent == agents[0]
         assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
         _add_history(assembly, [entry for entry in entries if entry.agent == agent])
-        assembly.cost_usd = dollars(attempt.instance_cost) if len(agents) == 1 else None
+        assembly.cost_usd = dollars(attempt.instance_cost) if first else None
         if attempt.tokens_sent and first:
             # 0.x sent only the last five observations in full; the totals of the known runs fit that.
             assembly.notes.append(

@@ -107,7 +107,10 @@ def test_exit_messages_are_left_out_and_totals_noted(tmp_path: Path) -> None:
 
 def test_a_second_agent_is_a_child_and_sees_only_its_own_messages(tmp_path: Path) -> None:
     other = [{**SYSTEM, "agent": "tester"}, {**TASK, "agent": "tester"}, {**said("No.", ""), "agent": "tester"}]
-    first, second = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, *other, said("Yes.", "")]})
+    history, info = [SYSTEM, TASK, *other, said("Yes.", "")], {"model_stats": {"instance_cost": 0.5}}
+    first, second = transcripts(tmp_path, {"trajectory": [], "history": history, "info": info})
+    # The dollars of all agents are the session's.
+    assert (first.cost_usd, second.cost_usd) == (0.5, None)
     assert (first.parent, second.parent) == (None, first.name)
     assert second.name == f"{first.name}#tester"
     assert [item.text for item in first.items] == ["Fix mail.py.", "Yes."]
