@@ -112,6 +112,29 @@ def test_costs_are_what_the_sum_grows_by(tmp_path: Path) -> None:
     assert [one.cost_usd for one in transcripts(tmp_path, *lines, name="output.jsonl")] == [None, 0.5]
 
 
+def test_messages_and_condensations_have_the_usage_that_the_sums_grow_by(tmp_path: Path) -> None:
+    def sums(usd: float, *tokens: int) -> dict[str, Any]:
+        names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
+        used = {"accumulated_cost": usd, "accumulated_token_usage": dict(zip(names, tokens, strict=True))}
+        return {"source": "agent", "llm_metrics": used}
+
+    first = action(2, "c1", response("r1", "c1")) | sums(0.25, 40, 5, 0, 0)
+    cut = {"id": 4, "action": "condensation", "args": {"summary": "One.", "forgotten_event_ids": [2, 3]}}
+    told = {"id": 5, "action": "message", "args": {"content": "Done."}}
+    events = [
+        user(1, "Go."),
+        first,
+        ran(3, 2, "c1", "a"),
+        cut | sums(0.5, 100, 9, 30, 0),
+        told | sums(1, 160, 12, 40, 8),
+    ]
+    (transcript,) = transcripts(tmp_path, events)
+    # 100 - 40 tokens wrote the summary, 160 - 100 the message.
+    (asked,) = transcript.beside
+    assert (asked.start, asked.usage) == (transcript.compactions[0].at, Usage(60, 4, 30, 0, cost_usd=0.25))
+    assert (transcript.calls[1].usage, asked.model) == (Usage(60, 3, 10, 8, cost_usd=0.5), transcript.calls[1].model)
+
+
 def test_later_condensations_forget_more_and_send_their_own_summary(tmp_path: Path) -> None:
     def condensed(number: int, summary: str, *forgotten: int) -> dict[str, Any]:
         args = {"summary": summary, "forgotten_event_ids": list(forgotten)}

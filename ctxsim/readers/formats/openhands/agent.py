@@ -14,7 +14,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_
 from ctxsim.readers.assembly.chat_messages import ChatResponse
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.readers.source.values import epoch_s
-from ctxsim.transcript import Media, Transcript
+from ctxsim.transcript import Media, Transcript, Usage
 
 QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
 """Events that the model isn't sent, or that a prompt template turns into text that is not recorded."""
@@ -43,8 +43,8 @@ class _Condensation(msgspec.Struct):
 class Event(msgspec.Struct):
     """An action or an observation. Resolver output has the arguments beside the action, not under `args`.
 
-    `tool_call_id` and `response` are the call and the response that it came from; `accumulated_cost` is the dollars of
-    the agent's requests so far.
+    `tool_call_id` and `response` are the call and the response that it came from. `cost`, `prompt`, `output`, `read`
+    and `written` are the dollars and tokens of the agent's requests so far.
     """
 
     action: str | None = None
@@ -58,7 +58,11 @@ class Event(msgspec.Struct):
     extras: dict[str, Any] | None = None
     tool_call_id: str | None = field(default=None, name="tool_call_metadata.tool_call_id")
     response: ChatResponse | None = field(default=None, name="tool_call_metadata.model_response")
-    accumulated_cost: Any = field(default=None, name="llm_metrics.accumulated_cost")
+    cost: Any = field(default=None, name="llm_metrics.accumulated_cost")
+    prompt: int = field(default=0, name="llm_metrics.accumulated_token_usage.prompt_tokens")
+    output: int = field(default=0, name="llm_metrics.accumulated_token_usage.completion_tokens")
+    read: int = field(default=0, name="llm_metrics.accumulated_token_usage.cache_read_tokens")
+    written: int = field(default=0, name="llm_metrics.accumulated_token_usage.cache_write_tokens")
 
     @property
     def call_id(self) -> str:
@@ -93,7 +97,8 @@ class Agent:
         self._by_user: set[int | None] = set()
         self._forgotten: set[int] = set()
         self._event_of: list[int | None] = []
-        self._cost_usd = 0.0
+        self._spent: tuple[float, ...] = (0, 0, 0, 0, 0.0)
+        self._model = ""
         self._agent_spoke = True
         self._left_out = assembly.left_out
         self._counts: Frequencies[str] = Frequencies()
@@ -108,20 +113,21 @@ class Agent:
             self._left_out["event without action or observation"] += 1
         self._event_of += [event.id] * (len(self.assembly.items) - len(self._event_of))
 
-    def _cost(self, event: Event) -> float | None:
-        """Return a response's dollars: the growth of the accumulated cost since the one before."""
-        total = dollars(event.accumulated_cost)
-        if total is None:
-            return None
-        before, self._cost_usd = self._cost_usd, total
-        return dollars(total - before)
+    def _grown(self, event: Event) -> Usage:
+        """Return what was used since the action before: the growth of the sums."""
+        before, usd = self._spent, dollars(event.cost)
+        self._spent = (event.prompt, event.output, event.read, event.written, usd or before[4])
+        prompt, output, read, written, cost = (now - old for now, old in zip(self._spent, before, strict=True))
+        return Usage(int(prompt), int(output), int(read), int(written), cost_usd=dollars(cost))
 
-    def _condensed(self, condensation: _Condensation) -> None:
+    def _condensed(self, condensation: _Condensation, event: Event) -> None:
         """Add a compaction. Forgotten events stay forgotten; of several summaries only the newest is sent."""
         self.assembly.compaction_note("auto", ": the whole history is kept")
         self._forgotten |= condensation.forgotten
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
         self.assembly.compacted("auto", [condensation.summary or ""], kept)
+        if event.prompt and (spent := self._grown(event)).input_tokens > 0:
+            self.assembly.beside(spent, epoch_s(event.timestamp), self._model, summary=True)
 
     def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
         if action == "system":
@@ -129,7 +135,7 @@ class Agent:
             self.assembly.system.append(text_and_media(told.content, 0)[0])
             self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
-            self._condensed(convert(fields, _Condensation, where))
+            self._condensed(convert(fields, _Condensation, where), event)
         elif action in QUIET:
             self._left_out[action] += 1
         elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
@@ -160,14 +166,17 @@ class Agent:
         self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
         # An action is stored when the response has come.
         time_s = response.created if event.timestamp is None else epoch_s(event.timestamp)
-        usage = response.usage.whole(self._cost(event)) if response.usage else None
-        self.assembly.response(parts, usage, time_s, response.model or "")
+        spent = self._grown(event) if response.usage or event.prompt else Usage(0)
+        usage = response.usage.whole(spent.cost_usd) if response.usage else spent if spent.input_tokens > 0 else None
+        self._model = response.model or self._model
+        self.assembly.response(parts, usage, time_s, self._model)
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
+        unknown = "" if event.prompt else ": their usage is unknown"
         if action == "message":
-            self._counts["message(s) of the agent without the model's response: their usage is unknown"] += 1
+            self._counts[f"message(s) of the agent without the model's response{unknown}"] += 1
             return [Part("assistant", text_and_media(fields.get("content"), 0)[0])]
-        self._counts["response(s) rebuilt from thought and arguments, not to the letter: their usage is unknown"] += 1
+        self._counts[f"response(s) rebuilt from thought and arguments, not to the letter{unknown}"] += 1
         arguments = {
             key: value
             for key, value in (event.args or fields).items()
