@@ -27,6 +27,7 @@ class Place(NamedTuple):
 _CODE = ".config/Code/User/globalStorage"
 _CODE_MAC = "Library/Application Support/Code/User/globalStorage"
 _EDITOR = ("globalStorage/state.vscdb",)
+_QWEN = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl", "tmp/*/chats/*.json*")
 _TASKS = ("tasks/*/api_conversation_history.json",)
 
 PLACES = (
@@ -45,13 +46,7 @@ PLACES = (
     # https://docs.openclaw.ai/concepts/session
     Place("OpenClaw", "pi", "OPENCLAW_STATE_DIR", ".openclaw", ("agents/*/sessions/*.jsonl",)),
     # https://qwenlm.github.io/qwen-code-docs/
-    Place(
-        "Qwen Code",
-        "qwen-code",
-        "QWEN_HOME",
-        ".qwen",
-        ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl", "tmp/*/chats/*.json*"),
-    ),
+    Place("Qwen Code", "qwen-code", "QWEN_HOME", ".qwen", _QWEN),
     # https://cursor.com/docs
     Place("Cursor", "cursor", "", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
     Place("Cursor", "cursor", "", ".config/Cursor/User", _EDITOR),
