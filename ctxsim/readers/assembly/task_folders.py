@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,15 @@ def is_task(folder: Path, roo: bool) -> bool:
     messages = folder / MESSAGES_FILE
     if not messages.is_file():
         return False
-    told = "rooveterinaryinc.roo-cline" in folder.parts
+    return roo == ("rooveterinaryinc.roo-cline" in folder.parts or _of_roo(messages, messages.stat().st_mtime_ns))
+
+
+@cache
+def _of_roo(messages: Path, changed_ns: int) -> bool:
+    """Whether Roo Code wrote these messages, last changed then. Walks and detection ask for two formats each."""
     with suppress(OSError), messages.open("rb") as file:
-        told = told or _OF_ROO.search(file.read(1 << 20)) is not None
-    return told == roo
+        return _OF_ROO.search(file.read(1 << 20)) is not None
+    return False
 
 
 def task_of(source: Source, folder: Path, format: str) -> Transcript:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from read_back import Json, only, said, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.assembly import task_folders
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -143,6 +145,12 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
 def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
     for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
         assert task(tmp_path / place, TURNS, format=format).format == format
+
+
+def test_whose_a_task_is_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[bytes] = []
+    monkeypatch.setattr(task_folders, "_OF_ROO", SimpleNamespace(search=looked.append))
+    assert task(tmp_path, TURNS).format == "cline" and len(looked) == 1
 
 
 UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
