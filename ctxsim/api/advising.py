@@ -26,6 +26,7 @@ from ctxsim.policies.agents.search import alone, around, begin, label_of, policy
 from ctxsim.policies.agents.settings import CODE
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.readers import sources
+from ctxsim.readers.agent_folders import session_files
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
@@ -140,8 +141,7 @@ def some_of(found: Sequence[Source]) -> list[str]:
 
 
 def _size(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
+    return sum(file.stat().st_size for file in session_files(path))
 
 
 def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:

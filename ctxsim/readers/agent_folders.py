@@ -94,8 +94,7 @@ def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     for place in PLACES:
         folder = _folder(place, environment)
         paths = _whole(_matching(folder, place.patterns) or _matching(folder, place.before), place)
-        files = [file for path in paths for file in _files(path)]
-        stats = [file.stat() for file in files if file.is_file()]
+        stats = [file.stat() for path in paths for file in session_files(path)]
         if stats:
             times = [stat.st_mtime for stat in stats]
             yield Kept(place, folder, tuple(paths), sum(stat.st_size for stat in stats), min(times), max(times))
@@ -120,6 +119,7 @@ def _whole(paths: list[Path], place: Place) -> list[Path]:
     return paths if owns is None else [*dict.fromkeys(next(filter(owns, path.parents), path) for path in paths)]
 
 
-def _files(path: Path) -> Iterator[Path]:
+def session_files(path: Path) -> Iterator[Path]:
     """Yield a session's files: all in a storage folder, or a file and its database log, which holds the newest rows."""
-    yield from path.rglob("*") if path.is_dir() else (path, *path.parent.glob(f"{path.name}-wal"))
+    found = path.rglob("*") if path.is_dir() else (path, *path.parent.glob(f"{path.name}-wal"))
+    yield from (file for file in found if file.is_file())

@@ -71,6 +71,14 @@ def test_of_many_files_some_of_all_sizes_are_looked_at(tmp_path: Path) -> None:
     assert [Path(one).stem for one in some_of(many)] == [f"{n:03}" for n in range(63, 0, -4)]
 
 
+def test_a_folder_is_as_large_as_its_files_and_a_dead_link_has_no_size(tmp_path: Path) -> None:
+    five = files(tmp_path / "tasks", [4] * 5)
+    (tmp_path / "tasks" / "whole").mkdir()
+    (tmp_path / "tasks" / "whole" / "a").write_bytes(b"12345")
+    (tmp_path / "tasks" / "whole" / "gone").symlink_to(tmp_path / "nowhere")
+    assert Path(some_of([*five, Source("whole", tmp_path / "tasks" / "whole")])[0]).name == "whole"
+
+
 def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", 7)
     found = [one for one in sources(str(tmp_path / "logs")) if "chat" not in one.name]
