@@ -57,9 +57,9 @@ class _RequestLine(msgspec.Struct, rename="camel"):
         return Usage(self.tokens_in + cached, *told, cost_usd=dollars(self.cost))
 
 
-_MODEL = re.compile(r"<environment_details>.*?^<model>(.+?)</model>$", re.DOTALL | re.MULTILINE)
-"""The model, as Roo states it in its requests alone. Source: src/core/environment/getEnvironmentDetails.ts of Roo."""
-
+_DETAILS = "<environment_details>"
+_MODEL = re.compile(r"^<model>(.+?)</model>$", re.MULTILINE)
+"""The model, as Roo states it in a request's details alone. Source: src/core/environment/getEnvironmentDetails.ts."""
 
 _OF_ROO = re.compile(rb'\\n<model>[^\\"]+</model>\\n|"is(?:Summary|TruncationMarker)"')
 """What stands in the messages of Roo Code's tasks alone."""
@@ -103,7 +103,8 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
                 what = "its summary is user text, what came before is not there"
                 assembly.notes.append(f"starts after a compaction: {what}")
             add_user_content(assembly, message.content, f"{where} {number}")
-            model = next(iter(_MODEL.findall(text_and_media(message.content, 0)[0])[-1:]), model)
+            details = text_and_media(message.content, 0)[0].split(_DETAILS)[1:]
+            model = next((found[1] for found in map(_MODEL.search, reversed(details)) if found), model)
         else:
             request, usage = next(requests, (_UiMessage(ts=message.ts), None))
             if request.deleted != deleted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -145,6 +146,12 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
 def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
     for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
         assert task(tmp_path / place, TURNS, format=format).format == format
+
+
+def test_time_is_linear_in_what_is_nearly_roos_model(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": [text("<environment_details>" * 40_000)]}, *TURNS[1:]]
+    began = time.process_time()
+    assert not task(tmp_path, turns).calls[0].model and time.process_time() - began < 5
 
 
 def test_whose_a_task_is_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
