@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from read_back import all_of, kinds, said, write
 
+from ctxsim.errors import InputError
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -68,14 +69,14 @@ def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(
     )
     assert [item.text for item in transcript.items[-3:]] == ["No.", "Then undo it.", "Undone."]
     assert len(transcript.calls) == 3 and all(call.comparable for call in transcript.calls)
-    # What was left out was paid for too.
-    assert len(transcript.beside) == 2 and all(call.usage for call in transcript.beside)
     assert transcript.notes == ("2 response(s) from which no later request went on left out (retried or rewound)",)
     # They were paid for as the others.
     assert [call.usage for call in transcript.beside] == [transcript.calls[0].usage] * 2
 
 
-def test_the_provider_puts_the_history_before_a_request_that_names_a_response(tmp_path: Path) -> None:
+def test_the_provider_puts_the_history_before_a_request_that_names_a_response(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def pair(number: int, given: list[Any], output: dict[str, Any]) -> dict[str, Any]:
         request = {"model": "m", "input": given, "previous_response_id": f"r{number - 1}" if number > 1 else None}
         usage = {"input_tokens": 10 * number, "output_tokens": 2}
@@ -85,7 +86,13 @@ def test_the_provider_puts_the_history_before_a_request_that_names_a_response(tm
     answers = {"type": "function_call_output", "call_id": "c1", "output": "mail.py"}
     says = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
     thanks = {"role": "user", "content": "Thanks."}
-    (transcript,) = transcripts(tmp_path, pair(1, [TASK], asks), pair(2, [answers], says), pair(3, [thanks], says))
+    pairs = pair(1, [TASK], asks), pair(2, [answers], says), pair(3, [thanks], says)
+    # The second request holds three messages, the third five.
+    monkeypatch.setattr("ctxsim.readers.assembly.requests.logged.MOST_JOINED", 7)
+    with pytest.raises(InputError, match="follows on more than 7 earlier messages: give it in parts"):
+        transcripts(tmp_path, *pairs)
+    monkeypatch.setattr("ctxsim.readers.assembly.requests.logged.MOST_JOINED", 8)
+    (transcript,) = transcripts(tmp_path, *pairs)
     assert [(item.text, item.answers) for item in transcript.items] == [
         ("Fix mail.py.", None), ("{}", None), ("mail.py", 1), ("Done.", None), ("Thanks.", None), ("Done.", None),
     ]  # fmt: skip

@@ -10,12 +10,16 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part, kept_and_new
 from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 SURE_CHARS = 20
 """Fewest characters of a first line by which a response without call ids is recognised in a changed history."""
+
+MOST_JOINED = 4_000_000
+"""Most messages that a log's requests have before them at the provider, all together: of 2,000 calls in a row."""
 
 MOST_RETRIES = 3
 """How often SWE-agent asks again for a response in the right form (`max_requeries` of its agent)."""
@@ -91,14 +95,21 @@ def transcripts(
     """Yield one transcript per conversation; `records` are in order of time.
 
     With `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
-    records are read; they go to the first transcript. Without records, there is one transcript without calls.
+    records are read; they go to the first transcript. Without records, there is one transcript without calls. Raises
+    InputError if the histories that the provider put before requests are too long together.
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
     named: dict[str, Logged] = {}
+    joined = 0
     for logged in records:
         if before := named.get(logged.after):
             logged.request.said[:0] = [*before.request.said, Said(before.reply, response=True)]
+            joined += len(logged.request.said)
+            if joined > MOST_JOINED:
+                raise InputError(
+                    logged.where, f"follows on more than {MOST_JOINED:,} earlier messages: give it in parts"
+                )
         if logged.id:
             named[logged.id] = logged
         # Each request repeats those before it: equal messages are held once.
