@@ -103,7 +103,7 @@ def advise(
         labels = dict.fromkeys([NOTHING, now, *(label_of(given, one) for one in tried)])
         run = bench(over, list(labels), brackets=False, **how, **options)
         if now not in run.labels:
-            raise CtxsimError(f"not all sessions can be replayed as set; why: ctxsim bench --policy '{now}'")
+            raise CtxsimError(f"not all sessions can be replayed as set; to see why: ctxsim bench --policy '{now}'")
         return run
 
     singly = [one for agent in each for one in alone(agent)]

@@ -195,7 +195,7 @@ def bench(
                 shutil.rmtree(folder, ignore_errors=True)
             none = f"{', '.join(inputs.paths) or setting.name}: no call to replay"
             # Without texts, reasons aren't kept.
-            why = f"{none}; why: ctxsim transcripts check {shlex.join(inputs.paths)}" if text == "none" else ""
+            why = f"{none}; to see why: ctxsim transcripts check {shlex.join(inputs.paths)}" if text == "none" else ""
             raise CtxsimError(why or _reasons(info.inputs) or none)
         found = read_run(folder)
         if info.sample:

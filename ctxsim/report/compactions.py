@@ -113,8 +113,8 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again by "
-            f"then. {len(known)} of your own {many(len(rows), 'compaction(s)')} can tell: it takes {FEWEST}."
+            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again "
+            f"before that. {len(known)} of your own {many(len(rows), 'compaction(s)')} can tell; {FEWEST} are needed."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}

@@ -103,7 +103,7 @@ def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path
 def test_a_session_that_has_only_begun_has_no_advice(tmp_path: Path) -> None:
     begun = {"type": "user", "id": "1", "timestamp": "2026-01-01T00:00:00Z", "content": "Any mail?"}
     (tmp_path / "s.json").write_text(json.dumps({"sessionId": "s", "projectHash": "h", "messages": [begun]}))
-    why = f"{tmp_path}: no call to replay; why: ctxsim transcripts check {tmp_path}"
+    why = f"{tmp_path}: no call to replay; to see why: ctxsim transcripts check {tmp_path}"
     with pytest.raises(CtxsimError, match=f"^{re.escape(why)}$"):
         ctxsim.advise(tmp_path)
 
@@ -190,5 +190,5 @@ def test_settings_that_no_policy_can_have_are_told(logs: Path, tmp_path: Path) -
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex/config.toml").write_text("tool_output_token_limit = 0\n")
     label = "as-set:given=codex/tool_output_token_limit=0"
-    with pytest.raises(CtxsimError, match=rf"can be replayed as set; why: ctxsim bench --policy '{label}'"):
+    with pytest.raises(CtxsimError, match=rf"can be replayed as set; to see why: ctxsim bench --policy '{label}'"):
         ctxsim.advise(logs / "rollout-1.jsonl", settings=tmp_path / ".codex/config.toml")
