@@ -28,7 +28,7 @@ UNLOGGED = "unlogged"
 """Media kind for tokens that were sent but aren't in the log. Only their number is known."""
 
 UNSHOWN = "unshown"
-"""Media kind for thinking that the log doesn't show. `tokens` is in tokens of our tokenizer, like text."""
+"""Media kind for thinking that the log doesn't show. `tokens` is in tokens of o200k_base."""
 
 
 class Media(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

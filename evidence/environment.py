@@ -26,6 +26,7 @@ SERVES = {
     "pillow": "sizes of recorded images",
     "pyarrow": "Parquet, CSV, zstd",
     "pyyaml": "agents' settings in YAML",
+    "regex": "words in scripts other than Latin, for Claude's tokenizers",
     "rich": "tables and progress on a terminal",
     "splintr-rs": "the default tokenizers",
     "tiktoken": "the reference tokenizer",

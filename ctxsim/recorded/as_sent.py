@@ -7,7 +7,7 @@ from statistics import median_high
 
 import msgspec
 
-from ctxsim.counting.tokenizers import tokenizer_of
+from ctxsim.counting.tokenizers import per_default, tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.readers.glance import Accepted, of_project
@@ -64,7 +64,7 @@ def as_sent(
     for one in [across(found)] if whole else segments(found, unlogged):
         size = _size(one, recorded, head, counter, like)
         if other:
-            size = _elsewhere(size, provider)
+            size = _elsewhere(size, recorded.tokenizer, provider)
         scaled = msgspec.structs.replace(
             provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{_told(size)}"
         )
@@ -72,12 +72,13 @@ def as_sent(
         yield AsSent(with_recorded_reads(_sized(one, size), scaled, same), scaled, size, same)
 
 
-def _elsewhere(size: Size, provider: Provider) -> Size:
+def _elsewhere(size: Size, tokenizer: str, provider: Provider) -> Size:
     """The size of the same conversation with another model, whose tokenizer counts the same hidden texts."""
     factor = 1.0 if tokenizer_of(provider.model)[1] else tokens_factor(provider.model)
+    rate = factor * per_default(provider.tokenizer) / per_default(tokenizer)
 
     def moved(tokens: int) -> int:
-        return round(tokens / size.factor * factor)
+        return round(tokens / size.factor * rate)
 
     steps = tuple(msgspec.structs.replace(step, tokens=moved(step.tokens)) for step in size.steps)
     return msgspec.structs.replace(size, head=moved(size.head), factor=factor, steps=steps)

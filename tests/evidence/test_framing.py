@@ -29,5 +29,5 @@ def test_a_line_counts_what_is_exact_and_what_is_near(tmp_path: Path) -> None:
 
 
 def test_a_model_without_a_public_tokenizer_is_left_out(tmp_path: Path) -> None:
-    write(tmp_path, session((0, 0), "claude-opus-4-5"), "a")
+    write(tmp_path, session((0, 0), "gemini-3-pro"), "a")
     assert not list(transcripts([str(tmp_path)])) and len(list(lines([str(tmp_path)]))) == 2

@@ -92,20 +92,21 @@ def test_how_large_others_are_is_taken_before_priors() -> None:
 
 
 def test_priors_are_those_of_the_model_and_the_agent() -> None:
-    for format, head in (("", 0), ("claude-code", None)):
-        (one,) = as_sent(logged(None, None, model="claude-opus-4-6", format=format))
-        assert one.size == Size("prior", one.size.head, 1.151) and (
-            one.size.head == head or (head is None and one.size.head)
-        )
-    # Of a public tokenizer, and of an agent that nobody knows, there is none.
+    for format, head in (("", 0), ("gemini-cli", 5_350)):
+        (one,) = as_sent(logged(None, None, model="gemini-2.5-pro", format=format))
+        assert one.size == Size("prior", head, 0.989)
+    # Of a known tokenizer there is a head alone; of an agent that nobody knows, none.
+    (one,) = as_sent(logged(None, None, model="claude-opus-4-6", format="claude-code"))
+    assert one.size == Size("prior", one.size.head) and one.size.head > 9_000
     (one,) = as_sent(logged(None, None))
     assert one.size == Size("counted") and one.transcript.head.hidden == 0
-    # Before a model without one, what is counted is as large as by its prior.
-    (other,) = as_sent(logged(9_000, 9_100), {"model": "claude-opus-4-6"})
+    # Before another model, what is hidden is larger by the vocabularies' rates and by that model's prior.
     (own,) = as_sent(logged(9_000, 9_100))
-    assert own.size.factor == 1.0 and other.size == msgspec.structs.replace(
-        own.size, head=round(own.size.head * 1.151), factor=1.151
-    )
+    for model, factor, rate in (("gemini-2.5-pro", 0.989, 1.162), ("claude-opus-4-6", 1.0, 1.175)):
+        (other,) = as_sent(logged(9_000, 9_100), {"model": model})
+        assert own.size.factor == 1.0 and other.size == msgspec.structs.replace(
+            own.size, head=round(own.size.head * factor * rate), factor=factor
+        )
 
 
 def test_later_calls_are_told_from_earlier_ones_unless_the_log_is_whole() -> None:
@@ -144,12 +145,12 @@ def test_what_joined_unlogged_is_as_large_before_another_model() -> None:
     made = logged(*[12_000] * 6, *[16_000] * 6, model="claude-opus-4-6")
     (own,) = as_sent(made)
     (other,) = as_sent(made, {"model": "gpt-4.1"})
-    assert [one.call for one in own.size.steps] == [7] and own.size.factor > 1
+    assert [one.call for one in own.size.steps] == [7] and own.size.factor == 1.0
     (step,) = own.size.steps
+    # A text has 1.175 times as many tokens in claude_3 as in o200k_base.
     assert other.size == msgspec.structs.replace(
-        own.size, head=round(own.size.head / own.size.factor), factor=1.0,
-        steps=(Step(7, round(step.tokens / own.size.factor)),),
-    )  # fmt: skip
+        own.size, head=round(own.size.head / 1.175), steps=(Step(7, round(step.tokens / 1.175)),)
+    )
     # It stands beside the call that joined with it, as what it is.
     (item,) = (item for item in other.transcript.items if item.media)
     assert item.media == (Media(UNLOGGED, other.size.steps[0].tokens),) and item.kind == "tool_call"

@@ -23,7 +23,7 @@ from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.priors import tokens_factor
+from ctxsim.simulator.provider.priors import tokens_factor, tokens_per_default
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Call, Item, Transcript, Usage
@@ -173,7 +173,7 @@ class _Filled:
             if this.recorded < CLEARED * last.recorded and this.text + this.framing >= last.text + last.framing:
                 break
             whole.append(this)
-        size = fit_size(whole, tokens_factor(self.model))
+        size = fit_size(whole, tokens_per_default(self.model))
         if size:
             factor = max(size.factor, 0.01)
             joined = [

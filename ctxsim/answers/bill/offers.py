@@ -19,7 +19,7 @@ from ctxsim.policies.agents.lines import ENV, lines
 from ctxsim.policies.agents.settings_file import values_for
 from ctxsim.policies.agents.versions import newest_of
 from ctxsim.readers.agent_folders import PLACES
-from ctxsim.simulator.provider.priors import tokens_factor
+from ctxsim.simulator.provider.priors import tokens_per_default
 
 ASSUMED_SUMMARY = 5_000
 """Tokens of a summary where none was recorded."""
@@ -96,7 +96,7 @@ def _half_of_memory(bill: Bill, memory: Mapping[str, int], folder: Path | None) 
     """
     own = [one for one in bill.sessions if folder and PurePath(one.project).is_relative_to(folder)] or bill.sessions
     sent = {one.name: memory.get(MEMORY_FILE.get(one.format, "AGENTS.md"), 0) for one in own}
-    scale = tokens_factor(_dearest(bill))
+    scale = tokens_per_default(_dearest(bill))
     return {name: round(tokens / 2 * scale) for name, tokens in sent.items() if tokens}
 
 
@@ -163,7 +163,7 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
         sent = (line for line in bill.lines if line.session.parent or not children)
         most = max((line.response.input for line in sent if line.response.model == dearest), default=0)
         for other in others:
-            scale = tokens_factor(other) / tokens_factor(dearest)
+            scale = tokens_per_default(other) / tokens_per_default(dearest)
             if (window := _window(other)) and most * scale > window:
                 continue
             what = f"{DATED.sub('', other)} for {'sub-agents' if children else 'most'}"

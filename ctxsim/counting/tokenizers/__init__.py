@@ -1,7 +1,7 @@
 """Real token counts, offline: tokenizer names, engines, what is available on this machine, and models' vocabularies.
 
-`o200k_base` is the default engine's vocabulary, `tiktoken:o200k_base` the reference engine's, `hf:PATH_OR_ID` any
-tokenizer of the transformers library that is already on this machine.
+`o200k_base` is the default engine's vocabulary, `tiktoken:o200k_base` the reference engine's, `claude_3` one of
+Claude's, `hf:PATH_OR_ID` any tokenizer of the transformers library that is already on this machine.
 """
 
 import re
@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ctxsim.counting.tokenizers.splintr_engine import RANKED, VOCABULARIES, SplintrTokenizer
 from ctxsim.errors import UnknownName, unknown
 
 DEFAULT = "o200k_base"
+
+CLAUDE = ("claude_3", "claude_4.7")
+"""The vocabulary of Claude 3 to Opus 4.6, and the one of Opus 4.7 and later models."""
 
 DATED = re.compile(r"-20\d{6}$")
 """Matches the date at the end of a model's name, as `-20250929`."""
@@ -39,7 +42,7 @@ class Tokenizer(Protocol):
 
 def available() -> list[str]:
     """Return the names that can be opened without network on this machine, apart from `hf:` names."""
-    return [*VOCABULARIES, *(f"tiktoken:{name}" for name in RANKED)]
+    return [*VOCABULARIES, *CLAUDE, *(f"tiktoken:{name}" for name in RANKED)]
 
 
 @lru_cache(maxsize=8)
@@ -58,6 +61,10 @@ def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
         from ctxsim.counting.tokenizers.tiktoken_engine import TiktokenTokenizer
 
         return TiktokenTokenizer(rest)
+    if name in CLAUDE:
+        from ctxsim.counting.tokenizers.claude_engine import ClaudeTokenizer
+
+        return ClaudeTokenizer(name)
     if not colon and name in VOCABULARIES:
         return SplintrTokenizer(name)
     if engine == "hf":
@@ -66,7 +73,7 @@ def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
 
 
 @cache
-def _vocabularies() -> dict[str, dict[str, str]]:
+def _tables() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 
 
@@ -85,8 +92,14 @@ def bare(model: str) -> str:
 def tokenizer_of(model: str) -> tuple[str, bool]:
     """Return the vocabulary for a model, and True if it is the model's own; an unknown model gets o200k_base."""
     name = bare(model)
-    for table, vocabularies in _vocabularies().items():
-        for pattern, vocabulary in vocabularies.items():
+    for table in ("own", "stand_ins"):
+        for pattern, vocabulary in _tables()[table].items():
             if fnmatchcase(name, pattern):
                 return vocabulary, table == "own"
     return DEFAULT, False
+
+
+def per_default(vocabulary: str) -> float:
+    """Return the tokens of a vocabulary per token of o200k_base, as on recordings; 1 for one that wasn't measured."""
+    rate: float = _tables()["per_default"].get(vocabulary, 1.0)
+    return rate

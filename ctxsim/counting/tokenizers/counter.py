@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 from weakref import proxy
 
-from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers import Tokenizer, per_default
 from ctxsim.transcript import UNSHOWN, Head, Item, Sizes, Transcript
 
 
@@ -65,8 +65,9 @@ class Counter:
         return total
 
     def unshown(self, item: Item) -> int:
-        """Return the tokens of an item's hidden thinking, scaled by `factor` as text is."""
-        return self._scaled(sum(media.tokens for media in item.media if media.kind == UNSHOWN))
+        """Return the tokens of an item's hidden thinking, which is sized in tokens of o200k_base."""
+        hidden = sum(media.tokens for media in item.media if media.kind == UNSHOWN)
+        return self._scaled(round(hidden * per_default(self.tokenizer.name))) if hidden else 0
 
     def head(self, head: Head) -> int:
         """Return the tokens of the system prompt, the tool schemas and the hidden head, without framing."""

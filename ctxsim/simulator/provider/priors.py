@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ctxsim.counting.tokenizers import per_default, tokenizer_of
 from ctxsim.simulator.provider.vendor import fits
 
 
@@ -61,6 +62,11 @@ def tokens_factor(model: str) -> float:
     """Return a model's own tokens per token that we count; 1 where none was measured."""
     known = tokens_per_counted(model)
     return known.tokens if known else 1.0
+
+
+def tokens_per_default(model: str) -> float:
+    """Return a model's own tokens per token of o200k_base."""
+    return tokens_factor(model) * per_default(tokenizer_of(model)[0])
 
 
 def head_prior(format: str, model: str) -> HeadPrior | None:

@@ -12,7 +12,7 @@ from ctxsim.answers.bill.changes import Effect
 from ctxsim.answers.bill.extract import LARGE, _missed, facts_of
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.offers import Offer
-from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers import open_tokenizer, tokenizer_of
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
@@ -125,7 +125,9 @@ def test_an_unfinished_response_is_counted_as_the_model_writes_it(model: str) ->
     (one,) = facts_of(msgspec.structs.replace(whole, calls=calls)).responses
     known, framing = tokens_per_counted(model), load_vendor(vendor_of(model)).framing.of(model)
     call = ("Read", "path", "src/main.py", "limit", "1") if known else ("Read", '{"path": "src/main.py", "limit": 1}')
-    counts = [*open_tokenizer().count_many(["Look at it first.", "I'll read it.", *call]), 50]
+    # Hidden thinking of 50 tokens of o200k_base has 1.175 times as many of Claude's.
+    texts = ["Look at it first.", "I'll read it.", *call]
+    counts = [*open_tokenizer(tokenizer_of(model)[0]).count_many(texts), 59 if known else 50]
     content = sum(int(one * (known.tokens if known else 1.0) + 0.5) for one in counts)
     around = framing.reasoning + framing.calls + framing.answer + framing.call + 2 * framing.parameter
     assert one.begun and one.written == content + around

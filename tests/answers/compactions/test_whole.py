@@ -29,16 +29,16 @@ def of_model(made: Transcript) -> Transcript:
 
 def test_a_row_says_all_of_a_compaction() -> None:
     scored = score(of_model(session()))
-    # 9,500 tokens at 3 USD a million are read once more, and 14 are written at 15; each later call reads 5,500 less.
+    # 9,500 tokens at 3 USD a million are read once more, and 13 are written at 15; each later call reads 5,500 less.
     # Nothing says that there was a cache, so nothing of the next request was in one.
     assert scored.compactions == [CompactionRow(
         transcript="hand", root="hand", compaction=1, agent="claude-code", model=MODEL, started_by="auto", call=4,
-        calls_after=3, window=200_000, share=0.0475, tokens_before=9_500, tokens_after=4_000, tokens_left=14,
-        tokens_summary=14, tokens_unlogged=2_686, items_kept=0, seconds=None, needed_strict_soon=2, kept_strict_soon=1,
+        calls_after=3, window=200_000, share=0.0475, tokens_before=9_500, tokens_after=4_000, tokens_left=13,
+        tokens_summary=13, tokens_unlogged=2_686, items_kept=0, seconds=None, needed_strict_soon=2, kept_strict_soon=1,
         needed_strict=2, kept_strict=1, needed_loose_soon=0, kept_loose_soon=0, needed_loose=0, kept_loose=0,
         needed_carried=3, kept_carried=1, used_again=1, used_again_kept=0, identifiers_before=6, identifiers_kept=1,
-        reread_calls=2, reread_exact=1, reread_tokens=47, reread_usd=0.000537, controls=0, control_reread_calls=None,
-        control_needed_strict=None, control_needed_carried=None, tokens_rewritten=4_000, cost_summary_usd=0.02871,
+        reread_calls=2, reread_exact=1, reread_tokens=46, reread_usd=0.000522, controls=0, control_reread_calls=None,
+        control_needed_strict=None, control_needed_carried=None, tokens_rewritten=4_000, cost_summary_usd=0.028695,
         cost_cache_usd=0.0, payback_calls=1.74, lost_used=3, lost_fetched=1, lost_shown=1, kept_used=1, kept_fetched=0,
         kept_shown=0,
     )]  # fmt: skip
@@ -59,19 +59,19 @@ def test_beside_it_stands_what_each_policy_leaves() -> None:
     # Tokens left; of two strict needs, of three that the agent may have repeated and of six identifiers those kept.
     # What joined unlogged can't be cut without the call that it stands beside.
     rows = [
-        ("recorded", "recorded", 14, 1, 1, 1), ("fifo", "fifo:budget=7504", 11, 0, 0, 0),
-        ("max-messages", "max-messages:n=2", 11, 0, 0, 1),
-        ("token-budget", "token-budget:budget=1,retain=0", 7_585, 0, 1, 4),
-        ("mask", "mask:keep=0,batch=1", 7_594, 0, 1, 3),
-        ("clear-tool-uses", "clear-tool-uses:trigger=0,keep=0,clear_at_least=0,sticky=True", 7_592, 2, 3, 6),
-        ("summary", "summary:at=1e-06,keep_last=1,max_tokens=1", 17, 0, 0, 0),
-        ("summary, default", "summary:at=1e-06,keep_last=1,max_tokens=500", 55, 2, 3, 6),
+        ("recorded", "recorded", 13, 1, 1, 1), ("fifo", "fifo:budget=7488", 9, 0, 0, 0),
+        ("max-messages", "max-messages:n=2", 10, 0, 0, 1),
+        ("token-budget", "token-budget:budget=1,retain=0", 7_582, 0, 1, 4),
+        ("mask", "mask:keep=0,batch=1", 7_592, 0, 1, 3),
+        ("clear-tool-uses", "clear-tool-uses:trigger=0,keep=0,clear_at_least=0,sticky=True", 7_591, 2, 3, 6),
+        ("summary", "summary:at=1e-06,keep_last=1,max_tokens=1", 15, 0, 0, 0),
+        ("summary, default", "summary:at=1e-06,keep_last=1,max_tokens=500", 58, 2, 3, 6),
         ("clairvoyant", "clairvoyant", 9, 2, 2, 2),
     ]  # fmt: skip
     assert score(of_model(session())).beside == [
         BesideRow(
             transcript="hand", root="hand", compaction=1, at="compaction", call=4, name=name, policy=policy,
-            tokens_allowed=14, tokens_left=left, needed_strict=2, kept_strict=strict, needed_loose=0, kept_loose=0,
+            tokens_allowed=13, tokens_left=left, needed_strict=2, kept_strict=strict, needed_loose=0, kept_loose=0,
             needed_carried=3, kept_carried=carried, identifiers_before=6, identifiers_kept=kept,
         )
         for name, policy, left, strict, carried, kept in rows

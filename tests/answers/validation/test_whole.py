@@ -21,7 +21,7 @@ MODEL = "claude-opus-4-6"
 
 
 def recorded() -> Transcript:
-    """Three looks into files of ten lines, a compaction with its summary, two answers. The prior is 1.151."""
+    """Three looks into files of ten lines, a compaction with its summary, two answers."""
     made = Assembly("logs/s.jsonl")
     made.user("Do it.")
     for n in range(3):
@@ -39,15 +39,15 @@ def recorded() -> Transcript:
 
 
 def test_stretches_are_the_segments_with_what_is_known_of_them() -> None:
-    # 59 counted tokens of each of three files, at 1.151: 204 are attached again behind the first. A call and
-    # its result are two messages of 7, a call of 37 and an argument of 11, and its arguments are sent without JSON.
+    # 49 tokens of each of three files: 147 are attached again behind the first. A call and its result are two
+    # messages of 3, a call of 39 and an argument of 15, and its arguments are sent without JSON.
     common = {"transcript": "logs/s.jsonl", "project": "p", "format": "claude-code", "model": MODEL, "sub_agent": False,
-              "prior": 1.151, "whole": False}  # fmt: skip
-    first = (Request(1, 3, 7, 9_000, MODEL), Request(2, 69, 69, 10_000, MODEL), Request(3, 135, 131, 11_000, MODEL))
-    second = (Request(1, 8, 14, 9_500, MODEL), Request(2, 12, 28, 9_510, MODEL))
+              "prior": 1.0, "whole": False}  # fmt: skip
+    first = (Request(1, 3, 3, 9_000, MODEL), Request(2, 61, 63, 10_000, MODEL), Request(3, 119, 123, 11_000, MODEL))
+    second = (Request(1, 8, 6, 9_500, MODEL), Request(2, 12, 12, 9_510, MODEL))
     made = recorded()
     assert list(stretches(made)) == [
-        Stretch(**common, number=0, summarised=False, requests=first, again=204),  # type: ignore[arg-type]
+        Stretch(**common, number=0, summarised=False, requests=first, again=147),  # type: ignore[arg-type]
         Stretch(**common, number=1, summarised=True, requests=second, again=0),  # type: ignore[arg-type]
     ]
     # Another agent attaches nothing; a parent's name makes it a sub-agent's; a public tokenizer has no prior.
@@ -60,7 +60,7 @@ def test_stretches_are_the_segments_with_what_is_known_of_them() -> None:
         (0, True, 1.0, "gpt-4.1", False),
     ] * 2  # fmt: skip
     # A head with all it needs is whole where the tokenizer is public alone.
-    for model, whole in (("gpt-4.1", True), (MODEL, False)):
+    for model, whole in (("gpt-4.1", True), (MODEL, True), ("gemini-2.5-pro", False)):
         plain = conversation()
         calls = tuple(msgspec.structs.replace(call, model=model, usage=Usage(100, 1)) for call in plain.calls)
         (one,) = stretches(msgspec.structs.replace(plain, calls=calls))
@@ -106,14 +106,14 @@ def test_calls_are_compared_with_what_was_recorded() -> None:
     # 5 USD a million of input, 25 of output, 6.25 written, 0.5 read. Of a recorded read the rules know nothing.
     assert [(one.transcript, one.call, one.text, one.recorded, one.read_recorded, one.cost_recorded_usd)
             for one in found] == [
-        ("logs/s.jsonl", 1, 3, 9_000, 0, 0.01), ("logs/s.jsonl", 2, 69, 10_000, 8_000, 0.02),
-        ("logs/s.jsonl", 3, 135, 11_000, 8_000, 0.03), ("logs/s.jsonl~2", 1, 8, 9_500, None, None),
+        ("logs/s.jsonl", 1, 3, 9_000, 0, 0.01), ("logs/s.jsonl", 2, 61, 10_000, 8_000, 0.02),
+        ("logs/s.jsonl", 3, 119, 11_000, 8_000, 0.03), ("logs/s.jsonl~2", 1, 8, 9_500, None, None),
         ("logs/s.jsonl~2", 2, 12, 9_510, None, None),
     ]  # fmt: skip
     assert all({name: getattr(one, name) for name in common} == common for one in found)
     # The guess: all that the request before held.
     assert [one.read_trivial for one in found] == [0, *(one.modelled for one in found[:2]), 0, found[3].modelled]
-    assert [one.framing for one in found[3:]] == [14, 28] and found[0].read_predicted == 0
+    assert [one.framing for one in found[3:]] == [6, 12] and found[0].read_predicted == 0
     for one in found:
         assert one.counted == one.text + one.framing
         assert one.error == (one.modelled - one.recorded) / one.recorded

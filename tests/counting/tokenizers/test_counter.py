@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Item, Media
 
@@ -60,6 +61,9 @@ def test_an_item_is_its_texts_and_its_media_a_head_its_texts_and_what_is_hidden(
     thought = Item("reasoning", 2, 3, "a b", media=(Media("unshown", 10), Media("image", 100)))
     scaled = Counter(Words(), 1.5)
     assert (scaled.item(thought), scaled.unshown(thought)) == (118, 15)
+    # Its 10 are tokens of o200k_base; Claude's newer vocabulary has 1.548 for one of these.
+    assert Counter(open_tokenizer("claude_4.7")).unshown(thought) == 15
+    assert Counter(open_tokenizer("claude_3"), 2.0).unshown(thought) == 24
 
 
 def test_what_two_texts_share_is_their_beginning() -> None:

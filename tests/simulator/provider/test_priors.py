@@ -18,15 +18,15 @@ def session(name: str, model: str, counted: list[int], recorded: list[int], read
     ]
 
 
-GROWN = session("a", "claude-x-9-20260101", [1_000, 3_000, 5_000], [7_000, 11_000, 15_000], [0, 4_000, 2_000])
+GROWN = session("a", "gemini-x-9-20260101", [1_000, 3_000, 5_000], [7_000, 11_000, 15_000], [0, 4_000, 2_000])
 
 
 def test_a_factor_is_the_slope_and_the_head_what_it_leaves() -> None:
     # 2,000 counted are 4,000 recorded: factor 2. The first call's 7,000 are 2 x 1,000 and a head of 5,000.
     (factor,) = factors([GROWN])
-    assert (factor.model, factor.tokens, factor.calls, factor.sessions) == ("claude-x-9*", 2.0, 3, 1)
+    assert (factor.model, factor.tokens, factor.calls, factor.sessions) == ("gemini-x-9*", 2.0, 3, 1)
     (head,) = heads([GROWN], [factor])
-    assert (head.format, head.model, head.tokens, head.sessions) == ("some-agent", "claude-x-9*", 5_000, 1)
+    assert (head.format, head.model, head.tokens, head.sessions) == ("some-agent", "gemini-x-9*", 5_000, 1)
 
 
 def test_one_session_of_a_public_tokenizer_tells_no_factor_but_a_head() -> None:
@@ -44,7 +44,7 @@ def test_a_switch_of_models_within_a_session_bends_no_slope() -> None:
 def test_a_loss_has_an_interval_as_wide_as_its_sessions_are_few() -> None:
     # Of 4,000 predicted, 4,000 and 2,000 were read: half of one of two calls is lost. The first call doesn't count.
     (one,) = losses([GROWN])
-    assert (one.vendor, one.gap_s, one.mean, one.calls, one.sessions) == ("anthropic", 10.0, 0.25, 2, 1)
+    assert (one.vendor, one.gap_s, one.mean, one.calls, one.sessions) == ("google", 10.0, 0.25, 2, 1)
     assert one.low < 0.05 and one.high > 0.8
 
 
@@ -52,7 +52,7 @@ def test_names_lose_date_and_prefix() -> None:
     assert family("anthropic/claude-opus-4-5-20251101") == "claude-opus-4-5*"
     assert family("anthropic.claude-3-5-sonnet-20241022-v2:0") == "claude-3-5-sonnet*"
     assert family("gpt-4o-2024-08-06") == "gpt-4o*"
-    assert public("gpt-4-1*") and public("deepseek-chat*") and not public("claude-opus-5*")
+    assert public("gpt-4-1*") and public("claude-opus-4-8*") and not public("gemini-3-pro*")
 
 
 def test_the_longest_pattern_decides() -> None:
