@@ -20,9 +20,9 @@ from ctxsim.recorded.sample import texts_of
 from ctxsim.transcript import Transcript
 
 MATRIX_TOKENIZERS = (
-    "o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "kimi_k2", "glm4",
+    "o200k_base", "claude_3", "claude_4.7", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "kimi_k2", "glm4",
 )  # fmt: skip
-PAGE_TOKENIZERS = ("o200k_base", "qwen3", "deepseek_v3", "mistral_v3")
+PAGE_TOKENIZERS = ("o200k_base", "claude_3", "claude_4.7", "qwen3", "deepseek_v3", "mistral_v3")
 """The tokenizers of evidence/chars_per_token.md. Ratios of the others are near the first one's."""
 
 

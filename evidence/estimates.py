@@ -20,7 +20,6 @@ import click
 from ctxsim.answers.validation.accuracy import Observed, observe
 from ctxsim.api.trust import calibrate
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
-from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript
@@ -49,7 +48,7 @@ def judged(training: list[Transcript], held: list[Transcript], folder: Path) -> 
     own = [f"calibrated:file={file},use={use}" for use in USES]
     estimators = [open_estimator(label) for label in (*judged_estimators(), *own)]
     names = [*map(estimator_label, estimators[: -len(own)]), *(f"calibrated:use={use}" for use in USES)]
-    return names, observe(held, open_tokenizer(DEFAULT), estimators)
+    return names, observe(held, None, estimators)
 
 
 def table(folders: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from statistics import median
 
 import msgspec
 
-from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.recorded.content import content_kind
 from ctxsim.simulator.measure.columns import nearest_rank
@@ -21,9 +21,9 @@ class Checked(msgspec.Struct, frozen=True):
     tokens: int
 
 
-def check(transcript: Transcript, tokenizer: Tokenizer) -> Checked:
-    """Return what a transcript holds."""
-    counter = Counter(tokenizer)
+def check(transcript: Transcript, tokenizer: Tokenizer | None) -> Checked:
+    """Return what a transcript holds. Without a tokenizer, its model's own counts."""
+    counter = Counter(tokenizer or own_tokenizer(transcript.model))
     counter.learn_transcript(transcript)
     return Checked(
         calls_with_usage=sum(call.usage is not None for call in transcript.calls),
@@ -45,12 +45,15 @@ class Sizes(msgspec.Struct, frozen=True):
     chars_per_token: float | None
 
 
-def sizes(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) -> list[Sizes]:
-    """Return the sizes of tool results by `tool` or by content `kind`, largest share of tokens first."""
+def sizes(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: str) -> list[Sizes]:
+    """Return the sizes of tool results by `tool` or by content `kind`, largest share of tokens first.
+
+    Without a tokenizer, each transcript's model's own counts.
+    """
     chars: dict[str, list[int]] = {}
     tokens: dict[str, int] = {}
     for transcript in transcripts:
-        counter = Counter(tokenizer)
+        counter = Counter(tokenizer or own_tokenizer(transcript.model))
         counter.learn_transcript(transcript)
         for item in transcript.items:
             if item.kind == "tool_result":

@@ -18,7 +18,7 @@ from ctxsim.answers.validation.validation import Compared, Score, compare, score
 from ctxsim.api.inputs import AnyEstimator, estimator_of
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
 from ctxsim.counting.estimators.contract import violations
-from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.counting.tokenizers import OWN, open_tokenizer
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.live.agent import agent_problems, is_file
 from ctxsim.policies import open_policy
@@ -104,25 +104,27 @@ def estimates(
     recordings: Recordings,
     estimators: Sequence[AnyEstimator] | None = None,
     *,
-    tokenizer: str = DEFAULT,
+    tokenizer: str | None = None,
     threshold: int | None = None,
 ) -> Estimates:
     """Compare estimators with a real tokenizer and recorded usage, and return how their errors affect a policy.
 
     - `estimators`: labels, classes or objects. Default: every kind of estimator, with the parameters in `ctxsim list
       estimators`.
+    - `tokenizer`: its counts are the real ones. Default: each model's own tokenizer, o200k_base where none is known.
     - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
 
     Raises CtxsimError if there is no call.
     """
     judged = [made for one in estimators or judged_estimators() if (made := estimator_of(one))]
-    found = observe(_transcripts(recordings), open_tokenizer(tokenizer), judged)
+    found = observe(_transcripts(recordings), open_tokenizer(tokenizer) if tokenizer else None, judged)
     if not found.requests:
         raise CtxsimError("no call in these transcripts")
     consequences = [
-        consequence(found, number, estimator_label(one), tokenizer, threshold) for number, one in enumerate(judged)
+        consequence(found, number, estimator_label(one), tokenizer or OWN, threshold)
+        for number, one in enumerate(judged)
     ]
-    return Estimates(table(found, tokenizer, judged), consequences, found)
+    return Estimates(table(found, tokenizer or OWN, judged), consequences, found)
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -159,13 +161,14 @@ class Fit(msgspec.Struct, frozen=True):
 def calibrate(
     recordings: Recordings,
     *,
-    tokenizer: str = DEFAULT,
+    tokenizer: str | None = None,
     by: Literal["kind", "tool", "model"] = "tool",
     risk: float | None = None,
     against_usage: bool = False,
 ) -> Fit:
     """Fit the number of characters per token on recordings. The reference is a tokenizer's counts or recorded usage.
 
+    - `tokenizer`: its counts are fitted to. Default: each model's own tokenizer, o200k_base where none is known.
     - `risk`: the highest permitted chance that the fitted divisor under-estimates a request near the window.
 
     Raises CtxsimError if there is no text, or no usage.
@@ -174,8 +177,8 @@ def calibrate(
     from ctxsim.answers.calibration.calibration import calibrate as fitted
     from ctxsim.recorded.sample import collect
 
-    sample = collect(_transcripts(recordings), open_tokenizer(tokenizer), by)
-    return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
+    sample = collect(_transcripts(recordings), open_tokenizer(tokenizer) if tokenizer else None, by)
+    return Fit(fitted(sample, tokenizer or OWN, by, risk, against_usage), sample)
 
 
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:

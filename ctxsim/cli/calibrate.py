@@ -12,7 +12,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.counting.estimators.calibrated import Calibration
-from ctxsim.counting.tokenizers import DEFAULT
+from ctxsim.counting.tokenizers import OWN
 from ctxsim.report.sheet import Cell, Column, sheet
 
 MOST_GROUPS = 24
@@ -39,15 +39,15 @@ def command(
     A policy uses the fit if its label has estimator=calibrated:file=calibration.json. For your own code, copy the
     printed formula.
     """
-    reading, counted_by = Reading(paths), tokenizer or DEFAULT
-    found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)
+    reading = Reading(paths)
+    found = calibrate(reading, tokenizer=tokenizer, by=by, risk=risk, against_usage=against is not None)
     written = found.save(out or "calibration.json")
     from ctxsim.report.accuracy import plot_calibration
 
     axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
     ratio, picture = found.calibration.overall.chars_per_token, written.with_suffix(".png")
     files = [written, plot_calibration(found.points(), ratio, picture, *axes)]
-    _print(found.calibration, counted_by, form)
+    _print(found.calibration, tokenizer or OWN, form)
     tell_written(files, form)
     reading.finish()
 

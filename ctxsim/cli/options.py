@@ -34,7 +34,9 @@ estimator = click.option(
     help="Let policies estimate tokens with this estimator, unless a policy's label names another.",
 )
 tokenizer = click.option(
-    "--tokenizer", metavar="NAME", help="Count tokens with this tokenizer. See: ctxsim list tokenizers"
+    "--tokenizer",
+    metavar="NAME",
+    help="Count tokens with this tokenizer, instead of each model's own. See: ctxsim list tokenizers",
 )
 
 MODELS = ".toml"

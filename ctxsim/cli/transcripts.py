@@ -53,7 +53,7 @@ def command() -> None:
 @options.form
 def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print what each transcript holds, what was left out, and why."""
-    engine = open_tokenizer(tokenizer or DEFAULT)
+    engine = open_tokenizer(tokenizer) if tokenizer else None
     reading = Reading(paths)
     formats: Frequencies[str] = Frequencies()
     rows = []
@@ -124,7 +124,7 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
 @options.form
 def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print how big tool results are, by tool and by kind of content."""
-    engine = open_tokenizer(tokenizer or DEFAULT)
+    engine = open_tokenizer(tokenizer) if tokenizer else None
     reading = Reading(paths)
     sheets = []
     for group in ("tool", "kind"):

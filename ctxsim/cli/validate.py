@@ -10,7 +10,7 @@ from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.counting.tokenizers import DEFAULT
+from ctxsim.counting.tokenizers import OWN
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 from ctxsim.results.csv_text import write_csv
 
@@ -45,8 +45,8 @@ def command(
         raise click.UsageError("--estimator, --threshold, --tokenizer and --out go with --estimates")
     reading = Reading(paths)
     if judged:
-        found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)
-        written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
+        found = estimates(reading, labels or None, tokenizer=tokenizer, threshold=threshold)
+        written = _write(found, tokenizer or OWN, out or Path("results/accuracy"))
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
         tell_written(written, form)
         reading.finish()

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ctxsim.counting.estimators.classes import FEATURES, features
-from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.chars_fit import Series, series_of
@@ -51,14 +51,17 @@ class Sample(msgspec.Struct, frozen=True):
     projects: tuple[int, ...] = ()
 
 
-def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) -> Sample:
-    """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`."""
+def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: str) -> Sample:
+    """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`.
+
+    Without a tokenizer, each transcript's model's own counts.
+    """
     sample = Sample([], [], [], 0)
     projects: dict[str, int] = {}
     of: list[int] = []
     for number, transcript in enumerate(transcripts):
         of.append(projects.setdefault(transcript.project or str(PurePath(transcript.name).parent), len(projects)))
-        counter = Counter(tokenizer)
+        counter = Counter(tokenizer or own_tokenizer(transcript.model))
         counter.learn_transcript(transcript)
         for item, text in texts_of(transcript):
             group = _group(item, text, transcript, by)

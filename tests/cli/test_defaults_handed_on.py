@@ -38,7 +38,7 @@ def heard(line: str, room: Any, name: str, monkeypatch: pytest.MonkeyPatch, fold
 
 def test_estimators_are_judged_as_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((reading, labels), named) = heard("validate a b --estimates", validate, "estimates", monkeypatch, tmp_path)
-    assert (reading.paths, labels, named) == (("a", "b"), None, {"tokenizer": "o200k_base", "threshold": None})
+    assert (reading.paths, labels, named) == (("a", "b"), None, {"tokenizer": None, "threshold": None})
     line = "validate a --estimates --estimator chars --estimator words --tokenizer cl100k_base --threshold 9"
     ((_, labels), named) = heard(line, validate, "estimates", monkeypatch, tmp_path)
     assert (labels, named) == (("chars", "words"), {"tokenizer": "cl100k_base", "threshold": 9})
@@ -58,7 +58,7 @@ def test_estimates_are_written_where_out_says(tmp_path: Path, monkeypatch: pytes
     line = "validate logs --estimates --threshold 9 --tokenizer cl100k_base --out there --format csv"
     assert ctxsim(*line.split(), cwd=tmp_path).stdout == ""
     assert written == [
-        ("o200k_base", Path("results/accuracy")), ("validate", ["errors", None], "table"),
+        ("each model's own tokenizer", Path("results/accuracy")), ("validate", ["errors", None], "table"),
         ("cl100k_base", Path("there")), ("validate", ["errors", 9], "csv"),
     ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_estimates_are_written_where_out_says(tmp_path: Path, monkeypatch: pytes
 def test_a_calibration_is_asked_for_as_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((reading,), named) = heard("calibrate a", calibrate, "calibrate", monkeypatch, tmp_path)
     assert reading.paths == ("a",)
-    assert named == {"tokenizer": "o200k_base", "by": "tool", "risk": None, "against_usage": False}
+    assert named == {"tokenizer": None, "by": "tool", "risk": None, "against_usage": False}
     line = "calibrate a --tokenizer cl100k_base --by kind --risk 0.5 --against usage"
     assert heard(line, calibrate, "calibrate", monkeypatch, tmp_path)[1] == {
         "tokenizer": "cl100k_base", "by": "kind", "risk": 0.5, "against_usage": True
@@ -95,11 +95,13 @@ def test_a_forecast_is_asked_for_as_is_typed(tmp_path: Path, monkeypatch: pytest
     )
 
 
-def test_tokenizers_of_transcripts_are_the_usual_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command in ("check", "stats"):
-        for option, name in (("", "o200k_base"), (" --tokenizer cl100k_base", "cl100k_base")):
-            line = f"transcripts {command} a{option}"
-            assert heard(line, transcripts, "open_tokenizer", monkeypatch, tmp_path)[0] == (name,)
+def test_transcripts_are_counted_as_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = '{"messages": [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}]}'
+    (tmp_path / "a.json").write_text(told)
+    for command, function in (("check", "check"), ("stats", "sizes")):
+        for option, name in (("", None), (" --tokenizer cl100k_base", "cl100k_base")):
+            given, _ = heard(f"transcripts {command} a.json{option}", transcripts, function, monkeypatch, tmp_path)
+            assert (given[1] and given[1].name) == name
 
 
 def test_words_are_redacted_only_where_that_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

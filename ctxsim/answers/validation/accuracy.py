@@ -8,7 +8,7 @@ from statistics import median
 import msgspec
 
 from ctxsim.counting.estimators import Estimator, estimator_label
-from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
@@ -100,13 +100,18 @@ class Observed(msgspec.Struct, frozen=True):
     usage: list[Point]
 
 
-def observe(transcripts: Iterable[Transcript], tokenizer: Tokenizer, estimators: Sequence[Estimator]) -> Observed:
-    """Return every text of at least 50 tokens, once, and every request as it was sent, with all estimates."""
+def observe(
+    transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, estimators: Sequence[Estimator]
+) -> Observed:
+    """Return every text of at least 50 tokens, once, and every request as it was sent, with all estimates.
+
+    Without a tokenizer, each transcript's model's own counts.
+    """
     found = Observed([], [], [], [])
     for transcript in transcripts:
         if not transcript.calls:
             continue
-        counter = Counter(tokenizer)
+        counter = Counter(tokenizer or own_tokenizer(transcript.model))
         counter.learn_transcript(transcript)
         for item in transcript.items:
             tokens = counter.text(item.text)

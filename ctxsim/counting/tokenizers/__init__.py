@@ -99,6 +99,14 @@ def tokenizer_of(model: str) -> tuple[str, bool]:
     return DEFAULT, False
 
 
+OWN = "each model's own tokenizer"
+
+
+def own_tokenizer(model: str) -> Tokenizer:
+    """Return the tokenizer that counts for a model."""
+    return open_tokenizer(tokenizer_of(model)[0])
+
+
 def per_default(vocabulary: str) -> float:
     """Return the tokens of a vocabulary per token of o200k_base, as on recordings; 1 for one that wasn't measured."""
     rate: float = _tables()["per_default"].get(vocabulary, 1.0)
