@@ -163,4 +163,4 @@ def test_texts_are_counted_as_they_are_sent() -> None:
     plain = sum(map(provider.counter().text, ("tool", "text", 'a "b"', "a result")))
     assert second.text - first.text == plain
     # Two messages, one call with one argument.
-    assert second.framing - first.framing == 2 * 2 + 31 + 20
+    assert second.framing - first.framing == 2 * 2 + 24 + 19

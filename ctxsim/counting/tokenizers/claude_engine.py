@@ -48,7 +48,7 @@ COMMON = re.compile(f"[\0-\x7f{SIGNS}]*")
 OF_COMMON = "[A-Za-z]", rf"[!-/:-@\[-`{{-~{SIGNS}]"
 OF_ALL = (
     rf"[[\p{{L}}\p{{M}}]--[{ALONE}\ufe00-\ufe0f]]",
-    rf"[[\p{{P}}\p{{S}}\p{{Cf}}\p{{Cn}}\p{{No}}\p{{Nd}}]--[0-9\u3001-\u303f{ALONE}]]",
+    rf"[[\p{{P}}\p{{S}}\p{{Cf}}\p{{Cn}}\p{{No}}\p{{Nd}}\ufe00-\ufe0f]--[0-9\u3001-\u303f{ALONE}]]",
 )
 """Classes of characters in words, and of punctuation, as patterns of `re` and of `regex`."""
 
@@ -184,6 +184,8 @@ class ClaudeTokenizer:
 
     def _cased(self, word: str) -> str:
         small = word.lower()
+        if "ẞ" in word:
+            return BEGIN + word
         if self._older and len(word) >= 4 and word.isupper() and not set(word) & set(small):
-            return CAPS + BEGIN + small
+            return CAPS + BEGIN + small.replace("ς", "σ")
         return SHIFT + BEGIN + small if word[0] != small[0] and word[1:] == small[1:] else BEGIN + word

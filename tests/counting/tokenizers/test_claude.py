@@ -43,6 +43,8 @@ COUNTS: dict[str, tuple[int, int]] = {
     "\xbd \xb2 \u2460 \u0663\u0664": (15, 15),
     "'''docstring''' \"\"\"x\"\"\"": (11, 15),
     "$HOME/.config ~/.bashrc; rm -rf /tmp/*": (18, 31),
+    "\u26a0\ufe0f warning \u2705": (13, 14),
+    "\u0391\u03a3\u0391\u03a3 \u1e9eETA": (14, 19),
 }
 
 

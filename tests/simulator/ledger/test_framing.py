@@ -52,8 +52,9 @@ def test_a_call_is_addressed_and_its_result_named() -> None:
 def test_deepseek_and_claude_send_arguments_decoded() -> None:
     counter = Counter(open_tokenizer("o200k_base"))
     plain = sum(map(counter.text, ("look", "text", 'a "b"', "n", "2")))
-    # A message of 2, call 31, two arguments of 20; the result's message. In older models 3, 39 and 15.
-    assert tokens("anthropic", "claude-opus-5")[1:] == [2 + 31 + 2 * 20 + plain, 2 + counter.text("ok")]
+    # A message of 2, call 24, two arguments of 19; the result's message. In Opus 4.7 to 4.9: 31, 20; older: 3, 39, 15.
+    assert tokens("anthropic", "claude-opus-5")[1:] == [2 + 24 + 2 * 19 + plain, 2 + counter.text("ok")]
+    assert tokens("anthropic", "claude-opus-4.8")[1:] == [2 + 31 + 2 * 20 + plain, 2 + counter.text("ok")]
     assert tokens("anthropic", "claude-opus-4-6")[1:] == [3 + 39 + 2 * 15 + plain, 3 + counter.text("ok")]
     # What joined unlogged stands beside a call and counts with it.
     call = exchange().items[1]
