@@ -18,7 +18,7 @@ def test_a_wheel_holds_everything_and_works_elsewhere(tmp_path: Path) -> None:
     builds = f"from hatchling.build import build_wheel; build_wheel({str(tmp_path / 'wheels')!r})"
     subprocess.run([sys.executable, "-c", builds], cwd=ROOT, check=True)
     (wheel,) = (tmp_path / "wheels").glob("ctxsim-*.whl")
-    assert wheel.stat().st_size < 1_700_000, "CONTRIBUTING says 1.7 MB"
+    assert wheel.stat().st_size < 1_750_000, "CONTRIBUTING says 1.75 MB"
     with ZipFile(wheel) as archive:
         held = set(archive.namelist())
         archive.extractall(tmp_path / "installed")

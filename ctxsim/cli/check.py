@@ -25,6 +25,9 @@ from ctxsim.runs.presets import expanded
 KINDS = (*CONTRACTS, "setting")
 """What can be checked: the user's own parts, against their contracts, and settings of installed agents."""
 
+MOST = 20
+"""Violations of one part that are printed."""
+
 
 def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The shell completions of a target, for policies and runs."""
@@ -139,8 +142,10 @@ def command(
     for one in found if form == "table" else ():
         for line in one.findings:
             tell(line)
-        for line in one.violations:
+        for line in one.violations[:MOST]:
             say(line, err=True)
+        if (more := len(one.violations) - MOST) > 0:
+            say(f"... and {more:,} more; --format csv shows all", err=True)
         said = many(len(one.violations), "violation(s)") if one.violations else "keeps the contract"
         say(f"{one.target}: {said}")
         if one.append_only:

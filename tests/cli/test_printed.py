@@ -20,6 +20,7 @@ from compacted import session
 from invented import write_logs
 from samples import conversation
 
+from ctxsim.api.trust import Checked
 from ctxsim.cli import bill as bill_room
 from ctxsim.cli import calibrate as calibrate_room
 from ctxsim.cli import serve as serve_room
@@ -278,3 +279,12 @@ def test_files_are_written_even_if_nobody_reads_what_is_printed(
     monkeypatch.setattr(f"ctxsim.cli.{line.split()[0]}.show", closed)
     assert ctxsim(*line.split(), "--out", out, cwd=tmp_path).returncode == 1
     assert len(list((tmp_path / "o").iterdir())) == files
+
+
+def test_of_a_thousand_violations_the_first_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = tuple(f"violation {n}" for n in range(1_021))
+    monkeypatch.setattr("ctxsim.cli.check.check", lambda kind, target, **more: Checked(target, lines))
+    done = ctxsim("check", "estimator", "chars", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == "chars: 1,021 violations\n"
+    assert done.stderr.splitlines() == [*lines[:20], "... and 1,001 more; --format csv shows all"]
+    assert ctxsim("check", "estimator", "chars", "--format", "csv", cwd=tmp_path).stdout.count("violation,") == 1_021
