@@ -57,15 +57,15 @@ class _Cutter:
     """Cuts a text into the parts of its stream."""
 
     def __init__(self, word: str, sign: str, compiled: Callable[[str], Any]) -> None:
-        opens, many = f"'{word}", f"{{1,{LONGEST}}}"
-        marked = f"(?:{word}|{sign})"
-        self._seam = compiled(f"(?<={marked}) (?={marked})(?!{opens})")
-        self._ends = compiled(f"(?<={sign}) (?! )")
-        self._begins = compiled(f"(?<= )(?={sign})(?!{opens})")
+        many, marked = f"{{1,{LONGEST}}}", f"(?:{word}|{sign})"
+        # Patterns begin with the space, which is found fastest.
+        self._seam = compiled(f" (?<={marked} )(?={marked})(?!'{word})")
+        self._ends = compiled(f" (?<={sign} )(?! )")
+        self._begins = compiled(f" (?={sign})(?!'{word})")
         self.word = compiled(word)
         self._part = compiled(
-            f"(?<!{sign})(?<!{SEAM})'(?:s|t|d|m|ll|re|ve)(?!{word})|{word}{many}"
-            f"|[0-9]{many}| {many}|\n{many}|\t{many}"
+            f"{word}{many}| {many}|[0-9]{many}|\n{many}|\t{many}"
+            f"|'(?<!{sign}')(?<!{SEAM}')(?:s|t|d|m|ll|re|ve)(?!{word})"
             f"|[{SEAM}{BEGIN}]?{sign}{many}(?:{SEAM}{sign}{many}){{0,64}}[{SEAM}{END}]?|[^{SEAM}]"
         )
 
@@ -73,7 +73,7 @@ class _Cutter:
         """Return the parts of a text in order; that of a space between two marked parts is left out."""
         text = self._seam.sub(SEAM, text)
         text = self._ends.sub(f"{END} ", text)
-        found: list[str] = self._part.findall(self._begins.sub(BEGIN, text))
+        found: list[str] = self._part.findall(self._begins.sub(f" {BEGIN}", text))
         return found
 
 
@@ -136,7 +136,7 @@ class ClaudeTokenizer:
             for curly, straight in QUOTES if self._older else ():
                 text = text.replace(curly, straight)
         text = SPACES.sub(" ", NEVER_SENT.sub("", text))
-        if COMMON.fullmatch(text):
+        if text.isascii() or COMMON.fullmatch(text):
             return self._common.parts(text)
         # No part reaches over the end of a line.
         alike = groupby(LINE.split(text), lambda line: bool(COMMON.fullmatch(line)))
