@@ -1,10 +1,11 @@
 """Claude's vocabularies, taken from ctok, and how far our counts agree with its counts.
 
     pip install --ignore-requires-python ctok==1.3.0
-    python -m evidence.claude_tokenizer [FOLDER...] [--write]
+    python -m evidence.claude_tokenizer [FOLDER...] [--rates] [--write]
 
-`--write` replaces the package's vocabularies by those of the installed ctok. With FOLDER, the texts of its recordings
-are counted by both; a line for each vocabulary: texts, how many counts are equal, and the difference of all tokens.
+`--write` replaces the package's vocabularies with those of the installed ctok. With FOLDER, both count its recordings'
+texts; each row has texts, equal counts and the difference of all tokens. `--rates` prints the tokens of each vocabulary
+per token of o200k_base instead.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from pathlib import Path
 import click
 
 import ctxsim.counting.tokenizers
-from ctxsim.counting.tokenizers import CLAUDE
+from ctxsim.counting.tokenizers import CLAUDE, DEFAULT, available, open_tokenizer
 from ctxsim.counting.tokenizers.claude_engine import BEGIN, CAPS, END, SHIFT, ClaudeTokenizer
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 
 VERSIONS = dict(zip(CLAUDE, ("4.6", "4.8"), strict=True))
-"""By vocabulary, a version of Claude that ctok counts by it."""
+"""For each vocabulary, a version of Claude that uses it."""
 
 MOST = 100_000
-"""Characters of a text: ctok counts a third of a million in a second."""
+"""Most characters of a text: ctok counts 330,000 a second."""
 
 
 def vocabulary(name: str) -> dict[str, list[str]]:
@@ -41,7 +42,7 @@ def vocabulary(name: str) -> dict[str, list[str]]:
 
 
 def texts(folders: Iterable[str]) -> list[str]:
-    """Return the distinct texts of the recordings in these folders, longer ones cut."""
+    """Return the distinct texts of the recordings in these folders, cut to `MOST` characters."""
     found: dict[str, None] = {}
     for source in sources(*folders):
         try:
@@ -66,15 +67,21 @@ def line(name: str, counted: list[str]) -> str:
 
 @click.command()
 @click.argument("folders", nargs=-1)
+@click.option("--rates", is_flag=True, help="Print the tokens of each vocabulary per token of o200k_base.")
 @click.option("--write", is_flag=True, help="Replace the vocabularies of the package.")
-def main(folders: tuple[str, ...], write: bool) -> None:
+def main(folders: tuple[str, ...], rates: bool, write: bool) -> None:
     """Compare counts with ctok's on the recordings in FOLDERS."""
     for name in CLAUDE if write else ():
         path = Path(ctxsim.counting.tokenizers.__file__).with_name(f"{name}.json")
         path.write_text(
             json.dumps(vocabulary(name), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
         )
-    if folders:
+    if rates:
+        counted = texts(folders)
+        own = {name: sum(open_tokenizer(name).count_many(counted)) for name in available() if ":" not in name}
+        for name, tokens in own.items():
+            click.echo(f"{name} = {tokens / own[DEFAULT]:.3f}")
+    elif folders:
         click.echo("| vocabulary | texts | equal | all tokens |\n|---|--:|--:|--:|")
         counted = texts(folders)
         for name in CLAUDE:

@@ -1,4 +1,4 @@
-"""How exact framing is: the growth of recorded requests against our count, for models with a public tokenizer.
+"""How exact framing is: the growth of recorded requests against our count, for models with a known tokenizer.
 
     python -m evidence.framing FOLDER...
 
@@ -29,7 +29,7 @@ def steps(transcript: Transcript) -> Iterator[tuple[int, int]]:
 
 
 def transcripts(folders: Iterable[str]) -> Iterator[Transcript]:
-    """Yield the transcripts of models whose own tokenizer is public."""
+    """Yield the transcripts of models whose own tokenizer is known."""
     for source in sources(*folders):
         try:
             yield from (one for one in read_source(source) if one.model and tokenizer_of(one.model)[1])

@@ -22,7 +22,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def check(transcript: Transcript, tokenizer: Tokenizer | None) -> Checked:
-    """Return what a transcript holds. Without a tokenizer, its model's own counts."""
+    """Return what a transcript holds. Without a tokenizer, its model's own one is used."""
     counter = Counter(tokenizer or own_tokenizer(transcript.model))
     counter.learn_transcript(transcript)
     return Checked(
@@ -48,7 +48,7 @@ class Sizes(msgspec.Struct, frozen=True):
 def sizes(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: str) -> list[Sizes]:
     """Return the sizes of tool results by `tool` or by content `kind`, largest share of tokens first.
 
-    Without a tokenizer, each transcript's model's own counts.
+    Without a tokenizer, each model's own one is used.
     """
     chars: dict[str, list[int]] = {}
     tokens: dict[str, int] = {}

@@ -111,7 +111,7 @@ def estimates(
 
     - `estimators`: labels, classes or objects. Default: every kind of estimator, with the parameters in `ctxsim list
       estimators`.
-    - `tokenizer`: its counts are the real ones. Default: each model's own tokenizer, o200k_base where none is known.
+    - `tokenizer`: its counts are the real ones. Default: each model's own tokenizer or stand-in, else o200k_base.
     - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
 
     Raises CtxsimError if there is no call.
@@ -168,7 +168,7 @@ def calibrate(
 ) -> Fit:
     """Fit the number of characters per token on recordings. The reference is a tokenizer's counts or recorded usage.
 
-    - `tokenizer`: its counts are fitted to. Default: each model's own tokenizer, o200k_base where none is known.
+    - `tokenizer`: the fit uses its counts. Default: each model's own tokenizer or stand-in, else o200k_base.
     - `risk`: the highest permitted chance that the fitted divisor under-estimates a request near the window.
 
     Raises CtxsimError if there is no text, or no usage.

@@ -26,7 +26,7 @@ KINDS = (*CONTRACTS, "setting")
 """What can be checked: the user's own parts, against their contracts, and settings of installed agents."""
 
 MOST = 20
-"""Violations of one part that are printed."""
+"""Most violations that are printed for a part."""
 
 
 def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:

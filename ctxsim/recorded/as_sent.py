@@ -21,7 +21,7 @@ from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
 
 GOOD_COUNT = 0.01
-"""Median relative error up to which a transcript with a whole head and a public tokenizer needs no fit."""
+"""Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""
 
 PARTLY = 0.7
 """A cleared request below this share of the one before is taken to have lost all its history. Above, it is taken to

@@ -54,7 +54,7 @@ class Sample(msgspec.Struct, frozen=True):
 def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: str) -> Sample:
     """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`.
 
-    Without a tokenizer, each transcript's model's own counts.
+    Without a tokenizer, each model's own one is used.
     """
     sample = Sample([], [], [], 0)
     projects: dict[str, int] = {}

@@ -105,7 +105,7 @@ def observe(
 ) -> Observed:
     """Return every text of at least 50 tokens, once, and every request as it was sent, with all estimates.
 
-    Without a tokenizer, each transcript's model's own counts.
+    Without a tokenizer, each model's own one is used.
     """
     found = Observed([], [], [], [])
     for transcript in transcripts:

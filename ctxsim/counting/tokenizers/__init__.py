@@ -18,7 +18,7 @@ from ctxsim.errors import UnknownName, unknown
 DEFAULT = "o200k_base"
 
 CLAUDE = ("claude_3", "claude_4.7")
-"""The vocabulary of Claude 3 to Opus 4.6, and the one of Opus 4.7 and later models."""
+"""The vocabularies of Claude up to Opus 4.6, and from Opus 4.7 on."""
 
 DATED = re.compile(r"-20\d{6}$")
 """Matches the date at the end of a model's name, as `-20250929`."""

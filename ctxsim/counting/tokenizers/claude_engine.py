@@ -3,10 +3,10 @@
 Source: ctok 1.3.0 (github.com/sanderland/ctok, MIT; licence in `claude_licence.txt`), which has a measured count for
 each piece and rule, needs Python 3.12 and is 25 times slower. `python -m evidence.claude_tokenizer` compares both.
 
-A text becomes a stream: a word stands between two marks, a capital becomes a mark, and a single space between words or
-punctuation is left out, because their marks stand for it. A text has as many tokens as the fewest pieces that make its
-stream. No piece reaches over the end of a word, or of a run of punctuation, digits or white space. So each of these
-parts is counted by itself and memoized.
+A text becomes a stream. Marks enclose each word; they replace an initial capital, capitals throughout (Claude 3), and a
+single space between words or punctuation. The count is the smallest number of pieces that make the stream. No piece
+reaches over the end of a word, or of a run of punctuation, digits or white space. So each of these parts is counted by
+itself and memoized.
 """
 
 import json
@@ -70,7 +70,7 @@ class _Cutter:
         )
 
     def parts(self, text: str) -> list[str]:
-        """Return the parts of a text in order; that of a space between two marked parts is left out."""
+        """Return a text's parts in order, without single spaces between marked parts."""
         text = self._seam.sub(SEAM, text)
         text = self._ends.sub(f"{END} ", text)
         found: list[str] = self._part.findall(self._begins.sub(f" {BEGIN}", text))
@@ -78,7 +78,7 @@ class _Cutter:
 
 
 class ClaudeTokenizer:
-    """A tokenizer of `CLAUDE`. Its counts are the vendor's; its `ids` are those of one of the shortest cuts."""
+    """A tokenizer of `CLAUDE`. Its counts reconstruct the vendor's; its `ids` are our own, for one shortest cut."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -144,7 +144,7 @@ class ClaudeTokenizer:
         return list(chain.from_iterable(cut))
 
     def _fewest(self, part: str) -> tuple[int, ...]:
-        """The fewest tokens that make a part: for each prefix their number, and where the last of them begins."""
+        """Return the fewest tokens that make a part, by dynamic programming over its prefixes."""
         stream, pieces, longest = self._stream(part), self._pieces, self._longest
         number, begins = [0], [0]
         for end, last in enumerate(stream, 1):
@@ -164,7 +164,7 @@ class ClaudeTokenizer:
         return tuple(reversed(found))
 
     def _in_bytes(self, character: str) -> list[int]:
-        """The tokens of a character that is no piece: of its bytes, the longest known beginning first."""
+        """Return the tokens of a character that is no piece, by longest match of its bytes."""
         known, left, found = self._bytes, character.encode(), list[int]()
         while left:
             many = next((many for many in range(len(left), 1, -1) if left[:many] in known), 1)

@@ -67,7 +67,7 @@ def test_lines_add_up(above: str, below: str) -> None:
 
 
 def test_what_common_characters_cost_does_not_depend_on_others_in_the_line() -> None:
-    # The same words are cut by `re` in the first line and by `regex` in the second.
+    # `regex` cuts a line that holds an é, `re` cuts the others.
     tokenizer = open_tokenizer("claude_3")
     for text in ("Don't “stop” ('now')!", "x = {'a': 5, \"b\": -1} → HTTPServer", "a  b\t c 'd' 's 12345 .5 ?"):
         plain, mixed, letter = tokenizer.count_many([f"x\n{text}", f"é\n{text}\né", "é"])
