@@ -21,6 +21,7 @@ from ctxsim.counting.tokenizers import bare, tokenizer_of
         ("claude-2.1", "claude_3", True),
         ("claude-opus-4-7", "claude_4.7", True),
         ("openrouter/anthropic/claude-opus-4.8", "claude_4.7", True),
+        ("claude-4.7-opus", "claude_4.7", True),
         ("claude-opus-5-4", "claude_4.7", True),
         ("claude-haiku-6", "claude_4.7", True),
         # A vendor that publishes none: counted by another's.
