@@ -26,7 +26,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_factor, tokens_per_default
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import prepare
-from ctxsim.transcript import Call, Item, Transcript, Usage
+from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]
 
@@ -157,7 +157,8 @@ class _Filled:
             yield _Entry(item.place, self._part(part), chars, reasoning=item.kind == "reasoning")
         for media in item.media:
             known = self._part(facts.THINKING if item.kind == "reasoning" else facts.MEDIA)
-            yield _Entry(item.place, known, 0, media.tokens, item.kind == "reasoning")
+            tokens = round(media.tokens * tokens_per_default(self.model)) if media.kind == UNSHOWN else media.tokens
+            yield _Entry(item.place, known, 0, tokens, item.kind == "reasoning")
 
     def _fitted(self) -> None:
         """Fit head, tokens per character and unlogged additions to the requests before the first unlogged clearing."""

@@ -13,7 +13,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 9
+VERSION = 10
 """Version of the facts and of their extraction; increase it when either changes."""
 
 Extract = Callable[[Source], tuple[Session, ...]]

@@ -13,7 +13,7 @@ from ctxsim.answers.bill.changes import Change, Effect
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import SERVER, Session
 from ctxsim.answers.bill.sums import Bill
-from ctxsim.counting.tokenizers import DATED
+from ctxsim.counting.tokenizers import DATED, relative
 from ctxsim.policies.agents.given import Given, effect
 from ctxsim.policies.agents.lines import ENV, lines
 from ctxsim.policies.agents.settings_file import values_for
@@ -163,7 +163,7 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
         sent = (line for line in bill.lines if line.session.parent or not children)
         most = max((line.response.input for line in sent if line.response.model == dearest), default=0)
         for other in others:
-            scale = tokens_per_default(other) / tokens_per_default(dearest)
+            scale = relative(other, dearest)
             if (window := _window(other)) and most * scale > window:
                 continue
             what = f"{DATED.sub('', other)} for {'sub-agents' if children else 'most'}"

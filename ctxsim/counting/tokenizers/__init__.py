@@ -86,7 +86,8 @@ def bare(model: str) -> str:
     name = model.lower().rsplit("/", 1)[-1]
     for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
-    return name.partition("@")[0]
+    # Gateways put their own words before it: databricks-claude-opus-4-8.
+    return name[max(0, name.find("claude-")) :].partition("@")[0]
 
 
 def tokenizer_of(model: str) -> tuple[str, bool]:
@@ -111,3 +112,8 @@ def per_default(vocabulary: str) -> float:
     """Return the tokens of a vocabulary per token of o200k_base, as on recordings; 1 for one that wasn't measured."""
     rate: float = _tables()["per_default"].get(vocabulary, 1.0)
     return rate
+
+
+def relative(model: str, other: str) -> float:
+    """Return the tokens of a model's vocabulary per token of another model's."""
+    return per_default(tokenizer_of(model)[0]) / per_default(tokenizer_of(other)[0])

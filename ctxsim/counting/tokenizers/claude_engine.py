@@ -85,6 +85,9 @@ class ClaudeTokenizer:
         self._older = name == CLAUDE[0]
         self._tokens = lru_cache(REMEMBERED)(self._fewest)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClaudeTokenizer, (self.name,)
+
     @cached_property
     def _file(self) -> bytes:
         return Path(__file__).with_name(f"{self.name}.json").read_bytes()
@@ -112,6 +115,12 @@ class ClaudeTokenizer:
         return _Cutter(*OF_COMMON, re.compile)
 
     @cached_property
+    def _long_runs(self) -> Any:
+        import regex
+
+        return regex.compile(r"(?<=\p{M}{32})(?=\p{M})", regex.V1)
+
+    @cached_property
     def _all(self) -> _Cutter:
         import regex
 
@@ -131,13 +140,14 @@ class ClaudeTokenizer:
         return [token for part in self._parts(text) for token in self._tokens(part)]
 
     def _parts(self, text: str) -> list[str]:
-        if not text.isascii():
-            text = unicodedata.normalize("NFC", without_surrogates(text))
-            for curly, straight in QUOTES if self._older else ():
-                text = text.replace(curly, straight)
+        for curly, straight in QUOTES if self._older and not text.isascii() else ():
+            text = text.replace(curly, straight)
         text = SPACES.sub(" ", NEVER_SENT.sub("", text))
         if text.isascii() or COMMON.fullmatch(text):
             return self._common.parts(text)
+        # Python sorts a run of combining marks in quadratic time.
+        pieces = self._long_runs.split(without_surrogates(text))
+        text = "".join(unicodedata.normalize("NFC", piece) for piece in pieces)
         # No part reaches over the end of a line.
         alike = groupby(LINE.split(text), lambda line: bool(COMMON.fullmatch(line)))
         cut = ((self._common if common else self._all).parts("".join(lines)) for common, lines in alike)

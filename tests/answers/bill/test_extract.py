@@ -9,12 +9,12 @@ import pytest
 from samples import ASK, TASK, chat, conversation
 
 from ctxsim.answers.bill.changes import Effect
-from ctxsim.answers.bill.extract import LARGE, _missed, facts_of
+from ctxsim.answers.bill.extract import LARGE, _Filled, _missed, facts_of
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.offers import Offer
 from ctxsim.counting.tokenizers import open_tokenizer, tokenizer_of
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.priors import tokens_per_counted, tokens_per_default
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.transcript import UNSHOWN, Call, Head, Media, Transcript, Usage
 
@@ -285,3 +285,18 @@ def test_an_offer_says_what_it_costs(keeps: bool, effect: Effect, words: str) ->
     offer = Offer("x", 1, lambda session, requests, effect: requests, "", keeps=keeps,
                   told="{times} of {chances}, {share:.0%}")  # fmt: skip
     assert offer.loses(effect) == words
+
+
+def test_hidden_thinking_is_in_the_models_own_tokens() -> None:
+    # It is sized in tokens of o200k_base, 1,000 here; Opus 5 has 1.548 for each, times its factor.
+    made = Assembly("t")
+    made.user("u" * 4_000)
+    made.response([Part("reasoning", media=(Media(UNSHOWN, 1_000),)), Part("assistant", "a" * 400)], Usage(5_000, 1))
+    made.user("v" * 400)
+    made.response([Part("assistant", "b")], Usage(7_000, 1))
+    whole = made.transcript()
+    for model in ("claude-opus-5", "gpt-4.1"):
+        calls = tuple(msgspec.structs.replace(call, model=model) for call in whole.calls)
+        filled = _Filled(msgspec.structs.replace(whole, calls=calls), {})
+        (thinking,) = (one.tokens for one in filled.entries if one.reasoning)
+        assert thinking == round(1_000 * tokens_per_default(model)) and (thinking > 1_500) is (model != "gpt-4.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 
 import pytest
@@ -75,10 +76,15 @@ def test_what_common_characters_cost_does_not_depend_on_others_in_the_line() -> 
         assert mixed - 2 * letter - 1 == plain - 1
 
 
-@pytest.mark.parametrize("piece", ["a", " ", "=", "ab ", "x'", "é", "' ", "= ", "漢", "ﬁ́", "\n"])
+@pytest.mark.parametrize("piece", ["a", " ", "=", "ab ", "x'", "é", "' ", "= ", "漢", "ﬁ́", "\u0316\u0301", "\n"])
 def test_time_grows_with_length_alone(piece: str) -> None:
     tokenizer = open_tokenizer("claude_4.7")
     tokenizer.count_many([piece])
     began = time.process_time()
     tokenizer.count_many([piece * (400_000 // len(piece))])
     assert time.process_time() - began < 3
+
+
+def test_it_reaches_other_processes() -> None:
+    sent = pickle.loads(pickle.dumps(open_tokenizer("claude_3")))
+    assert sent.count_many(["Don't stop"]) == open_tokenizer("claude_3").count_many(["Don't stop"])

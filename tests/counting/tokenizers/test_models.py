@@ -24,6 +24,9 @@ from ctxsim.counting.tokenizers import bare, tokenizer_of
         ("claude-4.7-opus", "claude_4.7", True),
         ("claude-opus-5-4", "claude_4.7", True),
         ("claude-haiku-6", "claude_4.7", True),
+        ("databricks-claude-opus-4-8", "claude_4.7", True),
+        ("ca.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude_3", True),
+        ("anthropic--claude-4.5-opus", "claude_3", True),
         # A vendor that publishes none: counted by another's.
         ("gemini-2.5-pro", "gemma3", False),
         ("nobody-knows-1", "o200k_base", False),
