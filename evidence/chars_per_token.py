@@ -13,7 +13,7 @@ import numpy as np
 
 from ctxsim.answers.calibration.calibration import ratio_of
 from ctxsim.counting.tokenizers import Tokenizer, open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers.counter import counted
 from ctxsim.readers import read
 from ctxsim.recorded.content import content_kind
 from ctxsim.recorded.sample import texts_of
@@ -38,9 +38,7 @@ def by_kind(transcripts: Iterable[Transcript], tokenizers: Sequence[Tokenizer]) 
     """Return every text of some transcripts by its kind of content, counted; the kind with most characters first."""
     found: dict[str, list[Counted]] = {}
     for number, transcript in enumerate(transcripts):
-        counters = [Counter(tokenizer) for tokenizer in tokenizers]
-        for counter in counters:
-            counter.learn_transcript(transcript)
+        counters = [counted(transcript, tokenizer) for tokenizer in tokenizers]
         for _, text in texts_of(transcript):
             one = Counted(number, len(text), tuple(counter.text(text) for counter in counters))
             found.setdefault(content_kind(text), []).append(one)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from ctxsim.counting.tokenizers import open_tokenizer, tokenizer_of
+from ctxsim.counting.tokenizers import own_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import compacted
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.priors import tokens_factor
 from ctxsim.simulator.provider.vendor import vendor_of
 from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Call, Compaction, Item, Transcript, Usage
@@ -77,8 +77,7 @@ class _Driven:
         self._moments = Moments(shipped, self._sees)
         self._compactions = {one.call: one for one in transcript.compactions}
         self._transcript = transcript
-        factor = tokens_per_counted(transcript.model)
-        counter = Counter(open_tokenizer(tokenizer_of(transcript.model)[0]), factor.tokens if factor else 1.0)
+        counter = Counter(own_tokenizer(transcript.model), tokens_factor(transcript.model))
         self._frames = Frames(Provider(model=transcript.model, framing=vendor_of(transcript.model)), counter)
         self._early: View | None = None  # what the policy made of the view right after a response
         self.joined = 0

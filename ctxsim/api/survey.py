@@ -5,8 +5,8 @@ from statistics import median
 
 import msgspec
 
-from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers.counter import counted
 from ctxsim.recorded.content import content_kind
 from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.transcript import Transcript
@@ -23,8 +23,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 def check(transcript: Transcript, tokenizer: Tokenizer | None) -> Checked:
     """Return what a transcript holds. Without a tokenizer, its model's own one is used."""
-    counter = Counter(tokenizer or own_tokenizer(transcript.model))
-    counter.learn_transcript(transcript)
+    counter = counted(transcript, tokenizer)
     return Checked(
         calls_with_usage=sum(call.usage is not None for call in transcript.calls),
         messages=len({item.message for item in transcript.items}),
@@ -53,8 +52,7 @@ def sizes(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: st
     chars: dict[str, list[int]] = {}
     tokens: dict[str, int] = {}
     for transcript in transcripts:
-        counter = Counter(tokenizer or own_tokenizer(transcript.model))
-        counter.learn_transcript(transcript)
+        counter = counted(transcript, tokenizer)
         for item in transcript.items:
             if item.kind == "tool_result":
                 group = (item.tool or "?") if by == "tool" else content_kind(item.text)

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from ctxsim.counting.estimators.classes import FEATURES, features
-from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers.counter import Counter, counted
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
@@ -61,8 +61,7 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: 
     of: list[int] = []
     for number, transcript in enumerate(transcripts):
         of.append(projects.setdefault(transcript.project or str(PurePath(transcript.name).parent), len(projects)))
-        counter = Counter(tokenizer or own_tokenizer(transcript.model))
-        counter.learn_transcript(transcript)
+        counter = counted(transcript, tokenizer)
         for item, text in texts_of(transcript):
             group = _group(item, text, transcript, by)
             sample.texts.append(Text(number, len(text), counter.text(text), group, features(text)))

@@ -102,6 +102,7 @@ class _Filled:
         self.segment, self.names = segment, names
         self.calls = [(number, call, call.usage) for number, call in enumerate(segment.calls) if call.usage]
         self.model = segment.model
+        self.tokens_per_default = tokens_per_default(self.model)
         self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model)
         self.users = [item.place for item in segment.items if item.kind == "user"]
         self.reasons = any(item.kind == "reasoning" for item in segment.items)
@@ -157,7 +158,7 @@ class _Filled:
             yield _Entry(item.place, self._part(part), chars, reasoning=item.kind == "reasoning")
         for media in item.media:
             known = self._part(facts.THINKING if item.kind == "reasoning" else facts.MEDIA)
-            tokens = round(media.tokens * tokens_per_default(self.model)) if media.kind == UNSHOWN else media.tokens
+            tokens = round(media.tokens * self.tokens_per_default) if media.kind == UNSHOWN else media.tokens
             yield _Entry(item.place, known, 0, tokens, item.kind == "reasoning")
 
     def _fitted(self) -> None:
@@ -174,7 +175,7 @@ class _Filled:
             if this.recorded < CLEARED * last.recorded and this.text + this.framing >= last.text + last.framing:
                 break
             whole.append(this)
-        size = fit_size(whole, tokens_per_default(self.model))
+        size = fit_size(whole, self.tokens_per_default)
         if size:
             factor = max(size.factor, 0.01)
             joined = [

@@ -8,8 +8,8 @@ from statistics import median
 import msgspec
 
 from ctxsim.counting.estimators import Estimator, estimator_label
-from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers.counter import Counter, counted
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.content import content_kind
@@ -111,8 +111,7 @@ def observe(
     for transcript in transcripts:
         if not transcript.calls:
             continue
-        counter = Counter(tokenizer or own_tokenizer(transcript.model))
-        counter.learn_transcript(transcript)
+        counter = counted(transcript, tokenizer)
         for item in transcript.items:
             tokens = counter.text(item.text)
             if tokens >= SMALLEST_TEXT and item.kind not in ("tool_call", "reasoning") and not item.media:

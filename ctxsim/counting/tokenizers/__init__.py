@@ -101,6 +101,7 @@ def tokenizer_of(model: str) -> tuple[str, bool]:
 
 
 OWN = "each model's own tokenizer"
+"""What stands for a tokenizer's name where each transcript's model decides."""
 
 
 def own_tokenizer(model: str) -> Tokenizer:

@@ -77,6 +77,13 @@ class _Cutter:
         return found
 
 
+def _with_properties(pattern: str) -> Any:
+    """Compile a pattern with Unicode's properties. `regex` is imported only where a text needs it."""
+    import regex
+
+    return regex.compile(pattern, regex.V1)
+
+
 class ClaudeTokenizer:
     """A tokenizer of `CLAUDE`. Its counts reconstruct the vendor's; its `ids` are our own, for one shortest cut."""
 
@@ -88,18 +95,23 @@ class ClaudeTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return ClaudeTokenizer, (self.name,)
 
-    @cached_property
+    @property
     def _file(self) -> bytes:
         return Path(__file__).with_name(f"{self.name}.json").read_bytes()
 
     @cached_property
+    def _vocabulary(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = json.loads(self._file)
+        return found
+
+    @cached_property
     def _pieces(self) -> dict[str, int]:
-        return {piece: number for number, piece in enumerate(json.loads(self._file)["pieces"])}
+        return {piece: number for number, piece in enumerate(self._vocabulary["pieces"])}
 
     @cached_property
     def _bytes(self) -> dict[bytes, int]:
         """Pieces that are bytes of a character, and whole characters."""
-        parts = {bytes.fromhex(piece): -number for number, piece in enumerate(json.loads(self._file)["bytes"], 1)}
+        parts = {bytes.fromhex(piece): -number for number, piece in enumerate(self._vocabulary["bytes"], 1)}
         return parts | {piece.encode(): number for piece, number in self._pieces.items() if len(piece) == 1}
 
     @cached_property
@@ -115,16 +127,12 @@ class ClaudeTokenizer:
         return _Cutter(*OF_COMMON, re.compile)
 
     @cached_property
-    def _long_runs(self) -> Any:
-        import regex
-
-        return regex.compile(r"(?<=\p{M}{32})(?=\p{M})", regex.V1)
+    def _all(self) -> _Cutter:
+        return _Cutter(*OF_ALL, _with_properties)
 
     @cached_property
-    def _all(self) -> _Cutter:
-        import regex
-
-        return _Cutter(*OF_ALL, lambda pattern: regex.compile(pattern, regex.V1))
+    def _long_runs(self) -> Any:
+        return _with_properties(r"(?<=\p{M}{32})(?=\p{M})")
 
     @property
     def vocabulary_sha256(self) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 from weakref import proxy
 
-from ctxsim.counting.tokenizers import Tokenizer, per_default
+from ctxsim.counting.tokenizers import Tokenizer, own_tokenizer, per_default
 from ctxsim.transcript import UNSHOWN, Head, Item, Sizes, Transcript
 
 
@@ -72,3 +72,10 @@ class Counter:
     def head(self, head: Head) -> int:
         """Return the tokens of the system prompt, the tool schemas and the hidden head, without framing."""
         return sum(self.text(text) for text in head.texts) + head.hidden
+
+
+def counted(transcript: Transcript, tokenizer: Tokenizer | None = None) -> Counter:
+    """Return a counter that knows every text of a transcript, by a tokenizer or by the own one of its model."""
+    counter = Counter(tokenizer or own_tokenizer(transcript.model))
+    counter.learn_transcript(transcript)
+    return counter

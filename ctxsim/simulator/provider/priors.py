@@ -72,8 +72,8 @@ def tokens_per_default(model: str) -> float:
 def head_prior(format: str, model: str) -> HeadPrior | None:
     """Return the hidden head of an agent's format with a model, or None where none was measured.
 
-    A model that wasn't measured gets the format's entry with the most sessions, as it is: newer Claude models have
-    larger vocabularies' counts, but agents send them shorter prompts.
+    A model that wasn't measured gets the format's entry with the most sessions. It isn't converted to the model's
+    vocabulary: that predicts worse, as agents send newer Claude models shorter prompts.
     """
     of_format = [one for one in load_priors().head if one.format == format]
     fitting = [one for one in of_format if fits(model, one.model)]
