@@ -33,6 +33,9 @@ DAYS = 30
 MEMORY_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 """Files of a project that agents send with every request."""
 
+BYTES_EACH = 16_000_000
+"""Bytes of new files that are worth a process: a bill only reads them."""
+
 Tell = Callable[[str, int, int, int], object]
 """Callback after each source: its name, its number of sessions and of responses, and the number of all sources."""
 
@@ -98,6 +101,7 @@ def bill(
     days: int | None = DAYS,
     project: str | PathLike[str] | None = None,
     index: bool = True,
+    jobs: int | None = 1,
     tell: Tell | None = None,
 ) -> Bill:
     """Return the bill of recordings for the `days` days up to the newest recorded call, or for all if `days` is None.
@@ -105,19 +109,19 @@ def bill(
     - `what`: paths. Default: the agents' own folders.
     - `project`: a folder whose memory files are counted.
     - `index`: take the figures of unchanged files from ctxsim's cache folder, and store those of new files there.
+    - `jobs`: processes that read new files. None: as many as are worth starting.
 
     Raises InputError for an invalid path.
     """
     place = indexes.place()
     known = indexes.load(place) if index else indexes.Index()
-    facts = indexes.Indexed(known, _extract)
     prices = PriceList(known)
     left_out: list[str] = []
     errors: list[str] = []
     paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
-    sessions = list(_sessions(paths, facts, tell, left_out, errors))
+    sessions, changed = _sessions(paths, known, jobs, tell, left_out, errors)
     found = billed(sessions, prices, days)
-    if index and (facts.changed or prices.changed):
+    if index and (changed or prices.changed):
         indexes.save(place, known)
     folder = None if project is None else Path(project).resolve()
     return Bill(found, prices, left_out, errors, {} if project is None else _memory(Path(project)), folder)
@@ -167,28 +171,51 @@ def compare_unpaired(
 
 
 def _sessions(
-    paths: Sequence[str], facts: indexes.Indexed, tell: Tell | None, left_out: list[str], errors: list[str]
-) -> Iterator[Session]:
+    paths: Sequence[str],
+    index: indexes.Index,
+    jobs: int | None,
+    tell: Tell | None,
+    left_out: list[str],
+    errors: list[str],
+) -> tuple[list[Session], bool]:
+    """The sessions at these paths, and whether some were added to the index."""
     sources = list(readers.sources(*paths))
-    for source in sources:
-        found: tuple[Session, ...] = ()
-        try:
-            found = facts.of(source)
-        except NotATranscript as error:
-            (errors if source.named else left_out).append(str(error))
-        except InputError as error:
-            errors.append(str(error))
-        yield from found
+    keys = list(map(indexes.key_of, sources))
+    known = [indexes.known(index, key) for key in keys]
+    new = _extracted([source for source, found in zip(sources, known, strict=True) if found is None], jobs)
+    sessions: list[Session] = []
+    changed = False
+    for source, key, before in zip(sources, keys, known, strict=True):
+        found = next(new) if before is None else before
+        if isinstance(found, InputError):
+            of_no_format = isinstance(found, NotATranscript) and not source.named
+            (left_out if of_no_format else errors).append(str(found))
+            found = ()
+        elif before is None:
+            changed |= indexes.add(index, key, found)
+        sessions += found
         left_out += [f"{one.name}: {line}" for one in found for line in one.skipped]
         if tell:
             tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
+    return sessions, changed
 
 
-def _extract(source: Source) -> tuple[Session, ...]:
+def _extracted(sources: Sequence[Source], jobs: int | None) -> Iterator[tuple[Session, ...] | InputError]:
+    if not sources:
+        return
     # Imported only here, because sources in the index aren't read.
+    from ctxsim.runs.processes import each, fitting
+
+    yield from each(_extract, sources, fitting(sources, BYTES_EACH) if jobs is None else jobs)
+
+
+def _extract(source: Source) -> tuple[Session, ...] | InputError:
     from ctxsim.answers.bill.extract import facts_of
 
-    return tuple(map(facts_of, readers.read_source(source)))
+    try:
+        return tuple(map(facts_of, readers.read_source(source)))
+    except InputError as error:
+        return error
 
 
 def forget() -> Path | None:

@@ -1,7 +1,9 @@
 """The contents of transcripts: calls, sizes, kinds of content."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from statistics import median
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -15,20 +17,32 @@ from ctxsim.transcript import Transcript
 class Checked(msgspec.Struct, frozen=True):
     """The contents of a transcript. `tokens` is the counted size of the head and of all items, each once."""
 
+    transcript: str
+    format: str
+    model: str | None
+    calls: int
     calls_with_usage: int
     messages: int
     results: int
     tokens: int
+    parent: str | None
+    notes: tuple[str, ...]
 
 
 def check(transcript: Transcript, tokenizer: Tokenizer | None) -> Checked:
     """Return what a transcript holds. Without a tokenizer, its model's own one is used."""
     counter = counted(transcript, tokenizer)
     return Checked(
+        transcript=transcript.name,
+        format=transcript.format,
+        model=transcript.model or None,
+        calls=len(transcript.calls),
         calls_with_usage=sum(call.usage is not None for call in transcript.calls),
         messages=len({item.message for item in transcript.items}),
         results=sum(item.kind == "tool_result" for item in transcript.items),
         tokens=counter.head(transcript.head) + sum(map(counter.item, transcript.items)),
+        parent=transcript.parent,
+        notes=transcript.notes,
     )
 
 
@@ -44,24 +58,34 @@ class Sizes(msgspec.Struct, frozen=True):
     chars_per_token: float | None
 
 
-def sizes(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: str) -> list[Sizes]:
-    """Return the sizes of tool results by `tool` or by content `kind`, largest share of tokens first.
+Group = Literal["tool", "kind"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 
-    Without a tokenizer, each model's own one is used.
-    """
-    chars: dict[str, list[int]] = {}
-    tokens: dict[str, int] = {}
-    for transcript in transcripts:
-        counter = counted(transcript, tokenizer)
-        for item in transcript.items:
-            if item.kind == "tool_result":
-                group = (item.tool or "?") if by == "tool" else content_kind(item.text)
-                chars.setdefault(group, []).append(len(item.text))
-                tokens[group] = tokens.get(group, 0) + counter.text(item.text)
+
+class Result(NamedTuple):
+    """One tool result: its tool, its kind of content, and its size."""
+
+    tool: str
+    kind: str
+    chars: int
+    tokens: int
+
+
+def results(transcript: Transcript, tokenizer: Tokenizer | None) -> list[Result]:
+    """Return a transcript's tool results, by a tokenizer or by its model's own one."""
+    counter = counted(transcript, tokenizer)
+    texts = [(item.tool or "?", item.text) for item in transcript.items if item.kind == "tool_result"]
+    return [Result(tool, content_kind(text), len(text), counter.text(text)) for tool, text in texts]
+
+
+def sizes(found: Iterable[Result], by: Group) -> list[Sizes]:
+    """Return the sizes of tool results by tool or by kind of content, largest share of tokens first."""
+    groups: dict[str, list[Result]] = defaultdict(list)
+    for one in found:
+        groups[getattr(one, by)].append(one)
     rows = []
-    for group, found in chars.items():
-        found.sort()
-        total = tokens[group]
-        ratio = sum(found) / total if total else None
-        rows.append(Sizes(group, len(found), median(found), nearest_rank(found, 90), found[-1], total, ratio))
+    for group, its in groups.items():
+        chars, tokens = sorted(one.chars for one in its), sum(one.tokens for one in its)
+        ratio = sum(chars) / tokens if tokens else None
+        rows.append(Sizes(group, len(its), median(chars), nearest_rank(chars, 90), chars[-1], tokens, ratio))
     return sorted(rows, key=lambda row: (-row.tokens, row.group))

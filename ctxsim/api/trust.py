@@ -72,19 +72,29 @@ def validate(recordings: Recordings) -> Validation:
 
     Raises InputError for a path that can't be read.
     """
+    return validated(map(compared, _transcripts(recordings)))
+
+
+def compared(transcript: Transcript) -> tuple[list[Compared], list[Stretch]]:
+    """Return the part of a validation that one transcript gives."""
+    return compare(transcript), list(stretches(transcript))
+
+
+def validated(parts: Iterable[tuple[list[Compared], list[Stretch]]]) -> Validation:
+    """Return the validation of all transcripts, given the part of each one by `compared`."""
     calls: list[Compared] = []
     segments: list[Stretch] = []
-    for transcript in _transcripts(recordings):
-        calls += compare(transcript)
-        segments += stretches(transcript)
-    found = predicted(segments)
+    for rows, found in parts:
+        calls += rows
+        segments += found
+    guesses = predicted(segments)
     later: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for one in found:
+    for one in guesses:
         if one.way == "later calls":
             later[one.format, one.model].append(one.error)
     calls.sort(key=lambda call: (call.format, call.model, call.transcript, call.call))
     groups = groupby(calls, key=lambda call: (call.format, call.model))
-    return Validation(calls, [score(list(group), later[key]) for key, group in groups], unseen(found))
+    return Validation(calls, [score(list(group), later[key]) for key, group in groups], unseen(guesses))
 
 
 class Estimates(msgspec.Struct, frozen=True):

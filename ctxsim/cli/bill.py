@@ -56,7 +56,7 @@ def command(
         return
     with progress("bill") as course:
         found = bill(
-            paths or (FOUND,), days=days or None, project=project, index=index == "kept",
+            paths or (FOUND,), days=days or None, project=project, index=index == "kept", jobs=None,
             tell=lambda name, found, calls, total: course.finished(InputInfo(name, "", found, calls), total),
         )  # fmt: skip
     whole = form != "table"

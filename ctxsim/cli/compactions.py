@@ -1,5 +1,6 @@
 """`ctxsim compactions`: what recorded compactions kept and lost."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ctxsim.readers import read
 from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.csv_text import write_table
-from ctxsim.transcript import NO_HISTORY
+from ctxsim.transcript import NO_HISTORY, Transcript
 
 LOST_SHOWN = 20
 """The number of things lost by a summary that are printed."""
@@ -52,17 +53,15 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     and more tables, all of them as Parquet too.
     """
     reading = Reading(paths)
+    each = list(reading.map(partial(_scored, alone)))
     scored = Compactions()
-    transcripts = present = unreadable = 0
-    for transcript in reading:
-        transcripts += 1
-        scored.add(score(transcript, beside=not alone))
-        present += len(transcript.compactions) + transcript.notes.count(NO_HISTORY)
-        unreadable += sum(not one.summary for one in transcript.compactions)
+    for one, _, _ in each:
+        scored.add(one)
     rows = scored.compactions
+    present, unreadable = sum(there for _, there, _ in each), sum(silent for *_, silent in each)
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
     summaries = f"{unreadable} of them without a readable summary"
-    found = f"{many(present, 'recorded compaction(s)')} in {many(transcripts, 'transcript(s)')}"
+    found = f"{many(present, 'recorded compaction(s)')} in {many(len(each), 'transcript(s)')}"
     say(f"{found}; {summaries}{without}\n")
     if rows:
         folder, tables = out or Path("results/compactions"), msgspec.structs.astuple(scored)
@@ -75,6 +74,12 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
             show("compactions", [beside_sheet(scored.beside)], "table")
         tell_written(written)
     reading.finish()
+
+
+def _scored(alone: bool, transcript: Transcript) -> tuple[Compactions, int, int]:
+    """The scores of a transcript's compactions, their number (some have no history), and the number without summary."""
+    there = len(transcript.compactions) + transcript.notes.count(NO_HISTORY)
+    return score(transcript, beside=not alone), there, sum(not one.summary for one in transcript.compactions)
 
 
 @command.command("score")

@@ -4,12 +4,14 @@ import sys
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import click
 import msgspec
 
-from ctxsim.api.survey import check, sizes
+from ctxsim.api.survey import GROUPS, check, results, sizes
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -57,20 +59,18 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
     reading = Reading(paths)
     formats: Frequencies[str] = Frequencies()
     rows = []
-    for one in reading:
-        found, calls = check(one, engine), len(one.calls)
+    for one in reading.map(partial(check, tokenizer=engine)):
         formats[one.format] += 1
         if form != "table":
             notes = Cell("; ".join(one.notes), f"{len(one.notes)}")
-            counts = (calls, *msgspec.structs.astuple(found))
-            rows.append((one.name, one.format, one.model or None, *counts, one.parent, notes))
+            rows.append((*msgspec.structs.astuple(one)[:-1], notes))
             continue
-        usage = f"usage in {found.calls_with_usage}" if found.calls_with_usage else "no usage"
+        usage = f"usage in {one.calls_with_usage}" if one.calls_with_usage else "no usage"
         parent = f", sub-agent of {one.parent}" if one.parent else ""
-        held = f"{many(found.messages, 'message(s)')}, {many(found.results, 'tool result(s)')}"
+        held = f"{many(one.messages, 'message(s)')}, {many(one.results, 'tool result(s)')}"
         say(
-            f"{one.name}: {one.format}{f' ({one.model})' if one.model else ''}, {many(calls, 'call(s)')} "
-            f"({usage}), {held}, {many(found.tokens, 'token(s)')}{parent}"
+            f"{one.transcript}: {one.format}{f' ({one.model})' if one.model else ''}, {many(one.calls, 'call(s)')} "
+            f"({usage}), {held}, {many(one.tokens, 'token(s)')}{parent}"
         )
         for note in one.notes:
             say(f"    {agreed(note)}")
@@ -126,9 +126,10 @@ def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
     """Print how big tool results are, by tool and by kind of content."""
     engine = open_tokenizer(tokenizer) if tokenizer else None
     reading = Reading(paths)
+    found = list(chain.from_iterable(reading.map(partial(results, tokenizer=engine))))
     sheets = []
-    for group in ("tool", "kind"):
-        rows = sizes(reading, engine, group)
+    for group in GROUPS:
+        rows = sizes(found, group)
         title = f"Tool results by {group}; median, p90, max: characters"
         sheets.append(sheet_of(group, title, _size_columns(group, sum(row.tokens for row in rows) or 1), rows))
     show("transcripts stats", sheets, form)

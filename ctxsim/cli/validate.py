@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ctxsim.api.trust import Estimates, estimates, validate
+from ctxsim.api.trust import Estimates, compared, estimates, validated
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -50,7 +50,7 @@ def command(
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
         tell_written(written, form)
         reading.finish()
-    done = validate(reading)
+    done = validated(reading.map(compared))
     told = [unseen_sheet(done.unseen)] if done.unseen else []
     show("validate", [*told, score_sheet(done.scores)], form)
     if done.calls and form == "table":

@@ -22,11 +22,12 @@ from ctxsim.results.writer import RunWriter
 from ctxsim.runs.gathered import Gathered
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import Parts, fingerprint, read_part
+from ctxsim.runs.processes import fitting
 from ctxsim.runs.rows import WHOLE, Done, Rows, shares, together
 from ctxsim.runs.sizes import Plan, plan
 from ctxsim.runs.task import Common, Setting, Task, content_of, specs_of
 from ctxsim.runs.user_code import Shipped, shipped
-from ctxsim.runs.workers import Workers, fitting, forget_policies
+from ctxsim.runs.workers import Workers, forget_policies
 from ctxsim.safety.redaction import marked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve

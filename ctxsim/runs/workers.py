@@ -6,17 +6,14 @@ all numbers of a run come from one version.
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, ExitStack, suppress
-from multiprocessing import Pipe, get_context
+from contextlib import AbstractContextManager, ExitStack
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,14 +22,13 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
-from ctxsim.readers.source import Source
 from ctxsim.results.files import replacing
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import Parts, write_part
+from ctxsim.runs.processes import Pool, tell_parent
 from ctxsim.runs.sent_to_workers import job, part, shared
 from ctxsim.runs.task import Task, Tell, lost, results_of
-from ctxsim.safety.processes import end_with, safe_path, said_of_path
 
 CLUSTER_S = 30.0
 """Seconds that a cluster may take to answer, and to have a worker."""
@@ -40,43 +36,15 @@ CLUSTER_S = 30.0
 AHEAD = 16
 """Tasks queued per process: parts are taken in order, and processes mustn't idle while one task takes long."""
 
-BYTES_EACH, MOST = 4_000_000, 8
-"""Bytes of recordings that are worth a process, which takes half a second to start; and most processes by default."""
-
-PACKED = {".gz": 6, ".zst": 6, ".zip": 6, ".eval": 6}
-"""Approximate factor from the size of a packed file to that of its content, by suffix."""
-
 _STOPPED_ASKED_S = 0.2
 
 Found = TypeVar("Found")
-
-_to_parent: Connection | None = None
-"""The pipe to which a worker process of this machine writes its progress."""
-
-_NAME_CHARS = 200
-
-
-def fitting(sources: Iterable[Source]) -> int:
-    """Return how many processes are worth starting for these sources: at most one per core, and at most MOST."""
-    size = 0
-    for path in {source.path for source in sources if source.path is not None}:
-        with suppress(OSError):
-            size += path.stat().st_size * PACKED.get(path.suffix, 1)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MOST, size // BYTES_EACH))
 
 
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
     """Run one task and write its part. Raises CtxsimError if this process's code isn't `code`."""
     refuse_other_code(code)
-    write_part(path, results_of(task, tell or _tell_parent))
-
-
-def _tell_parent(name: str, done: int, known: int) -> None:
-    if _to_parent is not None:
-        # A short write needs no lock, which a killed process would hold forever. The parent may be gone.
-        with suppress(OSError):
-            os.write(_to_parent.fileno(), msgspec.json.encode((name[-_NAME_CHARS:], done, known)) + b"\n")
+    write_part(path, results_of(task, tell or tell_parent))
 
 
 class Workers(AbstractContextManager["Workers"]):
@@ -99,7 +67,7 @@ class Workers(AbstractContextManager["Workers"]):
         elif jobs > 1:
             heard, self._words = Pipe(duplex=False)
             threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
-            self._executor = _Pool(jobs, self._words)
+            self._executor = Pool(jobs, self._words)
             # Processes start with their first task, and take half a second, in which this process prepares the tasks.
             self._executor.submit(own_code)
 
@@ -115,7 +83,7 @@ class Workers(AbstractContextManager["Workers"]):
 
     def _give_up(self) -> None:
         """Kill processes with tasks under way; finished tasks are on disk."""
-        if isinstance(self._executor, _Pool):
+        if isinstance(self._executor, Pool):
             self._executor.kill()
 
     def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
@@ -204,7 +172,7 @@ class Workers(AbstractContextManager["Workers"]):
         for number in sorted(numbers):
             if parts.path(number).is_file():
                 continue
-            with _Pool(1) as alone:
+            with Pool(1) as alone:
                 try:
                     self._result(alone.submit(do, tasks[number], parts.path(number), own_code()))
                 except Stopped:
@@ -212,30 +180,7 @@ class Workers(AbstractContextManager["Workers"]):
                     raise
                 except BrokenProcessPool:
                     write_part(parts.path(number), [lost(tasks[number])])
-        self._executor = _Pool(self._jobs, self._words)
-
-
-class _Pool(ProcessPoolExecutor):
-    """Processes that ignore Ctrl-C, and end with the process that started them.
-
-    The current folder, whose files may be from anyone, is not on their path.
-    """
-
-    def __init__(self, jobs: int, words: Connection | None = None) -> None:
-        # Spawned: a fork of a process with the tokenizer's threads can hang.
-        with safe_path() as said:
-            # The pool's locks start a process that tracks them.
-            super().__init__(jobs, get_context("spawn"), _begin, (os.getpid(), words, said))
-
-    def submit(self, *asked: Any) -> Future[Any]:  # type: ignore[override]
-        """Submit a task; a process starts here if none is idle."""
-        with safe_path():
-            return super().submit(*asked)
-
-    def kill(self) -> None:
-        """Kill the processes, for which a shutdown would wait."""
-        for process in list((self._processes or {}).values()):
-            process.kill()
+        self._executor = Pool(self._jobs, self._words)
 
 
 def _listen(heard: Connection, tell: Tell) -> None:
@@ -244,17 +189,6 @@ def _listen(heard: Connection, tell: Tell) -> None:
         for line in iter(lines.readline, b"\n"):
             tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
     heard.close()
-
-
-def _begin(parent: int, words: Connection | None, said: str | None) -> None:
-    global _to_parent
-    _to_parent = words
-    said_of_path(said)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As in the command itself: few objects are in reference cycles, and none need be collected at the end.
-    gc.set_threshold(10_000, 10, 10)
-    atexit.register(gc.freeze)
-    end_with(parent)
 
 
 def forget_policies() -> None:

@@ -76,10 +76,10 @@ def test_a_calibration_is_asked_for_as_is_typed(tmp_path: Path, monkeypatch: pyt
 def test_a_bill_is_of_all_that_agents_keep_and_thirty_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (paths,), named = heard("bill", bill, "bill", monkeypatch, tmp_path)
     named.pop("tell")
-    assert (paths, named) == ((FOUND,), {"days": 30, "project": None, "index": True})
+    assert (paths, named) == ((FOUND,), {"days": 30, "project": None, "index": True, "jobs": None})
     (paths,), named = heard("bill a --days 0 --index none --project p", bill, "bill", monkeypatch, tmp_path)
     named.pop("tell")
-    assert (paths, named) == (("a",), {"days": None, "project": Path("p"), "index": False})
+    assert (paths, named) == (("a",), {"days": None, "project": Path("p"), "index": False, "jobs": None})
     assert heard("bill a --days 1", bill, "bill", monkeypatch, tmp_path)[1]["days"] == 1
 
 
@@ -98,10 +98,10 @@ def test_a_forecast_is_asked_for_as_is_typed(tmp_path: Path, monkeypatch: pytest
 def test_transcripts_are_counted_as_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = '{"messages": [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}]}'
     (tmp_path / "a.json").write_text(told)
-    for command, function in (("check", "check"), ("stats", "sizes")):
+    for command, function in (("check", "check"), ("stats", "results")):
         for option, name in (("", None), (" --tokenizer cl100k_base", "cl100k_base")):
-            given, _ = heard(f"transcripts {command} a.json{option}", transcripts, function, monkeypatch, tmp_path)
-            assert (given[1] and given[1].name) == name
+            _, named = heard(f"transcripts {command} a.json{option}", transcripts, function, monkeypatch, tmp_path)
+            assert (named["tokenizer"] and named["tokenizer"].name) == name
 
 
 def test_words_are_redacted_only_where_that_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

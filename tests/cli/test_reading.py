@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ from command_line import ctxsim
 from invented import claude_code, codex, write_logs
 
 from ctxsim.cli import run
+from ctxsim.readers.source import Source
+from ctxsim.runs import processes
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +73,52 @@ def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) ->
     done = ctxsim("forecast", ".", cwd=tmp_path)
     assert "Since 15 January 2026 gpt-5 is used more than before" in done.stdout, done.stderr
     assert "All sessions of Claude Code are before it." in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["transcripts check logs", "transcripts stats logs", "validate logs", "bill logs --index none", "compactions logs",
+     "transcripts check logs -v"],
+)  # fmt: skip
+def test_two_processes_print_the_same_as_one(
+    line: str, damaged: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(damaged)
+    started: list[int] = []
+
+    class Pool(processes.Pool):
+        def __init__(self, jobs: int) -> None:
+            super().__init__(jobs)
+            started.append(jobs)
+
+    monkeypatch.setattr(processes, "Pool", Pool)
+    printed = []
+    for jobs in (1, 2):
+        monkeypatch.setattr(processes, "fitting", lambda sources, bytes_each=0, jobs=jobs: jobs)
+        assert run(line.split()) == 1
+        out, err = capfd.readouterr()
+        # With -v, seconds differ, and those of all files are of one process.
+        printed.append((out, re.sub(r"\d+\.\d\d s|^read: .*\n", "", err, flags=re.M)))
+    assert started == [2] and printed[0] == printed[1]
+
+
+def test_a_killed_process_is_one_line(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(damaged)
+    monkeypatch.setattr(processes, "fitting", lambda sources, bytes_each=0: 2)
+    monkeypatch.setattr("ctxsim.api.bill._extract", killed)
+    assert run(["bill", "logs", "--index", "none"]) == 1
+    assert capfd.readouterr().err.strip().endswith("a process that read recordings was killed; is there enough memory?")
+
+
+def killed(source: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_no_other_process_can_read_is_read_in_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "Pool", None)
+    one = Source("a", path=tmp_path / "a")
+    assert list(processes.each(str, [one, one], 1)) == [str(one), str(one)]
+    for other in (Source("stdin", data=b""), Source("a", path=tmp_path / "a", reader="mine.py")):
+        assert list(processes.each(lambda source: source.name, [one, other], 2)) == ["a", other.name]

@@ -15,8 +15,9 @@ from samples import chat
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.source import Source
 from ctxsim.runs.conduct import conduct
+from ctxsim.runs.processes import fitting
 from ctxsim.runs.task import Setting
-from ctxsim.runs.workers import Workers, do, fitting
+from ctxsim.runs.workers import Workers, do
 
 pytestmark = pytest.mark.usefixtures("opened_at_once")
 

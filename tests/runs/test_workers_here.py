@@ -18,11 +18,13 @@ import pytest
 from ctxsim.errors import CtxsimError, InputError, Stopped
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo
+from ctxsim.runs import processes
 from ctxsim.runs import workers as room
 from ctxsim.runs.parts import read_part
+from ctxsim.runs.processes import fitting, tell_parent
 from ctxsim.runs.rows import Done
 from ctxsim.runs.task import Common, Setting, Task
-from ctxsim.runs.workers import AHEAD, Workers, _cluster, _listen, _tell_parent, fitting
+from ctxsim.runs.workers import AHEAD, Workers, _cluster, _listen
 
 
 def task(name: str) -> Task:
@@ -138,7 +140,7 @@ def test_after_a_death_each_task_has_a_process_of_its_own(tmp_path: Path, monkey
         alone.append((jobs, Pool(frozenset({4}))))
         return alone[-1][1]
 
-    monkeypatch.setattr(room, "_Pool", pool)
+    monkeypatch.setattr(room, "Pool", pool)
     assert list(workers.finished({number: task(f"s{number}") for number in range(6)}, parts)) == list(range(6))
     assert {number: one.asked for number, (jobs, one) in enumerate(alone) if jobs == 1 and one.asked}
     (lost,) = read_part(tmp_path / "4")
@@ -254,18 +256,18 @@ def test_a_worker_tells_its_parent_in_lines(monkeypatch: pytest.MonkeyPatch) -> 
     connection: Any = SimpleNamespace(fileno=lambda: reading, close=lambda: ended.append("closed"))
     listening = threading.Thread(target=_listen, args=(connection, lambda *one: heard.append(one)))
     listening.start()
-    monkeypatch.setattr(room, "_to_parent", SimpleNamespace(fileno=lambda: writing))
-    _tell_parent("a" * 300 + "end", 3, 9)
-    _tell_parent("b", 0, 0)
+    monkeypatch.setattr(processes, "_to_parent", SimpleNamespace(fileno=lambda: writing))
+    tell_parent("a" * 300 + "end", 3, 9)
+    tell_parent("b", 0, 0)
     os.write(writing, b"\n")
     listening.join(5)
     assert heard == [("a" * 197 + "end", 3, 9), ("b", 0, 0)] and ended == ["closed"]
     os.close(writing)
     os.close(reading)
-    monkeypatch.setattr(room, "_to_parent", SimpleNamespace(fileno=lambda: -1))
-    _tell_parent("b", 0, 0)
-    monkeypatch.setattr(room, "_to_parent", None)
-    _tell_parent("b", 0, 0)
+    monkeypatch.setattr(processes, "_to_parent", SimpleNamespace(fileno=lambda: -1))
+    tell_parent("b", 0, 0)
+    monkeypatch.setattr(processes, "_to_parent", None)
+    tell_parent("b", 0, 0)
 
 
 def test_a_packed_file_counts_six_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

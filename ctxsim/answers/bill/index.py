@@ -4,9 +4,10 @@ A file is identified by its path, size and modification time. An index of anothe
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +17,13 @@ from ctxsim.readers.source import Source
 VERSION = 10
 """Version of the facts and of their extraction; increase it when either changes."""
 
-Extract = Callable[[Source], tuple[Session, ...]]
+
+class Key(NamedTuple):
+    """Where a source's facts are in the index: file, and archive member, column and reader. `state`: see `Known`."""
+
+    path: str
+    part: str
+    state: tuple[tuple[int, int], ...]
 
 
 class Known(msgspec.Struct, array_like=True):
@@ -27,7 +34,7 @@ class Known(msgspec.Struct, array_like=True):
 
 
 class Index(msgspec.Struct, array_like=True):
-    """Facts by path, and by archive member, column and reader; `rates` are the prices that were looked up."""
+    """Facts by path and part; `rates` are the prices that were looked up."""
 
     version: int = VERSION
     files: dict[str, dict[str, Known]] = {}
@@ -73,25 +80,24 @@ def forget(path: Path) -> bool:
     return known
 
 
-class Indexed:
-    """Facts of sources: taken from an index if they are in it, else extracted and added to it."""
+def key_of(source: Source) -> Key:
+    """Return the key of a source in an index, with the present state of its files."""
+    path = str(source.path.resolve() if source.path else source.name)
+    return Key(path, f"{source.member or ''}!{source.column}!{source.reader}", _state(source))
 
-    def __init__(self, index: Index, extract: Extract) -> None:
-        self.index, self._extract = index, extract
-        self.changed = False
 
-    def of(self, source: Source) -> tuple[Session, ...]:
-        """Return the sessions of a source. Raises InputError if it can't be read."""
-        path = str(source.path.resolve() if source.path else source.name)
-        part, state = f"{source.member or ''}!{source.column}!{source.reader}", _state(source)
-        known = self.index.files.get(path, {}).get(part)
-        if known and state and known.state == state:
-            return known.sessions
-        found = self._extract(source)
-        if state and _is_unicode((path, part, found)):
-            self.index.files.setdefault(path, {})[part] = Known(state, found)
-            self.changed = True
-        return found
+def known(index: Index, key: Key) -> tuple[Session, ...] | None:
+    """Return the sessions of a key; None if the index has none, or if the files have changed since."""
+    found = index.files.get(key.path, {}).get(key.part)
+    return found.sessions if found and key.state and found.state == key.state else None
+
+
+def add(index: Index, key: Key, sessions: tuple[Session, ...]) -> bool:
+    """Store the sessions of a key; return whether they can be stored."""
+    stored = bool(key.state) and _is_unicode((key.path, key.part, sessions))
+    if stored:
+        index.files.setdefault(key.path, {})[key.part] = Known(key.state, sessions)
+    return stored
 
 
 def _is_unicode(values: object) -> bool:

@@ -14,8 +14,8 @@ from billed import PRICES, RATES, response, session
 
 from ctxsim.answers.bill.changes import Effect, as_recorded
 from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
-from ctxsim.answers.bill.facts import Rates, Session
-from ctxsim.answers.bill.index import Index, Indexed, Known, forget, load, place, save
+from ctxsim.answers.bill.facts import Rates
+from ctxsim.answers.bill.index import Index, Known, add, forget, key_of, known, load, place, save
 from ctxsim.answers.bill.offers import BY_HAND, Offer, offers
 from ctxsim.answers.bill.smaller import smaller
 from ctxsim.answers.bill.sums import billed
@@ -200,52 +200,47 @@ def test_an_index_is_of_its_version_and_written_for_its_user(tmp_path: Path, mon
     assert load(file) == Index()
 
 
-def test_facts_are_told_anew_where_a_file_or_what_lies_beside_it_has_changed(tmp_path: Path) -> None:
-    asked: list[str] = []
+def taken(index: Index, source: Source) -> bool:
+    """Whether the index has a source's sessions. If not, they are added."""
+    key = key_of(source)
+    found = known(index, key)
+    assert found in (None, SESSIONS[:1])
+    if found is None:
+        add(index, key, SESSIONS[:1])
+    return found is not None
 
-    def extract(source: Source) -> tuple[Session, ...]:
-        asked.append(source.name)
-        return SESSIONS[:1]
 
+def test_facts_are_read_again_where_a_file_or_what_lies_beside_it_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "a.db"
     file.write_text("one")
-    known = Indexed(Index(), extract)
+    index = Index()
     source = Source(str(file), path=file)
-    assert known.of(source) == SESSIONS[:1] and known.changed and len(asked) == 1
-    known.changed = False
-    assert known.of(Source(str(file), path=file)) == SESSIONS[:1] and len(asked) == 1 and not known.changed
+    assert not taken(index, source) and taken(index, Source(str(file), path=file))
     # Another column, member or reader of it is something else; a reader of the user's own may have changed.
-    for n, more in enumerate(({"column": "text"}, {"member": "b.jsonl"}), 2):
-        known.of(Source(str(file), path=file, **more))  # type: ignore[arg-type]
-        assert len(asked) == n
+    for more in ({"column": "text"}, {"member": "b.jsonl"}):
+        assert not taken(index, Source(str(file), path=file, **more))  # type: ignore[arg-type]
     own = Source(str(file), path=file)
     own.reader = "mine.py"
-    known.of(own)
-    known.of(own)
-    assert len(asked) == 5
+    assert not taken(index, own) and not taken(index, own)
     os.utime(file, ns=(1, 1))
-    known.of(source)
-    assert len(asked) == 6
+    assert not taken(index, source) and taken(index, source)
+    # The key is of the time before the file is read: what is written meanwhile is read the next time.
+    key = key_of(source)
     (tmp_path / "a.db-wal").write_text("more")
-    known.of(source)
-    assert len(asked) == 7
-    # What has no file is told each time, and all that a folder holds counts.
+    assert add(index, key, SESSIONS[:1]) and not taken(index, source)
+    # What has no file is read each time, and all that a folder holds counts.
     for _ in range(2):
-        known.of(Source("stdin", data=b""))
-    assert len(asked) == 9
+        assert not taken(index, Source("stdin", data=b""))
     folder = Source("folder", path=tmp_path)
-    known.of(folder)
-    known.of(folder)
-    assert len(asked) == 10
+    assert not taken(index, folder) and taken(index, folder)
     (tmp_path / "b").write_text("")
-    known.of(folder)
-    assert len(asked) == 11 and list(map(len, known.index.files.values())) == [3, 1]
+    assert not taken(index, folder) and list(map(len, index.files.values())) == [3, 1]
 
 
 def test_a_file_whose_name_is_no_unicode_is_read_each_time_and_the_others_are_kept(tmp_path: Path) -> None:
-    file, known = tmp_path / "index", Indexed(Index(), lambda source: SESSIONS[:1])
+    file, index = tmp_path / "index", Index()
     for name in ("a.jsonl", "n\udcffm.jsonl"):
         (tmp_path / name).write_text("one")
-        assert known.of(Source(name, path=tmp_path / name)) == SESSIONS[:1]
-    save(file, known.index)
+        taken(index, Source(name, path=tmp_path / name))
+    save(file, index)
     assert load(file).files.keys() == {str(tmp_path / "a.jsonl")}
