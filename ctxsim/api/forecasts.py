@@ -19,7 +19,6 @@ from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
-from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -64,18 +63,11 @@ class Forecasts:
         return max(1, round(self.today.come.middle))
 
     @cached_property
-    def told(self) -> list[known_texts.Told]:
-        """Each session predicted from its texts and the sessions before it, compared with the outcome."""
-        return list(known_texts.told(self._transcripts))
-
-    @cached_property
-    def told_from_first_call(self) -> list[known_texts.Told]:
-        """The same, predicted from the usage of the session's first call too."""
-        return list(known_texts.told(self._transcripts, first_call=True))
-
-    @cached_property
-    def _transcripts(self) -> list[Transcript]:
-        return [one for path in self.paths for one in readers.read(path)]
+    def told(self) -> list[tuple[known_texts.Told, known_texts.Told]]:
+        """Each session predicted from its texts and the sessions before it, compared with the outcome; and predicted
+        from the usage of its first call too.
+        """
+        return list(known_texts.told([one for path in self.paths for one in readers.read(path)]))
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each policy, amount and level: policy, amount, level, low, middle, high."""

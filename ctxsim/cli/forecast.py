@@ -207,10 +207,13 @@ def _backtests(found: Forecasts) -> list[Sheet]:
     for one in found.tried:
         groups.setdefault((one.ahead, one.level), []).append(one)
     sheets = [sheet_of("backtest", "Forecasts that know nothing of the next sessions", BACKTEST, groups.values())]
-    for name, title, sessions in (
-        ("texts", "Forecasts that know the next session's texts, 90 %", found.told),
-        ("first_call", "Forecasts that know its texts and its first call, 90 %", found.told_from_first_call),
+    for number, (name, title) in enumerate(
+        (
+            ("texts", "Forecasts that know the next session's texts, 90 %"),
+            ("first_call", "Forecasts that know its texts and its first call, 90 %"),
+        )
     ):
+        sessions = [both[number] for both in found.told]
         counts = known_texts.compactions(sessions)
         notes = (
             f"Of {counts.sessions:,} sessions {counts.came:,} had a compaction, {counts.told:,} were forecast to, "

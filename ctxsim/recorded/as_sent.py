@@ -38,13 +38,14 @@ def as_sent(
     accepted: Accepted | None = None,
     like: Size | None = None,
     by_cost: bool = True,
+    known: Counter | None = None,
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
     `accepted`: the largest request that the project's sessions had accepted (`ctxsim.readers.glance`). `like`: the size
     of other sessions, used instead of the priors for a session without usage. With `by_cost`, prices and cache are
-    those that reproduce the recorded cost, unless `overrides` set them or the model. Raises errors as `resolve` does:
-    UnknownName and InputError.
+    those that reproduce the recorded cost, unless `overrides` set them or the model. `known`: a counter whose memo is
+    reused. Raises errors as `resolve` does: UnknownName and InputError.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
@@ -59,7 +60,7 @@ def as_sent(
         provider = prices_that_held(transcript, provider, entries)
         provider = provider if "cache" in given else cache_that_held(transcript, provider)
         transcript = with_reads_by_cost(transcript, provider)
-    counter = recorded.counter()
+    counter = recorded.counter(known)
     found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found, unlogged):
         size = _size(one, recorded, head, counter, like)

@@ -69,10 +69,8 @@ def test_forecasts_like_this_one_are_as_far_ahead(middle: float, ahead: int, mon
 
 def test_texts_are_read_anew_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxsim.readers.read", lambda path: [f"{path} 1", f"{path} 2"])
-    monkeypatch.setattr(
-        "ctxsim.answers.forecast.known_texts.told", lambda found, first_call=False: [(tuple(found), first_call)]
-    )
+    monkeypatch.setattr("ctxsim.answers.forecast.known_texts.told", lambda found: [tuple(found)])
     made: Any = Forecasts.__new__(Forecasts)
     made.paths = ["a", "b"]
     texts = ("a 1", "a 2", "b 1", "b 2")
-    assert (made.told, made.told_from_first_call) == ([(texts, False)], [(texts, True)])
+    assert made.told == [texts]

@@ -47,7 +47,7 @@ def tried(ahead: int, level: int, held: bool, low: float = 1.0, high: float = 3.
 def forecasts(today: Forecast, **more: Any) -> Any:
     plain = {
         "today": today, "ahead": today.ahead, "all": {"as it is": today}, "tried_alike": [], "tried": [], "told": [],
-        "told_from_first_call": [], "run": SimpleNamespace(info=SimpleNamespace(recorders=())),
+        "run": SimpleNamespace(info=SimpleNamespace(recorders=())),
         "recorded": SimpleNamespace(names=(), untimed=0),
     }  # fmt: skip
     return SimpleNamespace(**(plain | more))
@@ -192,7 +192,7 @@ def test_backtests_are_grouped_by_horizon_and_level() -> None:
 
 def test_sessions_whose_texts_are_known_have_tables_of_their_own() -> None:
     told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
-    first, second = _backtests(forecasts(one(), told=told, told_from_first_call=told))
+    first, second = _backtests(forecasts(one(), told=[(each, each) for each in told]))
     assert (first.name, first.title) == ("texts", "Forecasts that know the next session's texts, 90 %")
     assert (second.name, second.title) == (
         "first_call", "Forecasts that know its texts and its first call, 90 %"
@@ -209,7 +209,7 @@ def test_sessions_whose_texts_are_known_have_tables_of_their_own() -> None:
 def test_too_few_sessions_to_test_a_forecast_on_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # Texts of sessions are tested all the same.
     told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
-    monkeypatch.setattr(room, "forecast", lambda *paths, **how: forecasts(one(), told=told))
+    monkeypatch.setattr(room, "forecast", lambda *paths, **how: forecasts(one(), told=[(each, each) for each in told]))
     monkeypatch.setattr(room, "tell_what_was_left_out", lambda info, stored: False)
     done = CliRunner().invoke(room.command, ["logs", "--backtest"])
     assert "No forecast of several sessions could be tested: these sessions are too few." in done.output

@@ -1,10 +1,12 @@
 """Backtests: forecasts made at each session from those before it, compared with the sessions that followed."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
 
+from ctxsim.answers.forecast.drift import last_change
 from ctxsim.answers.forecast.forecast import LEVELS, forecast
 from ctxsim.answers.forecast.ranges import LEAST
 from ctxsim.answers.forecast.sessions import Next, Sessions
@@ -45,10 +47,16 @@ def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int |
     amount = "usd" if "usd" in sessions.amounts else "tokens"
     values = sessions.amounts[amount]
     usual = values.mean()
+    places: dict[int, list[int]] = defaultdict(list)
     for ahead in horizons:
-        places = range(LEAST, len(sessions) - ahead + 1)
-        for seen in places[:: max(1, -(-len(places) // (most or len(sessions))))]:
-            found = forecast(sessions.part(0, seen), "", Next(ahead))
+        every = range(LEAST, len(sessions) - ahead + 1)
+        for seen in every[:: max(1, -(-len(every) // (most or len(sessions))))]:
+            places[seen].append(ahead)
+    for seen in sorted(places):
+        before = sessions.part(0, seen)
+        change = last_change(before)
+        for ahead in places[seen]:
+            found = forecast(before, "", Next(ahead), change)
             if found.basis == "priors":
                 continue
             came = float(values[seen : seen + ahead].sum())

@@ -54,7 +54,7 @@ def _differences(values: Array) -> Array:
     row for the values' own order, and one for each of SHUFFLES.
     """
     rng = np.random.default_rng(0)
-    rows = np.stack([values, *(rng.permutation(values) for _ in range(SHUFFLES))])
+    rows = np.vstack([values, rng.permuted(np.tile(values, (SHUFFLES, 1)), axis=1)])
     many = rows.shape[1]
     before = np.arange(LEAST, many - LEAST + 1)
     sums = rows.cumsum(axis=1)

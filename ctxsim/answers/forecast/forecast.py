@@ -97,12 +97,17 @@ class Forecast(msgspec.Struct, frozen=True):
         )
 
 
-def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
-    """Return the forecast of the next sessions. Raises CtxsimError without sessions, or for days if one has no time."""
+def forecast(
+    sessions: Sessions, policy: str, ahead: Next, change: Change | msgspec.UnsetType | None = msgspec.UNSET
+) -> Forecast:
+    """Return the forecast of the next sessions. `change` is their last change, if it is known.
+
+    Raises CtxsimError without sessions, or for days if one has no time.
+    """
     if not len(sessions):
         raise CtxsimError("nothing to forecast from: no session has a call")
     rng = np.random.default_rng(0)
-    change = last_change(sessions)
+    change = last_change(sessions) if change is msgspec.UNSET else change
     later = _that_count(sessions, change)
     many = come(sessions, ahead, rng)
     basis = _basis(len(later), many)

@@ -7,12 +7,14 @@ Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from math import ceil, exp, floor, log
 from statistics import median
 
 import msgspec
 
 from ctxsim.answers.forecast.ranges import LEAST, LEVEL
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import agent_of, open_policy
 from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
@@ -46,10 +48,9 @@ class Told(msgspec.Struct, frozen=True):
     compacted: bool
 
 
-def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterator[Told]:
-    """Yield a prediction of each session with usage and times, oldest first, from those before it; the first has none.
-
-    With `first_call` the usage of a session's first call is known too, and with it the head.
+def told(transcripts: Sequence[Transcript]) -> Iterator[tuple[Told, Told]]:
+    """Yield two predictions of each session with usage and times, oldest first, from those before it; the first has
+    none. For the second, the usage of the session's first call is known too, and with it the head.
     """
     timed = [(one.calls[0].time_s, one) for one in transcripts if one.calls and one.calls[0].time_s is not None]
     before: list[tuple[Transcript, Size]] = []
@@ -59,17 +60,41 @@ def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterato
         if not any(one.size.calls for one in came):
             continue
         if before:
-            like = _like(before, transcript)
-            bare = _without_usage(transcript, 1 if first_call else 0)
-            tokens, usd = _sums(as_sent(bare, accepted=largest, like=like))
             tokens_came, usd_came = _sums(came)
-            compacts = _compacts(bare, like, largest) if agent_of(transcript.format) else None
-            compacted = bool(transcript.compactions)
-            yield Told(transcript.name, started, tokens, tokens_came, usd, usd_came, compacts, compacted)
+            with_usage = Told(
+                transcript.name,
+                started,
+                tokens_came,
+                tokens_came,
+                usd_came,
+                usd_came,
+                None,
+                bool(transcript.compactions),
+            )
+            predicted = partial(_predicted, with_usage, transcript, _like(before, transcript), largest, came[0].counter)
+            yield predicted(0), predicted(1)
         key, sizes = of_project(transcript.project, transcript.model), [n for _, n, _ in recorded_calls(transcript)]
         most, many = largest.get(key, (0, 0))
         largest[key] = max(most, *sizes), many + 1
         before.append((transcript, came[0].size))
+
+
+def _predicted(
+    came: Told, transcript: Transcript, like: Size, largest: Accepted, counter: Counter | None, known: int
+) -> Told:
+    """A session as its texts and the usage of its first `known` calls predict it, beside what came."""
+    later = tuple(msgspec.structs.replace(call, usage=None, held=None) for call in transcript.calls[known:])
+    bare = msgspec.structs.replace(transcript, calls=(*transcript.calls[:known], *later))
+    tokens, usd = _sums(as_sent(bare, accepted=largest, like=like, known=counter))
+    compacts = None
+    if agent_of(transcript.format):
+        # Whether the agent, as its version ships it, would have compacted the session.
+        compacts = any(
+            sent.tally.summaries
+            for one in as_sent(bare, whole=True, accepted=largest, like=like, known=counter)
+            for sent in replay(one.transcript, open_policy("as-set"), one.provider, one.counter)
+        )
+    return msgspec.structs.replace(came, tokens=tokens, usd=usd, compacts=compacts)
 
 
 def _like(before: Sequence[tuple[Transcript, Size]], transcript: Transcript) -> Size:
@@ -81,11 +106,6 @@ def _like(before: Sequence[tuple[Transcript, Size]], transcript: Transcript) -> 
     return Size("prior", round(median(one.head for one in recent)), median(one.factor for one in recent))
 
 
-def _without_usage(transcript: Transcript, known: int) -> Transcript:
-    later = tuple(msgspec.structs.replace(call, usage=None, held=None) for call in transcript.calls[known:])
-    return msgspec.structs.replace(transcript, calls=(*transcript.calls[:known], *later))
-
-
 def _sums(found: Iterable[AsSent]) -> tuple[float, float | None]:
     """Input tokens and dollars under keep-all."""
     tokens, usd, priced = 0, 0.0, True
@@ -95,15 +115,6 @@ def _sums(found: Iterable[AsSent]) -> tuple[float, float | None]:
             priced = priced and sent.cost_usd is not None
             usd += sent.cost_usd or 0.0
     return float(tokens), usd if priced else None
-
-
-def _compacts(transcript: Transcript, like: Size, largest: Accepted) -> bool:
-    """Whether the agent, as its version ships it, would have compacted a session."""
-    return any(
-        sent.tally.summaries
-        for one in as_sent(transcript, whole=True, accepted=largest, like=like)
-        for sent in replay(one.transcript, open_policy("as-set"), one.provider, one.counter)
-    )
 
 
 def error_range(errors: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:

@@ -75,7 +75,7 @@ TOKENS = (11, 1_028, 2_045, 3_062, 4_079, 5_096)
 
 def heads_told(*sessions: Transcript, first_call: bool = False) -> dict[str, float]:
     """By session the head that its tokens were told with."""
-    return {one.session: round((one.tokens - sum(TOKENS)) / 6) for one in told(sessions, first_call)}
+    return {one.session: round((one.tokens - sum(TOKENS)) / 6) for one in (both[first_call] for both in told(sessions))}
 
 
 def test_a_session_is_told_by_the_heads_of_those_before_it() -> None:
@@ -83,7 +83,7 @@ def test_a_session_is_told_by_the_heads_of_those_before_it() -> None:
                                                                            ("c", 4_000, 3.0)))  # fmt: skip
     # The oldest tells of the second, both of the third: the middle of 1,000 and 2,000.
     assert heads_told(third, first, second) == {"b": 1_000, "c": 1_500}
-    [one] = told([second, first])
+    [(one, _)] = told([second, first])
     assert one == Told(
         "b", 2.0, pytest.approx(6_000 + sum(TOKENS)), pytest.approx(12_000 + sum(TOKENS)), one.usd, one.usd_came,
         None, False,
@@ -103,7 +103,7 @@ def test_a_session_is_told_by_the_heads_of_those_before_it() -> None:
 
 
 def test_without_prices_tokens_alone_are_told() -> None:
-    [one] = told([session(name, 1_000, at, model="nobody-s") for name, at in (("a", 1.0), ("b", 2.0))])
+    [(one, _)] = told([session(name, 1_000, at, model="nobody-s") for name, at in (("a", 1.0), ("b", 2.0))])
     assert (one.usd, one.usd_came, one.compacts) == (None, None, None)
     assert one.tokens == one.tokens_came == 6_000 + sum(TOKENS)
 
@@ -111,7 +111,7 @@ def test_without_prices_tokens_alone_are_told() -> None:
 @pytest.mark.parametrize(("head", "compacts"), [(1_000, False), (180_000, True)])
 def test_whether_its_agent_would_compact_is_told(head: int, compacts: bool) -> None:
     # Claude Code compacts before its window of 200,000 is full.
-    [one] = told(
+    [(one, _)] = told(
         [session(name, head, at, "claude-opus-4-5", format="claude-code") for name, at in (("a", 1), ("b", 2))]
     )
     assert one.compacts is compacts
