@@ -1,20 +1,32 @@
 """Reading of transcripts: errors are printed at the end, so that an unreadable file doesn't end the command."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from ctxsim.cli.loudness import detail
+import msgspec
+
+from ctxsim.cli.loudness import detail, loudness
 from ctxsim.cli.output import tell_and_exit
+from ctxsim.cli.progress import progress
 from ctxsim.errors import InputError, NotATranscript, agreed
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.source import Source
+from ctxsim.results import InputInfo
 from ctxsim.transcript import Transcript
 
 Found = TypeVar("Found")
-Part = tuple[list[Found], list[str], InputError | None]
-"""What a process found in one source: a value for each transcript, the lines of `-v`, and what ended it early."""
+
+
+class _Done(msgspec.Struct):
+    """A source that was read: a value for each transcript, calls, the lines of `-v`, and the error that ended it."""
+
+    values: list[Any] = []
+    calls: int = 0
+    lines: list[str] = []
+    seconds: float = 0.0
+    error: InputError | None = None
 
 
 class Reading:
@@ -31,14 +43,10 @@ class Reading:
         self._seconds = 0.0
 
     def __iter__(self) -> Iterator[Transcript]:
-        return self._in_turn(sources(*self.paths))
-
-    def _in_turn(self, found: Iterable[Source]) -> Iterator[Transcript]:
-        for source in found:
-            try:
-                self._seconds += yield from _told(source, detail)
-            except InputError as error:
-                self._refused(source, error)
+        for source in sources(*self.paths):
+            done = _Done()
+            yield from _told(source, done)
+            self._add(source, done)
 
     def map(self, function: Callable[[Transcript], Found]) -> Iterator[Found]:
         """Yield a function of each transcript, in order, from as many processes as are worth starting.
@@ -49,53 +57,51 @@ class Reading:
         from ctxsim.runs.processes import each, fitting
 
         found = list(sources(*self.paths))
-        jobs = fitting(found)
-        if jobs == 1:
-            yield from map(function, self._in_turn(found))
-            return
-        for source, (values, lines, error) in zip(found, each(partial(_part, function), found, jobs), strict=True):
-            yield from values
-            for line in lines:
-                detail(line)
-            if error is not None:
-                self._refused(source, error)
+        parts = each(partial(_part, function), found, fitting(found))
+        with progress("reading") as course:
+            for source, done in zip(found, parts, strict=True):
+                yield from done.values
+                self._add(source, done)
+                # With -v, the lines of the source say it.
+                if loudness() != "verbose":
+                    course.finished(InputInfo(source.name, "", len(done.values), done.calls), len(found))
 
-    def _refused(self, source: Source, error: InputError) -> None:
-        of_no_format = isinstance(error, NotATranscript) and not source.named
-        (self.left_out if of_no_format else self.errors).append(str(error))
+    def _add(self, source: Source, done: _Done) -> None:
+        self._seconds += done.seconds
+        for line in done.lines:
+            detail(line)
+        if done.error is not None:
+            of_no_format = isinstance(done.error, NotATranscript) and not source.named
+            (self.left_out if of_no_format else self.errors).append(str(done.error))
 
     def finish(self) -> NoReturn:
         """Print what wasn't read, and exit: with status 1 if there was an error."""
-        if self._seconds:
-            detail(f"read: {self._seconds:.2f} s")
+        detail(f"read: {self._seconds:.2f} s")
         tell_and_exit(self.left_out, self.errors)
 
 
-def _part(function: Callable[[Transcript], Found], source: Source) -> Part[Found]:
-    values: list[Found] = []
-    lines: list[str] = []
-    try:
-        for transcript in _told(source, lines.append):
-            values.append(function(transcript))
-    except InputError as error:
-        return values, lines, error
-    return values, lines, None
+def _part(function: Callable[[Transcript], Found], source: Source) -> _Done:
+    done = _Done()
+    done.values += map(function, _told(source, done))
+    return done
 
 
-def _told(source: Source, tell: Callable[[str], object]) -> Generator[Transcript, None, float]:
-    """Yield the transcripts of a source, and return the seconds it took to read them. `tell` gets the lines of `-v`."""
-    transcripts, calls, seconds = 0, 0, 0.0
-    found = read_source(source)
+def _told(source: Source, done: _Done) -> Iterator[Transcript]:
+    """Yield the transcripts of a source. `done` gets everything but the values."""
+    transcripts, found = 0, read_source(source)
     while True:
         began = perf_counter()
-        transcript = next(found, None)
-        seconds += perf_counter() - began
+        try:
+            transcript = next(found, None)
+        except InputError as error:
+            done.error = error
+            return
+        finally:
+            done.seconds += perf_counter() - began
         if transcript is None:
             break
-        transcripts, calls = transcripts + 1, calls + len(transcript.calls)
+        transcripts, done.calls = transcripts + 1, done.calls + len(transcript.calls)
         yield transcript
-        for one in transcript.notes:
-            tell(f"{transcript.name}: {agreed(one)}")
-    told = agreed(f"{transcripts:,} transcript(s), {calls:,} call(s)")
-    tell(f"{source.name}: {told}, read in {seconds:.2f} s")
-    return seconds
+        done.lines += [f"{transcript.name}: {agreed(one)}" for one in transcript.notes]
+    told = agreed(f"{transcripts:,} transcript(s), {done.calls:,} call(s)")
+    done.lines.append(f"{source.name}: {told}, read in {done.seconds:.2f} s")

@@ -59,7 +59,8 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
     reading = Reading(paths)
     formats: Frequencies[str] = Frequencies()
     rows = []
-    for one in reading.map(partial(check, tokenizer=engine)):
+    # All before the first line: progress is shown meanwhile.
+    for one in list(reading.map(partial(check, tokenizer=engine))):
         formats[one.format] += 1
         if form != "table":
             notes = Cell("; ".join(one.notes), f"{len(one.notes)}")
