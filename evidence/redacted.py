@@ -14,8 +14,7 @@ from collections import Counter
 
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read_source, sources
-from ctxsim.safety.redaction.forms import FORMS
-from ctxsim.safety.redaction.keys import likely_keys
+from ctxsim.safety.redaction.keys import FORMS, likely_keys
 from ctxsim.simulator.references.identifiers import spelled
 
 ISSUERS = {form.issuer for form in FORMS}

@@ -4,17 +4,33 @@ Encoded secrets and secrets broken over lines are found too. `transcripts.NOT_LO
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ctxsim.safety.redaction.context import KINDS, contextual
 from ctxsim.safety.redaction.encoded import in_base64, in_percent, unbroken
-from ctxsim.safety.redaction.forms import FORMS, Form
+
+
+class Form(NamedTuple):
+    """One form of an issuer's keys: a prefix, followed by at least `least` characters that match `character`."""
+
+    issuer: str
+    prefixes: tuple[str, ...]
+    character: str
+    least: int
+
+
+FORMS = msgspec.convert(
+    tomllib.loads(Path(__file__).with_name("forms.toml").read_text(encoding="utf-8"))["forms"], tuple[Form, ...]
+)
 
 ENCODED = "encoded secret"
 
