@@ -47,9 +47,8 @@ def in_base64(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
         if found[0].islower() or found[0].isupper() or not _DIGIT.search(found[0]):
             continue
         word = re.sub(r"\s", "", found[0]).rstrip("=").replace("-", "+").replace("_", "/")
-        if any(
-            holds(plain) for at in range(0, len(word), PIECE - OVERLAP) if (plain := _decoded(word[at : at + PIECE]))
-        ):
+        decoded = (_decoded(word[at : at + PIECE]) for at in range(0, len(word), PIECE - OVERLAP))
+        if any(plain and holds(plain) for plain in decoded):
             yield found.span()
 
 
@@ -99,10 +98,6 @@ def unbroken(text: str, start: int, pattern: re.Pattern[str], window: int = 400)
     whole = pattern.match(_BREAK.sub("", piece))
     if whole is None or whole.end() == 0:
         return None
-    kept: list[int] = []
-    after = 0
-    for found in _BREAK.finditer(piece):
-        kept += range(after, found.start())
-        after = found.end()
-    kept += range(after, len(piece))
+    gone = {place for found in _BREAK.finditer(piece) for place in range(*found.span())}
+    kept = [place for place in range(len(piece)) if place not in gone]
     return start + kept[whole.end() - 1] + 1

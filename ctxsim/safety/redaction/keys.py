@@ -6,7 +6,7 @@ Encoded secrets and secrets broken over lines are found too. `transcripts.NOT_LO
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -156,13 +156,18 @@ def _apart(found: Iterable[Found]) -> list[Found]:
     return apart
 
 
+def with_keys(text: str, stand_in: Callable[[str, str], str]) -> str:
+    """Return a text with each likely key replaced by the stand-in for its issuer and itself."""
+    pieces, after = [], 0
+    for issuer, start, end in likely_keys(text):
+        pieces += [text[after:start], stand_in(issuer, text[start:end])]
+        after = end
+    return "".join(pieces) + text[after:]
+
+
 def marked(text: str) -> str:
     """Return a text with `[redacted: GitHub key]` in place of each likely key."""
-    pieces, after = [], 0
-    for one in likely_keys(text):
-        pieces += [text[after : one.start], _mark(one.issuer)]
-        after = one.end
-    return "".join(pieces) + text[after:] if pieces else text
+    return with_keys(text, lambda issuer, _: _mark(issuer))
 
 
 def _mark(issuer: str) -> str:

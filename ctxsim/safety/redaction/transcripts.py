@@ -1,12 +1,12 @@
 """Redaction of whole transcripts: likely keys, account names and e-mail addresses. Every text keeps its length."""
 
+import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 
-from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines
+from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines, with_keys
 from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_network, with_words, words_of
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
@@ -64,13 +64,7 @@ class Redaction:
         return done
 
     def _in_place(self, text: str) -> str:
-        kept, after = [], 0
-        for found in likely_keys(text):
-            key = text[found.start : found.end]
-            self._note(key, kind_of(found.issuer))
-            kept += [text[after : found.start], self._key(key)]
-            after = found.end
-        text = "".join(kept) + text[after:]
+        text = with_keys(text, self._key)
         for piece, whole in self._pieces.items():
             text = self._without_piece(text, piece, whole)
         text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
@@ -92,13 +86,14 @@ class Redaction:
             after = at - before + size
         return "".join(kept) + text[after:]
 
-    def _key(self, key: str) -> str:
+    def _key(self, issuer: str, key: str) -> str:
+        self._note(key, kind_of(issuer))
         if lines(key) == [key]:
             return self._stand_ins.of(key)
         # Line by line: other texts may hold the same private key with JSON's line ends, or only half of it.
-        ends = [0, *(place for found in LINE_END.finditer(key) for place in found.span()), len(key)]
-        pieces = [key[start:end] for start, end in pairwise(ends)]
-        return "".join(self._stand_ins.of(one) if number % 2 == 0 else one for number, one in enumerate(pieces))
+        pieces = re.split(f"({LINE_END.pattern})", key)
+        pieces[::2] = map(self._stand_ins.of, pieces[::2])
+        return "".join(pieces)
 
     def _name(self, name: str) -> str:
         return self._replaced(name, "account name")
