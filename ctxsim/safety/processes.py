@@ -26,19 +26,15 @@ def environment(**more: str) -> dict[str, str]:
 
     The current folder is on that path only if it already stood in PYTHONPATH or holds ctxsim itself.
     """
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(_search_path(os.environ)), **more}
+    here, own = Path.cwd(), Path(__file__).parents[2]
+    said = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [path for path in sys.path if path and (path in said or Path(path) != here or Path(path) == own)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
 
 
 def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of an environment that a program needs to run, and none that could hold a secret."""
     return {name: variables[name] for name in ("PATH", "PYTHONPATH", "LANG", "HOME") if name in variables}
-
-
-def _search_path(variables: Mapping[str, str]) -> list[str]:
-    here = Path.cwd()
-    said = variables.get("PYTHONPATH", "").split(os.pathsep)
-    own = Path(__file__).parents[2]
-    return [path for path in sys.path if path and (path in said or Path(path) != here or Path(path) == own)]
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from ctxsim.transcript import Head, Transcript
 OLD_FACTS = 0.3
 """Share of calls that use a fact from any earlier result; real recordings have about as many aged needs."""
 
+SYSTEM = "You are a coding agent. Work in small steps and run the tests.\n\nProject notes:\n{}\n"
+
 _FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,12}\b")
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
@@ -46,7 +48,7 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
     about = {tool: f"{tool.replace('_', ' ').capitalize()} in the working copy." for tool in TOOLS}
     tools = tuple(schema(*tool, fields, ["target"]) for tool in about.items()) if wanted.tools else ()
     room = wanted.head_tokens - sum(map(counter.text, tools))
-    system = fit(_system_prompt, prose(rng, wanted.head_tokens), room, counter.text)
+    system = fit(SYSTEM.format, prose(rng, wanted.head_tokens), room, counter.text)
     made = Session()
     fact = path(rng)
     facts: list[str] = []
@@ -78,7 +80,3 @@ def _response(rng: random.Random, fact: str, tokens: int) -> tuple[str, str]:
     words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
     arguments = json.dumps({"target": fact, "symbol": function(rng)})
     return f"Next I look at {fact}. " + " ".join(words), arguments
-
-
-def _system_prompt(notes: str) -> str:
-    return f"You are a coding agent. Work in small steps and run the tests.\n\nProject notes:\n{notes}\n"

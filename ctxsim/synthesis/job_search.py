@@ -36,7 +36,7 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
     words = prose(rng, 8000)
     fixed = sum(map(counter.text, (*tools, task)))
     first, *totals = wanted.input_tokens
-    system = fit(lambda notes: _SAID["system"].format(notes=notes), words, first - fixed, counter.text)
+    system = fit(_SAID["system"].format, words, first - fixed, counter.text)
 
     def told(text: str) -> str:
         return text.format(mails=mails, jobs=jobs)

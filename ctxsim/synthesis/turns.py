@@ -63,7 +63,14 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
     made = Session()
 
     def text(content: str, tokens: int) -> str:
-        return _text(rng, content, tokens, counter)
+        """About `tokens` tokens, made of pieces, the last one cut. Joining saves one or two per piece."""
+        pieces: list[str] = []
+        while tokens > 0:
+            piece = PIECES[content](rng)
+            size = counter.text(piece)
+            pieces.append(piece if size <= tokens else piece[: max(1, len(piece) * tokens // size)])
+            tokens -= size
+        return "".join(pieces)
 
     for number, turn in enumerate(wanted.turns * wanted.repeat):
         code = f"{rng.choice(('NV', 'QT', 'RS'))}-{hexadecimal(rng, 6)}"
@@ -78,17 +85,3 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
         if turn.results:
             made.respond(f"Task {number + 1} is done.")
     return made.transcript(Head(text("prose", wanted.head_tokens)))
-
-
-def _text(rng: random.Random, content: str, tokens: int, counter: Counter) -> str:
-    """Return a text of about `tokens` tokens, made of pieces, the last one cut. Joining saves one or two per piece."""
-    pieces: list[str] = []
-    left = tokens
-    while left > 0:
-        piece = PIECES[content](rng)
-        size = counter.text(piece)
-        if size > left:
-            piece = piece[: max(1, len(piece) * left // size)]
-        pieces.append(piece)
-        left -= size
-    return "".join(pieces)

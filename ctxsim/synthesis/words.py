@@ -62,8 +62,11 @@ def picked(rng: random.Random, options: tuple[str, ...], n: int) -> list[str]:
     return [left.pop(rng.randrange(len(left))) for _ in range(n)]
 
 
-_ENDINGS = (" too", " now", " then", " again", " here", " there", " so")
+_SHORT = (" too", " now", " then", " again", " here", " there", " so")
 """Words that most vocabularies have as one token."""
+
+_ENDINGS = ("", *("".join(_SHORT[at : at + n]) for n in range(1, 5) for at in range(len(_SHORT) - n + 1)))
+"""Nothing, and all runs of one to four neighbouring words of _SHORT, the shortest first."""
 
 
 def fit(render: Callable[[str], str], words: list[str], target: int, count: Callable[[str], int]) -> str:
@@ -85,14 +88,8 @@ def fit(render: Callable[[str], str], words: list[str], target: int, count: Call
             high = middle - 1
     for shorter in range(min(4, low + 1)):
         prose = " ".join(words[: low - shorter])
-        for ending in _endings():
+        for ending in _ENDINGS:
             text = render(prose + ending)
             if count(text) == target:
                 return text
     raise CtxsimError(f"cannot synthesize exactly {target} tokens with this tokenizer")
-
-
-def _endings() -> list[str]:
-    """Return '' and all runs of one to four neighbouring words of _ENDINGS, the shortest first."""
-    runs = [_ENDINGS[start : start + n] for n in range(1, 5) for start in range(len(_ENDINGS) - n + 1)]
-    return ["", *("".join(run) for run in runs)]

@@ -211,7 +211,8 @@ def other_model(
     return requests
 
 
-def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: float) -> None:
+def read_after(lives_s: float, session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Let the cache live for `lives_s` seconds: what expired in pauses of up to that is read."""
     for request in requests:
         if request.missed and (session.responses[request.at].pause_s or 0.0) <= lives_s:
             effect.times += request.billed
@@ -222,11 +223,6 @@ def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: floa
                 request.write -= moved
             else:
                 request.plain -= moved
-
-
-def no_long_pause(session: Session, requests: Requests, effect: Effect) -> Requests:
-    """Let every pause end before the cache expires."""
-    _in_time(session, requests, effect, float("inf"))
     return requests
 
 
@@ -234,8 +230,7 @@ def hour_long_cache(session: Session, requests: Requests, effect: Effect) -> Req
     """Write all cache entries for an hour: they are still read after pauses of up to an hour."""
     if any(one.long for one in session.responses) or not _writes(session):
         return requests
-    _in_time(session, requests, effect, LONG_S)
-    for request in requests:
+    for request in read_after(LONG_S, session, requests, effect):
         request.long = request.write
     return requests
 

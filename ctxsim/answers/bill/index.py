@@ -94,19 +94,14 @@ def known(index: Index, key: Key) -> tuple[Session, ...] | None:
 
 def add(index: Index, key: Key, sessions: tuple[Session, ...]) -> bool:
     """Store the sessions of a key; return whether they can be stored."""
-    stored = bool(key.state) and _is_unicode((key.path, key.part, sessions))
-    if stored:
-        index.files.setdefault(key.path, {})[key.part] = Known(key.state, sessions)
-    return stored
-
-
-def _is_unicode(values: object) -> bool:
-    """Return whether values can be stored: not if they hold the name of a file that isn't UTF-8."""
     try:
-        msgspec.msgpack.encode(values)
+        msgspec.msgpack.encode((key.path, key.part, sessions))
     except UnicodeEncodeError:
+        # The name of a file isn't UTF-8.
         return False
-    return True
+    if key.state:
+        index.files.setdefault(key.path, {})[key.part] = Known(key.state, sessions)
+    return bool(key.state)
 
 
 def _state(source: Source) -> tuple[tuple[int, int], ...]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path, PurePath
 from statistics import median
 
@@ -84,7 +85,7 @@ def offers(bill: Bill, prices: PriceList, memory: Mapping[str, int], folder: Pat
         own = [one for one in bill.sessions if one.format == format]
         if own:
             yield from _of_agent(format, agent, own)
-    yield [Offer("pauses within the cache's life", 6, changes.no_long_pause,
+    yield [Offer("pauses within the cache's life", 6, partial(changes.read_after, inf),
                  "answer sooner, or begin a new session after a pause", BY_HAND,
                  told="{times:,} of your pauses must be shorter")]  # fmt: skip
     yield from _models(bill, prices)

@@ -17,7 +17,7 @@ from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import Bill
-from ctxsim.answers.forecast.ranges import DAY, Array
+from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.policies.agents.given import Given
 
 LEAST = 0.02
@@ -144,7 +144,10 @@ class _Paid:
         # Where a log states dollars, the change in list prices is scaled to them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale
-        low, high = _interval(np.bincount(self.root, saved, 1).astype(float))
+        by_root = np.bincount(self.root, saved, 1)
+        even = np.full(len(by_root), 1 / len(by_root))
+        drawn = np.random.default_rng(SEED).multinomial(len(by_root), even, RESAMPLES) @ by_root
+        low, high = map(float, np.percentile(drawn, [5, 95]))
         usd = float(saved.sum())
         share = usd / self.usd if self.usd else 0.0
         each = list(zip(chosen, effects, strict=True))
@@ -156,9 +159,3 @@ class _Paid:
             how="; ".join(offer.how for offer in chosen), kept=max(0.0, 1 - sum(lost)) if lost else None,
             times=sum(effect.times for effect in effects), given=chosen[0].given if len(chosen) == 1 else None,
         )  # fmt: skip
-
-
-def _interval(values: Array) -> tuple[float, float]:
-    drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
-    low, high = np.percentile(drawn @ values, [5, 95])
-    return float(low), float(high)

@@ -13,7 +13,6 @@ from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, sessio
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
-from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
@@ -247,7 +246,8 @@ def score_summary(text: str, transcript: Transcript, call: int | None = None) ->
     }
     held = held_in(references, text)
     before, item = transcript.items[:at], Item("summary", -1, -1, text)
-    counter = _counter(transcript)
+    counter = session_of(transcript).segments[0][1].provider.counter()
+    counter.learn_transcript(transcript)
     known_before = identifiers(before)
     return SummaryScore(
         transcript=transcript.name,
@@ -262,9 +262,3 @@ def score_summary(text: str, transcript: Transcript, call: int | None = None) ->
             (kind_of_atom(*key), key[1]) for key in dict.fromkeys((*found.needed, *found.carried)) if key not in held
         ),
     )
-
-
-def _counter(transcript: Transcript) -> Counter:
-    counter = session_of(transcript).segments[0][1].provider.counter()
-    counter.learn_transcript(transcript)
-    return counter

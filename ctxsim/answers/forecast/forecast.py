@@ -110,7 +110,9 @@ def forecast(
     change = last_change(sessions) if change is msgspec.UNSET else change
     later = _that_count(sessions, change)
     many = come(sessions, ahead, rng)
-    basis = _basis(len(later), many)
+    basis: Basis = "sessions" if float(np.median(many)) <= FARTHEST * len(later) else "far"
+    if len(later) < LEAST:
+        basis = "priors"
     draws = by_priors(later, many, rng) if basis == "priors" else drawn_totals(later, many, rng)
     if basis == "far":
         draws = _wider(draws, len(later), many, rng)
@@ -165,12 +167,6 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
 
 def _that_count(sessions: Sessions, change: Change | None) -> Sessions:
     return sessions.part(change.at) if change and change.cuts else sessions
-
-
-def _basis(seen: int, many: npt.NDArray[np.int64]) -> Basis:
-    if seen < LEAST:
-        return "priors"
-    return "sessions" if float(np.median(many)) <= FARTHEST * seen else "far"
 
 
 def _wider(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import Any
 
 import msgspec
@@ -129,7 +130,7 @@ def test_an_hours_cache_reads_across_an_hour(pause_s: float | None, read: int) -
 def test_without_a_long_pause_what_it_cost_is_read(more: dict[str, int], then: tuple[int, ...], times: int) -> None:
     one = session(msgspec.structs.replace(response(100, 0, 0, missed=1_000, cause=1, pause_s=9_000.0), **more))
     effect = Effect()
-    assert classes(changes.no_long_pause(one, as_recorded(one), effect)) == [then] and effect.times == times
+    assert classes(changes.read_after(inf, one, as_recorded(one), effect)) == [then] and effect.times == times
 
 
 @pytest.mark.parametrize(("more", "change", "then"), [
@@ -139,13 +140,13 @@ def test_without_a_long_pause_what_it_cost_is_read(more: dict[str, int], then: t
     ({}, partial(changes.compacted_at, 1_100, 200), [(0, 300, 0, 0), (1_100, 50, 0, 0)]),
     # 300 of what was missed are cut away, and what one change lets be read the next one doesn't read again.
     ({}, partial(changes.results_cut, 400, ""), [(800, 50, 0, 0)]),
-    ({}, changes.no_long_pause, [(1_100, 50, 0, 0)]),
+    ({}, partial(changes.read_after, inf), [(1_100, 50, 0, 0)]),
 ])  # fmt: skip
 def test_after_a_pause_only_what_was_sent_before_is_read(more: Any, change: Any, then: list[tuple[int, ...]]) -> None:
     one = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0, **more),
                   parts=("results of Read",), large=(Large(0, 2, 700, 0, 0),))  # fmt: skip
     requests = change(one, as_recorded(one), Effect())
-    assert classes(changes.no_long_pause(one, requests, Effect()))[1:] == then
+    assert classes(changes.read_after(inf, one, requests, Effect()))[1:] == then
 
 
 def test_what_a_change_did_is_counted() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +73,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
          for size in (50_000, 100_000, 150_000, 200_000)],
         [setting("tool_output_token_limit", size, 3, ("results_cut", size, ""), *codex)
          for size in (2_500, 5_000, 10_000)],
-        [("pauses within the cache's life", 6, ("no_long_pause",),
+        [("pauses within the cache's life", 6, ("read_after", inf),
           "answer sooner, or begin a new session after a pause", BY_HAND)],
         [("x-cheap for most", 8, ("other_model", "x-dear", "x-cheap", 1.0, False), "/model x-cheap", ())],
         [("x-cheap for sub-agents", 8, ("other_model", "x-dear", "x-cheap", 1.0, True),
