@@ -16,6 +16,9 @@ from ctxsim.plugins.labels import by_words
 STORE = "trusted"
 """The file in the user's configuration folder. Each line holds the digest of a trusted file's content, and its path."""
 
+_FILE = re.compile(r"file=([^,]*)")
+_OF_RULES = re.compile(r"hf:(.*)|(.*\.toml)(?::.*)?", re.DOTALL)
+
 _everything = False
 
 
@@ -48,12 +51,6 @@ def asking(
         # In a chain or a grid it isn't clear which file would be opened.
         *(file for file in files if set(file) & set("+|") or ".." in file),
     ]
-
-
-_FILE = re.compile(r"file=([^,]*)")
-
-
-_OF_RULES = re.compile(r"hf:(.*)|(.*\.toml)(?::.*)?", re.DOTALL)
 
 
 def files_of(rules: Iterable[object]) -> list[str]:

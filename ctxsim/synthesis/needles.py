@@ -40,7 +40,8 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
     due: dict[int, list[str]] = {}
     for number in range(1, total + 1):
         if (number - 1) % wanted.rule_every == 0:
-            rule, code = _rule(rng)
+            code = f"CC-{digits(rng, 6)}"
+            rule = f"From now on charge every booking to cost centre {code} and never to any other."
             uses = tuple(number + age for age in wanted.rule_ages if number + age <= total)
             place = made.user(f"{sentence(rng)} {rule} {sentence(rng)}")
             made.needles.append(Needle("rule", rule, place, "middle", uses))
@@ -58,11 +59,6 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
     made.respond("Done. ")
     head = Head("You look things up and use exactly what you find. " + " ".join(prose(rng, wanted.head_words)))
     return made.transcript(head)
-
-
-def _rule(rng: random.Random) -> tuple[str, str]:
-    code = f"CC-{digits(rng, 6)}"
-    return f"From now on charge every booking to cost centre {code} and never to any other.", code
 
 
 def _page(rng: random.Random, kind: str, depth: str, value: str, chars: int) -> str:

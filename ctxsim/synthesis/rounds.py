@@ -127,9 +127,6 @@ class _Telling(Session):
         """Add a call and its result, which contains `line` at a random place, and return the result's place."""
         text = f"{sentence(self._rng)} {said}".strip()
         self.respond(text, "look", json.dumps({"page": self._rng.randrange(9)}), call_id=f"call_{len(self.calls) + 1}")
-        return self.result(self._page(line))
-
-    def _page(self, line: str) -> str:
         lines: list[str] = []
         length = 0
         while length < self._chars:
@@ -137,4 +134,4 @@ class _Telling(Session):
             length += len(lines[-1]) + 1
         if line:
             lines.insert(self._rng.randrange(len(lines) + 1), line)
-        return "\n".join(lines)
+        return self.result("\n".join(lines))

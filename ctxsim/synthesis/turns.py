@@ -47,7 +47,6 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
 
 _SYLLABLES = "请求日志文件数据时间错误系统服务用户订单结果返回更新检查测试发布环境配置"
 
-
 PIECES: dict[str, Callable[[random.Random], str]] = {
     "code": TOOLS["read_file"],
     "log": TOOLS["read_log"],

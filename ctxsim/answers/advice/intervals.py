@@ -17,6 +17,16 @@ MANY_SESSIONS = 5_000
 DRAWN_AT_ONCE = 20_000_000
 """Most numbers in memory while resampling."""
 
+FEWEST = 6
+"""Sessions that must differ for a p-value of at most .05: of five the smallest is 2 / 2^5 = .06."""
+
+EXACT = 14
+"""With up to this many sessions that differ, all assignments of signs are tested; with more, random ones."""
+
+DRAWS = 9_999
+SIGNS_AT_ONCE = 4_000_000
+"""Most signs in memory."""
+
 Interval = tuple[float, float, float]
 """Mean, low, high."""
 
@@ -86,17 +96,6 @@ def resampled(sessions: int, times: int) -> Iterator[npt.NDArray[np.int64]]:
     for start in range(0, times, at_once):
         size = min(at_once, times - start)
         yield rng.multinomial(sessions, np.full(sessions, 1 / sessions), size=size)
-
-
-FEWEST = 6
-"""Sessions that must differ for a p-value of at most .05: of five the smallest is 2 / 2^5 = .06."""
-
-EXACT = 14
-"""With up to this many sessions that differ, all assignments of signs are tested; with more, random ones."""
-
-DRAWS = 9_999
-SIGNS_AT_ONCE = 4_000_000
-"""Most signs in memory."""
 
 
 def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str]) -> float | None:

@@ -22,6 +22,9 @@ ALIKE_NAMED = 3
 
 USED = "what later calls used"
 
+BARS = tuple(sorted({1 - most for most in MAY_LOSE.values()}))
+"""The shares that goals require to be kept, where everything can be kept."""
+
 
 def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
     """Return the advice as three to five lines, and its caveats. `shown` has shorter forms of labels."""
@@ -310,10 +313,6 @@ def _change(share: float) -> str:
 def percent(value: float) -> str:
     """Return a share as a whole number of per cent."""
     return f"{round(100 * value) + 0}"
-
-
-BARS = tuple(sorted({1 - most for most in MAY_LOSE.values()}))
-"""The shares that goals require to be kept, where everything can be kept."""
 
 
 def kept_percent(value: float) -> str:

@@ -39,7 +39,6 @@ LIMITS = (50_000, 100_000, 150_000, 200_000)
 CUTS = (2_500, 5_000, 10_000)
 CHARS = (4_000, 8_000, 16_000)
 
-
 MODEL = 8
 """`order` of a change of model: the last."""
 

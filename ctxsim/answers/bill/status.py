@@ -68,7 +68,9 @@ def line(said: Any, home: Path, cache: Path) -> str:
         _remember(cache, log, known)
     window = _of(said, "context_window")
     size = _number(window.get("context_window_size")) or 200_000
-    used = _used(window) or own.get("tokens", 0)
+    usage = _of(window, "current_usage")
+    # Tokens of the last request and its answer.
+    used = sum(_number(usage.get(name)) for name in (*INPUT, "output_tokens")) or own.get("tokens", 0)
     parts = [str(_of(said, "model").get("display_name") or _of(said, "model").get("id") or "")]
     if used:
         parts.append(f"{used / size:.0%} of {size / 1000:,.0f}K")
@@ -90,12 +92,6 @@ def _of(said: State, name: str) -> State:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0.0
-
-
-def _used(window: State) -> float:
-    """Tokens of the last request and its answer."""
-    usage = _of(window, "current_usage")
-    return sum(_number(usage.get(name)) for name in (*INPUT, "output_tokens"))
 
 
 def _proactive(said: State) -> bool:

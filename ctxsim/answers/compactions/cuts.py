@@ -15,6 +15,12 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.transcript import Compaction, Item, Transcript
 
+CONTROLS = 10
+"""Most control calls drawn for each compaction."""
+
+BEHIND = 20
+"""Least calls of the session before a control."""
+
 
 class Cut(msgspec.Struct, frozen=True):
     """One recorded compaction. `last` is the last call, from 1, before the history is cut again, or of the recording.
@@ -85,13 +91,6 @@ def session_of(transcript: Transcript) -> Session:
         segments.append((first, one))
         first += len(one.transcript.calls)
     return Session(transcript, tuple(segments))
-
-
-CONTROLS = 10
-"""Most control calls drawn for each compaction."""
-
-BEHIND = 20
-"""Least calls of the session before a control."""
 
 
 class Control(msgspec.Struct, frozen=True):

@@ -12,6 +12,9 @@ from ctxsim.simulator.provider.rules import Misses
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
+AGREES = 0.05
+"""A predicted cache read agrees if it is within this share of the modelled request."""
+
 
 class Compared(msgspec.Struct, frozen=True):
     """One call. Tokens: of its texts and of framing as our rules count, recorded, and modelled with the fitted size.
@@ -102,10 +105,6 @@ class Score(msgspec.Struct, frozen=True):
     reads_ratio: float | None
     paid_calls: int
     cost_ratio: float | None
-
-
-AGREES = 0.05
-"""A predicted cache read agrees if it is within this share of the modelled request."""
 
 
 def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:

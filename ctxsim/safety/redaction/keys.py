@@ -53,8 +53,30 @@ _FIRST_TWO = np.zeros(1 << 16, np.bool_)
 _FIRST_THREE = {int.from_bytes(prefix[:3].encode(), "little") for form in FORMS for prefix in form.prefixes}
 _FIRST_TWO[[int.from_bytes(prefix[:2].encode(), "little") for form in FORMS for prefix in form.prefixes]] = True
 
-
 _START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
+_BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
+"""The part of a key in a line that isn't the key's last."""
+
+MOST_BROKEN = 10_000
+"""Most places of a text that are searched for broken keys of one form, which bounds the time."""
+
+SHORT = 3
+"""Most characters of a prefix that is part of many words: broken keys of such a form aren't searched."""
+
+_NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
+
+_BETWEEN = f"\0\n{_BEGIN}\0\n"
+"""Separator of joined texts, in no key. It doesn't begin with white space: a cut private key ends with its text."""
+
+LINE_END = re.compile(r"\s+|\\+[nrt]")
+
+_OF_KEY = r"[\w./+=-]"
+
+PIECE = 10
+"""Characters that identify a known key; a shorter identifier is part of too many."""
+
+MOST_KNOWN = 1_000
+"""Keys of a transcript whose pieces are looked for; later ones are redacted only if whole, which bounds the time."""
 
 
 @cache
@@ -62,14 +84,6 @@ def _pattern(form: Form) -> re.Pattern[str]:
     # At the start of a word or after JSON's escape of white space. Matching elsewhere would take quadratic time.
     begin = rf"{_START}(?:{'|'.join(map(re.escape, form.prefixes))})"
     return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
-
-
-_BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
-"""The part of a key in a line that isn't the key's last."""
-
-
-MOST_BROKEN = 10_000
-"""Most places of a text that are searched for broken keys of one form, which bounds the time."""
 
 
 class Found(NamedTuple):
@@ -97,8 +111,8 @@ def _starts(text: str) -> list[int]:
 def likely_keys(text: str) -> list[Found]:
     """Return the likely secrets of a text in order; overlapping ones are merged."""
     found = _plain(text)
-    found += (Found(ENCODED, *place) for place in in_base64(text, _holds))
-    found += (Found(ENCODED, *place) for place in in_percent(text, _holds))
+    for search in (in_base64, in_percent):
+        found += (Found(ENCODED, *place) for place in search(text, lambda decoded: bool(_plain(decoded))))
     return _apart(found)
 
 
@@ -128,19 +142,11 @@ def _plain(text: str) -> list[Found]:
 
 
 def _places(text: str, prefixes: Iterable[str]) -> Iterator[int]:
-    """Yield where prefixes stand that have more than _SHORT characters; shorter ones are parts of many words."""
     for prefix in prefixes:
-        at = text.find(prefix) if len(prefix) > _SHORT else -1
+        at = text.find(prefix) if len(prefix) > SHORT else -1
         while at >= 0:
             yield at
             at = text.find(prefix, at + 1)
-
-
-_SHORT = 3
-
-
-def _holds(text: str) -> bool:
-    return bool(_plain(text))
 
 
 def _apart(found: Iterable[Found]) -> list[Found]:
@@ -177,13 +183,6 @@ def _mark(issuer: str) -> str:
 def kind_of(issuer: str) -> str:
     """Return the name of a secret's kind: `GitHub key` for an issuer, the kind itself for secrets without an issuer."""
     return issuer if issuer in _NO_ISSUERS else f"{issuer} key"
-
-
-_NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
-
-
-_BETWEEN = f"\0\n{_BEGIN}\0\n"
-"""Separator of joined texts, in no key. It doesn't begin with white space: a cut private key ends with its text."""
 
 
 class Secrets:
@@ -235,14 +234,3 @@ def lines(key: str) -> list[str]:
     if not key.startswith(_BEGIN):
         return [key]
     return [line for line in LINE_END.split(key) if len(line) >= PIECE and "-----" not in line]
-
-
-LINE_END = re.compile(r"\s+|\\+[nrt]")
-
-_OF_KEY = r"[\w./+=-]"
-
-PIECE = 10
-"""Characters that identify a known key; a shorter identifier is part of too many."""
-
-MOST_KNOWN = 1_000
-"""Keys of a transcript whose pieces are looked for; later ones are redacted only if whole, which bounds the time."""

@@ -11,6 +11,8 @@ from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, w
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 
+NOT_LOOKED_FOR = "passwords that are words, secrets in prose, in pictures, encrypted or packed, and names of people"
+
 _OURS = ("kind", "format", "trigger")
 """Fields that hold ctxsim's own words."""
 
@@ -124,6 +126,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _strings(one)
-
-
-NOT_LOOKED_FOR = "passwords that are words, secrets in prose, in pictures, encrypted or packed, and names of people"
