@@ -7,6 +7,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from ctxsim.safety.redaction.patterns import part
+
 LEAST = 28
 """Shortest base64 that is decoded, in characters; it encodes 21 bytes."""
 
@@ -19,7 +21,7 @@ _BASE64 = re.compile(
 _OF_BASE64 = bytes(re.fullmatch(r"[\w+/-]", chr(byte), re.ASCII) is not None for byte in range(256))
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[\w.~+-]*+){1,400}", re.ASCII)
 _BEFORE = re.compile(r"[\w.~+-]{0,200}\Z", re.ASCII)
-_BREAK = re.compile(r"[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n)[ \t]*[\"']?")
+_BREAK = re.compile(part("BREAK") + r"[ \t]*[\"']?")
 
 SHORTEST = 12
 """Shortest percent-decoded text that is searched, in characters."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from ctxsim.safety.redaction.context import KINDS, contextual
 from ctxsim.safety.redaction.encoded import in_base64, in_percent, unbroken
+from ctxsim.safety.redaction.patterns import TABLE, compiled, part
 
 
 class Form(NamedTuple):
@@ -37,12 +38,7 @@ ENCODED = "encoded secret"
 _WORD = r"[\w-]"
 PRIVATE_KEY = "private key"
 _BEGIN = "-----BEGIN "
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:(?!-----BEGIN ).)*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\,:]*)",
-    re.DOTALL,
-)
-"""A key from its first line to its last or, if the text is cut, to the end of its characters. RFC 7468, section 10."""
+_PRIVATE_KEY, _BROKEN, LINE_END = map(compiled, TABLE["keys"].values())
 
 _CUT = r"(?=… \()"
 """The position before the mark of a text shortened for display: a key that is cut there counts however short it is."""
@@ -52,10 +48,6 @@ _LONGEST = max(len(prefix) for form in FORMS for prefix in form.prefixes)
 _FIRST_TWO = np.zeros(1 << 16, np.bool_)
 _FIRST_THREE = {int.from_bytes(prefix[:3].encode(), "little") for form in FORMS for prefix in form.prefixes}
 _FIRST_TWO[[int.from_bytes(prefix[:2].encode(), "little") for form in FORMS for prefix in form.prefixes]] = True
-
-_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
-_BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
-"""The part of a key in a line that isn't the key's last."""
 
 MOST_BROKEN = 10_000
 """Most places of a text that are searched for broken keys of one form, which bounds the time."""
@@ -67,8 +59,6 @@ _NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
 
 _BETWEEN = f"\0\n{_BEGIN}\0\n"
 """Separator of joined texts, in no key. It doesn't begin with white space: a cut private key ends with its text."""
-
-LINE_END = re.compile(r"\s+|\\+[nrt]")
 
 _OF_KEY = r"[\w./+=-]"
 
@@ -82,7 +72,7 @@ MOST_KNOWN = 1_000
 @cache
 def _pattern(form: Form) -> re.Pattern[str]:
     # At the start of a word or after JSON's escape of white space. Matching elsewhere would take quadratic time.
-    begin = rf"{_START}(?:{'|'.join(map(re.escape, form.prefixes))})"
+    begin = rf"{part('START')}(?:{'|'.join(map(re.escape, form.prefixes))})"
     return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
 
 
