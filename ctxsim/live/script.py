@@ -38,13 +38,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A conversation that can be played: prompts, each with the index of the first step that answers it, and steps.
-
-    `transcript` is the same conversation in the form in which it is played.
-    """
+    """A conversation that can be played: `transcript` is it in that form."""
 
     transcript: Transcript
-    prompts: tuple[tuple[str, int], ...]
+    prompts: tuple[str, ...]
     steps: tuple[Step, ...]
 
     @property
@@ -59,15 +56,8 @@ def script_of(transcript: Transcript) -> Script:
         raise CtxsimError(f"{transcript.name}: there is no call to play")
     plain = drivable(transcript)
     answers: dict[int | None, Item] = {item.answers: item for item in plain.items if item.kind == "tool_result"}
-    prompts: list[tuple[str, int]] = []
-    steps: list[Step] = []
-    joined = 0
-    for call in plain.calls:
-        new = plain.items[joined : call.start]
-        prompts += [(item.text, len(steps)) for item in new if item.kind == "user"]
-        steps.append(_step(plain.items[call.start : call.end], answers))
-        joined = call.end
-    return Script(plain, tuple(prompts), tuple(steps))
+    prompts = tuple(item.text for item in plain.items if item.kind == "user")
+    return Script(plain, prompts, tuple(_step(plain.items[call.start : call.end], answers) for call in plain.calls))
 
 
 def _step(response: Iterable[Item], answers: dict[int | None, Item]) -> Step:

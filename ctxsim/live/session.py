@@ -87,7 +87,7 @@ class Session:
         counter: Counter | None = None,
     ) -> None:
         self.step = 0
-        self.prompts = [prompt for prompt, _ in script.prompts]
+        self.prompts = script.prompts
         self._script, self._provider, self._faults = script, faults.over(provider), faults
         self._agent, self._folder = agent, folder
         self._counter = counter or provider.counter()

@@ -146,7 +146,7 @@ def test_a_script_says_prompts_steps_and_places() -> None:
         ("user", "And more."), ("tool_call", "{}"),
     )  # fmt: skip
     script = script_of(recorded)
-    assert script.prompts == (("First.", 0), ("More.\n\nAnd more.", 2))
+    assert script.prompts == ("First.", "More.\n\nAnd more.")
     assert script.steps == (
         Step("Look.", (Wanted("read", "{}", "one", 2, 4), Wanted("read", '{"n": 2}', "two", 3, 5))),
         Step("There.", ()), Step("", (Wanted("read", "{}", "", 8, None),)),

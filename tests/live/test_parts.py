@@ -47,7 +47,7 @@ def test_a_recording_is_put_into_a_form_that_can_be_played() -> None:
         ("user", "Thanks."),
         ("assistant", "Welcome."),
     ]
-    assert [text for text, _ in script_of(recorded).prompts] == ["First.", "Hurry!", "Thanks."]
+    assert script_of(recorded).prompts == ("First.", "Hurry!", "Thanks.")
     assert plain.notes == ("1 answer(s) added where somebody spoke while tools ran: an agent's turn ends first",)
 
 
