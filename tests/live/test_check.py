@@ -180,7 +180,7 @@ def test_a_refusal_to_start_is_a_verdict_where_the_value_is_refused(
     error = CtxsimError("sent nothing")
     with pytest.raises(CtxsimError, match="sent nothing"):
         made([error], {LIMIT: 60_000})
-    monkeypatch.setattr(check, "taken", lambda one, value: type("Taken", (), {"how": "refused"}))
+    monkeypatch.setattr(check, "departure", lambda one, value: "refused")
     done, _ = made([error], {LIMIT: 60_000})
     assert (done.verdict, done.firing, done.calls, done.seconds, done.after) == ("refused", "not run", 0, 0, None)
 

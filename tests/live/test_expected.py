@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxsim.live.agent import Agent, load_agent
-from ctxsim.live.probe.expected import Acting, Situation, expected, taken
+from ctxsim.live.probe.expected import Situation, departure, expected
 from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies.agents.settings import Setting, Value
 
@@ -15,33 +15,34 @@ def setting(**given: object) -> Setting:
 
 
 @pytest.mark.parametrize(
-    ("one", "value", "acting"),
+    ("one", "value", "acting", "how"),
     [
         # Between bounds as it is, the bounds with it.
-        (setting(bounds=(10, 20)), 10, Acting(10)), (setting(bounds=(10, 20)), 20, Acting(20)),
+        (setting(bounds=(10, 20)), 10, 10, ""), (setting(bounds=(10, 20)), 20, 20, ""),
         # Outside: to the nearest bound, or to nothing.
-        (setting(bounds=(10, 20), outside="clamped"), 9, Acting(10, "clamped")),
-        (setting(bounds=(10, 20), outside="clamped"), 21, Acting(20, "clamped")),
-        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 0.95, Acting(0.9, "clamped")),
-        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 2, Acting(0.9, "clamped")),
-        (setting(bounds=(10, 20), outside="ignored"), 21, Acting(None, "ignored")),
-        (setting(bounds=(10, 20), outside="refused"), 21, Acting(None, "refused")),
-        (setting(bounds=(10, 20)), 21, Acting(None, "ignored")),
+        (setting(bounds=(10, 20), outside="clamped"), 9, 10, "clamped"),
+        (setting(bounds=(10, 20), outside="clamped"), 21, 20, "clamped"),
+        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 0.95, 0.9, "clamped"),
+        (setting(type="ratio", bounds=(0.5, 0.9), outside="clamped"), 2, 0.9, "clamped"),
+        (setting(bounds=(10, 20), outside="ignored"), 21, None, "ignored"),
+        (setting(bounds=(10, 20), outside="refused"), 21, None, "refused"),
+        (setting(bounds=(10, 20)), 21, None, "ignored"),
         # Text of a variable is a number where it is one; a thousand where the agent knows that.
-        (setting(env="LIMIT"), "15", Acting(15)), (setting(env="LIMIT"), "x", Acting(None, "ignored")),
-        (setting(env="LIMIT", thousands=True), "300k", Acting(300_000)),
-        (setting(env="LIMIT", thousands=True), "2K", Acting(2_000)),
-        (setting(env="LIMIT"), "300k", Acting(None, "ignored")),
-        (setting(type="ratio", env="LIMIT"), "0.5", Acting(0.5)),
-        (setting(env="LIMIT", words=("off",)), "off", Acting("off")),
+        (setting(env="LIMIT"), "15", 15, ""), (setting(env="LIMIT"), "x", None, "ignored"),
+        (setting(env="LIMIT", thousands=True), "300k", 300_000, ""),
+        (setting(env="LIMIT", thousands=True), "2K", 2_000, ""),
+        (setting(env="LIMIT"), "300k", None, "ignored"),
+        (setting(type="ratio", env="LIMIT"), "0.5", 0.5, ""),
+        (setting(env="LIMIT", words=("off",)), "off", "off", ""),
         # In a file a text is no number.
-        (setting(), "15", Acting(None, "ignored")),
-        (setting(bounds=(10, 20), outside="clamped"), "15", Acting(None, "ignored")),
+        (setting(), "15", None, "ignored"),
+        (setting(bounds=(10, 20), outside="clamped"), "15", None, "ignored"),
     ],
 )  # fmt: skip
-def test_a_value_within_its_bounds_and_outside(one: Setting, value: Value, acting: Acting) -> None:
-    found = taken(one, value)
-    assert found == acting and type(found.value) is type(acting.value)
+def test_a_value_within_its_bounds_and_outside(one: Setting, value: Value, acting: Value | None, how: str) -> None:
+    assert departure(one, value) == how
+    found = one.taken(one.typed(str(value)) if one.env else value)
+    assert found == acting and type(found) is type(acting)
 
 
 def test_when_a_policy_compacts() -> None:

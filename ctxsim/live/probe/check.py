@@ -11,7 +11,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.drive import probe, setting_of
-from ctxsim.live.probe.expected import Situation, cut_to, expected, taken
+from ctxsim.live.probe.expected import Situation, cut_to, departure, expected
 from ctxsim.live.probe.growing import text_of
 from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
 from ctxsim.live.probe.verdict import Asked, Awaited, Firing, Found, Seen, holds, verdict
@@ -143,7 +143,7 @@ def _threshold(trial: _Trial) -> SettingCheck:
     try:
         seen = _seen(trial, run)
     except CtxsimError:
-        if taken(trial.one, trial.value).how != "refused":
+        if departure(trial.one, trial.value) != "refused":
             raise
         seen = Seen("not run")
     return _judged(trial, seen, with_it, without, runs)
@@ -178,7 +178,7 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
     if not (cut or one.type == "bool" or isinstance(value, bool | str)):
         moves = _moves(trial, value)
     default = value in one.words or (rule is not None and rule.value == value)
-    found = verdict(seen, Asked(with_it, without, moves, taken(one, value).how, default, bool(one.cap), missing))
+    found = verdict(seen, Asked(with_it, without, moves, departure(one, value), default, bool(one.cap), missing))
     return SettingCheck(
         agent=here.agent.name, version=here.agent.version, model=here.model, key=one.key, value=value,
         beside=trial.beside, verdict=found, firing=seen.firing, lower=lower, upper=upper,

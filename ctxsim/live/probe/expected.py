@@ -14,20 +14,12 @@ from ctxsim.transcript import Item, Sizes, Usage
 from ctxsim.view import View
 
 
-class Acting(NamedTuple):
-    """The value that the agent uses, None if it uses none; `how` is why it isn't the value that was set."""
-
-    value: Value | None
-    how: str = ""
-
-
-def taken(one: Setting, value: Value) -> Acting:
-    """Return the value that an agent uses: one outside the bounds is clamped, ignored or refused."""
+def departure(one: Setting, value: Value) -> str:
+    """Return what an agent does with a value that it doesn't use as it is: clamped, ignored or refused; else ''."""
     typed = one.typed(str(value)) if one.env else value
-    acting = one.taken(typed)
-    if acting is None:
-        return Acting(None, "refused" if one.outside == "refused" else "ignored")
-    return Acting(acting, "clamped" if one.problem(typed) else "")
+    if one.taken(typed) is None:
+        return "refused" if one.outside == "refused" else "ignored"
+    return "clamped" if one.problem(typed) else ""
 
 
 class Situation(NamedTuple):
