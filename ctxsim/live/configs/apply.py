@@ -99,20 +99,15 @@ def undo() -> Applied:
             raise InputError(str(path), f"it was changed after it was written; undo it by hand{where}")
         if kept is None:
             path.unlink()
-            for folder in done.made:
-                _remove(Path(folder))
+            for folder in map(Path, done.made):
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
         else:
             _put(path, kept, path.stat().st_mode & 0o777)
     record.unlink()
     if backup:
         backup.unlink()
     return done
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder that was made for the file, if it is empty."""
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
 
 
 def _read(path: Path) -> bytes | None:

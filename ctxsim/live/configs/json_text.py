@@ -59,56 +59,34 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
 def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
     """Return the text with one more member at the end of an object, indented like the others."""
     line_end = "\r\n" if "\r\n" in text else "\n"
+    # One step of indentation: the first in the text.
+    step = re.search(r'\n([ \t]+)"', text)
+    unit = step[1] if step else "  "
     if node.members:
         first = next(iter(node.members.values()))
         if "\n" not in text[node.start : first.start]:
-            return text[: node.last] + f", {_dumped(key, value, None, '', '')}" + text[node.last :]
-        indent = _indent(text[node.start + 1 : node.last])
-        added = f"{line_end}{indent}{_dumped(key, value, indent, _unit(text), line_end)}"
+            return text[: node.last] + f", {json.dumps({key: value}, ensure_ascii=False)[1:-1]}" + text[node.last :]
+        found = re.search(r'\n([ \t]*)"', text[node.start + 1 : node.last])
+        indent = found[1] if found else ""
+        added = f"{line_end}{indent}{_dumped(key, value, indent, unit, line_end)}"
         # The rest of the last member's line, such as a comment, stays with it, and so does an existing comma.
         rest = _END_OF_LINE.match(text, node.last, node.end - 1)
         at = rest.end() if rest else node.last
-        comma = _comma(text[node.last : node.end - 1])
+        comma = next((token.start for token in _tokens(text[node.last : node.end - 1]) if token.kind == "mark"), None)
         if comma is None:
             return text[: node.last] + "," + text[node.last : at] + added + text[at:]
         at = max(at, node.last + comma + 1)
         return text[:at] + added + "," + text[at:]
-    outer = _line_indent(text, node.start)
-    unit = _unit(text)
+    line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
+    outer = line[: len(line) - len(line.lstrip(" \t"))]
     added = _dumped(key, value, outer + unit, unit, line_end)
     inside = text[node.start + 1 : node.end - 1].rstrip(" \t\r\n")
     return f"{text[: node.start + 1]}{inside}{line_end}{outer}{unit}{added}{line_end}{outer}{text[node.end - 1 :]}"
 
 
-def _dumped(key: str, value: Any, indent: str | None, unit: str, line_end: str) -> str:
-    shown = json.dumps(value, ensure_ascii=False, indent=unit if indent is not None else None)
-    shown = shown.replace("\n", f"{line_end}{indent}") if indent is not None else shown
+def _dumped(key: str, value: Any, indent: str, unit: str, line_end: str) -> str:
+    shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"{line_end}{indent}")
     return f"{json.dumps(key, ensure_ascii=False)}: {shown}"
-
-
-def _indent(before: str) -> str:
-    """Return the indentation of the first line that begins with a key; `before` is an object's text without its end."""
-    found = re.findall(r'\n([ \t]*)"', before)
-    return found[0] if found else ""
-
-
-def _line_indent(text: str, place: int) -> str:
-    line = text[text.rfind("\n", 0, place) + 1 : place]
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _unit(text: str) -> str:
-    """Return one step of indentation: the first in the text, or two blanks if it has none."""
-    found = re.search(r'\n([ \t]+)"', text)
-    return found[1] if found else "  "
-
-
-def _comma(tail: str) -> int | None:
-    """Return the position of the comma in the text after the last member; None if there is none."""
-    for token in _tokens(tail):
-        if token.kind == "mark":
-            return token.start
-    return None
 
 
 def _tokens(text: str) -> Iterator[_Token]:
