@@ -64,8 +64,8 @@ def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent
             continue
         config, name = _file(known, one, files)
         path = agent.probe.keys.get(one.key) or tuple(part.replace("MODEL", model) for part in one.key.split("."))
-        # Placeholders that are filled in later may be in the place of a number, without quotes.
-        files[name] = _unfilled(edited(_filled(files.get(name, "")), config.format, path, value))
+        text = edited(_replaced(files.get(name, ""), FILLED), config.format, path, value)
+        files[name] = _replaced(text, {number: place for place, number in FILLED.items()})
     return msgspec.structs.replace(agent, files=files, env=env)
 
 
@@ -73,15 +73,9 @@ FILLED = {"{window}": "987654321001", "{output}": "987654321002", "{share}": "0.
 """Numbers that replace placeholders while a file is edited, since a placeholder without quotes doesn't parse."""
 
 
-def _filled(text: str) -> str:
-    for place, number in FILLED.items():
-        text = text.replace(place, number)
-    return text
-
-
-def _unfilled(text: str) -> str:
-    for place, number in FILLED.items():
-        text = text.replace(number, place)
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    for old, new in words.items():
+        text = text.replace(old, new)
     return text
 
 
