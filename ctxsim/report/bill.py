@@ -53,10 +53,13 @@ def group(part: str) -> str:
     return RESULTS if part.startswith(facts.RESULTS) else GROUPS.get(part, "")
 
 
+def paid_for(kind: str, one: Sum) -> float:
+    """Return the dollars that the parts of a group cost; '' for those of none."""
+    return sum(held[3] for part, held in one.parts.items() if group(part) == kind)
+
+
 def _of(kind: str) -> Callable[[Sum], Cell]:
-    """The share of the dollars that the parts of a group cost."""
-    return lambda one: _share(sum(held[3] for part, held in one.parts.items() if group(part) == kind),
-                              one.usd if one.responses else 0)  # fmt: skip
+    return lambda one: _share(paid_for(kind, one), one.usd if one.responses else 0)
 
 
 COLUMNS = (

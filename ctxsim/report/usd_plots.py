@@ -15,7 +15,7 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.report.advised import came_answer, day
-from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, group, rows_of, usd
+from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, paid_for, rows_of, usd
 from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
@@ -79,7 +79,7 @@ def plot_bill(by: str, found: Mapping[str, Sum], path: Path) -> Path:
     """Draw the sums of a grouping into a PNG or SVG file, and return its path."""
     names, rows = zip(*rows_of(by, found, 2 * SHOWN), strict=True)
     figure, axes = new_figure(10, 1.8 + 0.36 * max(4, len(rows)))
-    paid = {kind: [_paid_for(kind, one) for one in rows] for kind in PAID_FOR}
+    paid = {kind: [paid_for("" if kind == REST else kind, one) for one in rows] for kind in PAID_FOR}
     styles = {kind: {"color": color} for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True)}
     stacked_bars(axes, names, paid, styles)
     plain_axes(axes, xlabel="USD")
@@ -88,11 +88,6 @@ def plot_bill(by: str, found: Mapping[str, Sum], path: Path) -> Path:
     total, most = sum(one.usd for one in rows), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
     return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
-
-
-def _paid_for(kind: str, one: Sum) -> float:
-    wanted = "" if kind == REST else kind
-    return sum(held[3] for part, held in one.parts.items() if group(part) == wanted)
 
 
 WIDE = 20
