@@ -23,9 +23,8 @@ import msgspec
 from ctxsim.api.live import AgentRun, drive
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
-from ctxsim.live.install import located
+from ctxsim.live.install import located, published
 from ctxsim.live.observed import Observation
-from ctxsim.live.probe.versions import published
 from ctxsim.live.script import Script
 from ctxsim.policies import open_policy
 from ctxsim.transcript import Compaction, Transcript

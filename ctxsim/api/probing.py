@@ -11,11 +11,10 @@ import msgspec
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent, load_agent
 from ctxsim.live.configs.edit import Value
-from ctxsim.live.install import located
-from ctxsim.live.probe.check import SettingCheck
+from ctxsim.live.install import located, published
+from ctxsim.live.probe.check import SettingCheck, alike, bisected
 from ctxsim.live.probe.check import check_setting as checked
 from ctxsim.live.probe.drive import setting_of
-from ctxsim.live.probe.versions import alike, bisected, published
 from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.results.frames import frame_of
 

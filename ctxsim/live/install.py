@@ -1,4 +1,4 @@
-"""Finds an agent's program, on the path or in a cache folder, and installs it there on request."""
+"""Finds an agent's program, on the path or in a cache folder, installs it there on request, and lists its versions."""
 
 import os
 import platform
@@ -12,9 +12,10 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
+from ctxsim.policies.agents.versions import numbers_of
 from ctxsim.safety.processes import without_keys
 
-INSTALL_S = 1_200
+INSTALL_S, ASK_S = 1_200, 120
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
 
 
@@ -121,3 +122,23 @@ def _version(program: str) -> str:
         return ""
     found = _VERSION.search(done.stdout)
     return found[0] if found else ""
+
+
+def published(agent: Agent, first: str, last: str) -> list[str]:
+    """Return the published versions from `first` to `last`, ascending, without prereleases.
+
+    Raises CtxsimError if the agent is no npm package, or if the registry fails or has fewer than two of the versions.
+    """
+    if agent.installer != "npm":
+        raise CtxsimError(f"{agent.name}: versions between two are known of npm packages only; use --version")
+    asked = [program(agent, "npm"), "view", package_of(agent), "versions", "--json"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=ASK_S)
+        said = msgspec.json.decode(done.stdout, type=list[str])
+    except (subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+        raise CtxsimError(f"{agent.name}: npm doesn't say which versions there are: {error}") from None
+    low, high = numbers_of(first), numbers_of(last)
+    found = sorted((one for one in said if "-" not in one and low <= numbers_of(one) <= high), key=numbers_of)
+    if len(found) < 2:
+        raise CtxsimError(f"{agent.name}: npm has fewer than two versions from {first} to {last}")
+    return found

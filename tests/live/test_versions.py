@@ -12,9 +12,9 @@ import pytest
 from probed_agent import agent
 
 from ctxsim.errors import CtxsimError
-from ctxsim.live.probe import versions
-from ctxsim.live.probe.check import SettingCheck
-from ctxsim.live.probe.versions import alike, bisected, published
+from ctxsim.live import install
+from ctxsim.live.install import published
+from ctxsim.live.probe.check import SettingCheck, alike, bisected
 
 ONE = SettingCheck(
     "codex", "1.0", "m", "limit", 60_000, {}, "honoured", "proactive", 59_000, 60_000, 60_000.0, "proactive", True,
@@ -73,9 +73,9 @@ def npm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise subprocess.TimeoutExpired(command, 120)
         return SimpleNamespace(stdout=said["out"])
 
-    monkeypatch.setattr(versions.subprocess, "run", run)
-    monkeypatch.setattr(versions, "program", lambda agent, name: name)
-    monkeypatch.setattr(versions, "package_of", lambda agent: agent.package.replace("{machine}", "linux-x64"))
+    monkeypatch.setattr(install.subprocess, "run", run)
+    monkeypatch.setattr(install, "program", lambda agent, name: name)
+    monkeypatch.setattr(install, "package_of", lambda agent: agent.package.replace("{machine}", "linux-x64"))
     return said
 
 

@@ -1,7 +1,10 @@
-"""`check setting`: runs an installed agent with a setting, and compares what it does with its policy's formula."""
+"""`check setting`: runs an installed agent with a setting, and compares what it does with its policy's formula.
+
+Of several versions, bisection finds the one since which an agent acts differently.
+"""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -196,3 +199,29 @@ def _moves(trial: _Trial, value: float) -> bool:
     nearby = (value * 0.98, value * 1.02) if isinstance(value, float) else (value * 98 // 100, value * 102 // 100 + 1)
     allowed = (other for other in nearby if not trial.one.problem(other))
     return any(expected(trial.here, {**trial.given, trial.one.key: other}) != now for other in allowed)
+
+
+def bisected(versions: Sequence[str], check: Callable[[str], SettingCheck]) -> Iterator[SettingCheck]:
+    """Yield, by version, the checks of the first and the last one and of those run to find where they differ.
+
+    If the first and the last act alike, none between them is run. Of several changes one is found.
+    """
+    low, high = 0, len(versions) - 1
+    found = {low: check(versions[low]), high: check(versions[high])}
+    while high - low > 1 and not alike(found[low], found[high]):
+        middle = (low + high) // 2
+        found[middle] = check(versions[middle])
+        low, high = (middle, high) if alike(found[low], found[middle]) else (low, middle)
+    for place in sorted(found):
+        yield found[place]
+
+
+def alike(one: SettingCheck, other: SettingCheck) -> bool:
+    """Return whether two versions did the same: they fire in the same way, and their brackets overlap."""
+    if one.firing != other.firing or one.unit != other.unit:
+        return False
+    if one.lower is None or one.upper is None or other.lower is None or other.upper is None:
+        return one.lower == other.lower
+    if one.unit == "characters":
+        return abs(one.lower - other.lower) <= 600
+    return one.lower < other.upper and other.lower < one.upper
