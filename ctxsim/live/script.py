@@ -38,7 +38,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A conversation that can be played: `transcript` is it in that form."""
+    """A conversation to play: its prompts, the steps that answer them, and both as one transcript."""
 
     transcript: Transcript
     prompts: tuple[str, ...]
