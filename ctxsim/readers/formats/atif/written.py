@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.formats.atif.document import BOUNDARY, OURS, VERSION, OfCall, OfResult, OfStep, OfTranscript
+from ctxsim.readers.formats.atif import BOUNDARY, OURS, VERSION, OfCall, OfResult, OfStep, OfTranscript
 from ctxsim.readers.source import compact_json, decoded, time_s
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
