@@ -13,7 +13,7 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 """
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,8 @@ from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, te
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.formats.claude_code.attachments import attachment_content
-from ctxsim.readers.formats.claude_code.tree import (
-    Line,
-    LineMessage,
-    Metadata,
-    ToldOfAgents,
-    conversation,
-    read_lines,
-    recorded_usage,
-)  # fmt: skip
-from ctxsim.readers.source import Sample, Source, has, time_s, under
+from ctxsim.readers.formats.claude_code.tree import Line, Metadata, ToldOfAgents, conversation, read_lines, recorded
+from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -43,6 +34,29 @@ NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches
 
 SHRUNK = 0.9
 """A request below this share of the one before was not the whole history. Thinking that isn't resent saves less."""
+
+
+_ATTACHED: Mapping[str, tuple[str, ...]] = {
+    "queued_command": ("prompt",),
+    "file": ("content", "file", "content"),
+    "nested_memory": ("content", "content"),
+    "edited_text_file": ("snippet",),
+    "skill_listing": ("content",),
+    "invoked_skills": ("skills",),
+    "hook_success": ("content",),
+    "hook_additional_context": ("content",),
+    "hook_blocking_error": ("blockingError", "blockingError"),
+    "task_reminder": ("content",),
+    "todo_reminder": ("content",),
+    "deferred_tools_delta": ("addedLines",),
+    "agent_listing_delta": ("addedLines",),
+    "mcp_instructions_delta": ("addedBlocks",),
+    "read_truncation_notice": ("banner",),
+    "total_tokens_reminder": ("text",),
+    "batching_reminder_sent": ("text",),
+    "silent_turn_reminder": ("text",),
+}
+"""By type of attachment, the path of the text that the model was sent. Claude Code's frame around it isn't recorded."""
 
 
 def matches(sample: Sample) -> bool:
@@ -81,12 +95,6 @@ def _parent_name(source: Source, session: str) -> str | None:
     return next((file for file in files if source.path and Path(file).exists()), files[0])
 
 
-def _model(messages: Sequence[LineMessage]) -> str:
-    """Return the model; in fast mode, which costs more, under the name that providers use for it."""
-    model = next((message.model for message in messages if message.model), "")
-    return f"{model}-fast" if any(message.usage and message.usage.speed == "fast" for message in messages) else model
-
-
 def _copied(lines: Sequence[Line]) -> int:
     """Return the number of first lines that copy another session: before a fork, or in the request for a summary."""
     summary = _summarises(lines)
@@ -107,6 +115,20 @@ def _responses(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return found
 
 
+def _attached(attachment: Mapping[str, Any]) -> str | list[Any] | None:
+    """Return what an attachment added to the request, as message content; None if it added none or it isn't known."""
+    value = under(attachment, *_ATTACHED.get(str(attachment.get("type")), ("no such field",)))
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, list) and value:
+        lines = [entry for entry in value if isinstance(entry, str)]
+        if len(lines) == len(value):
+            return "\n".join(lines)
+        blocks = all(isinstance(entry, dict) and entry.get("type") in ("text", "image") for entry in value)
+        return value if blocks else compact_json(value)
+    return None
+
+
 class _Conversation:
     def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
         self.name = name
@@ -119,9 +141,7 @@ class _Conversation:
         self.last_request: tuple[str, int] | None = None
         self.cleared_requests = 0
 
-    def transcript(
-        self, lines: Sequence[Line], notes: list[str], told: Iterable[tuple[LineMessage, Any]]
-    ) -> Transcript:
+    def transcript(self, lines: Sequence[Line], notes: list[str], told: Iterable[Line]) -> Transcript:
         kept, rest = conversation(lines)
         responses = _responses(kept)
         first = next((line for line in kept if line.type in session_tree.CHAT), None)
@@ -136,15 +156,15 @@ class _Conversation:
             self.compaction_notes, self.items_of, self.last_request = [], {}, None
         if _summarises(kept):
             for response in responses.values():
-                self._paid([line.message for line in response if line.message], response[0].timestamp, summary=True)
+                self._paid(response, summary=True)
             kept = kept[:copied]
         for line in kept[copied:]:
             self._add(line, responses)
         # Responses of abandoned branches were paid for too.
         for response in _responses(line for line in rest if not line.local).values():
-            self._paid([line.message for line in response if line.message], response[0].timestamp)
-        for message, when in told:
-            self._paid([message], when)
+            self._paid(response)
+        for line in told:
+            self._paid([line])
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
         self.assembly.notes += [*notes, *session_tree.compaction_notes(self.compaction_notes, self.assembly.calls)]
@@ -175,18 +195,16 @@ class _Conversation:
             self.counts["local message, not generated"] += len(lines)
             return
         self.restoring = False
-        messages = [line.message for line in lines if line.message]
-        self.counts["assistant line without a message"] += len(lines) - len(messages)
-        recorded, finished = recorded_usage(messages)
-        usage = recorded.request(finished) if recorded else None
-        model = _model(messages)
+        self.counts["assistant line without a message"] += sum(line.message is None for line in lines)
+        stated, finished, model = recorded(lines)
+        usage = stated.request(finished) if stated else None
         if usage:
             self._compare(model, usage.input_tokens)
             self.counts["output token count of an unfinished response"] += not finished
-        cleared = any(message.cleared for message in messages)
+        cleared = any(line.message and line.message.cleared for line in lines)
         self.cleared_requests += cleared
         self.assembly.response(
-            self._parts(lines, recorded.thinking_tokens if recorded else None),
+            self._parts(lines, stated.thinking_tokens if stated else None),
             usage,
             # The end of the first block; the start of the request isn't recorded.
             time_s(lines[0].timestamp),
@@ -194,10 +212,10 @@ class _Conversation:
             self.whole_history and not cleared,
         )
 
-    def _paid(self, messages: Sequence[LineMessage], when: Any, summary: bool = False) -> None:
-        recorded, finished = recorded_usage(messages)
-        if recorded:
-            self.assembly.beside(recorded.request(finished), time_s(when), _model(messages), summary)
+    def _paid(self, response: Sequence[Line], summary: bool = False) -> None:
+        stated, finished, model = recorded(response)
+        if stated:
+            self.assembly.beside(stated.request(finished), time_s(response[0].timestamp), model, summary)
 
     def _compare(self, model: str, tokens: int) -> None:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""
@@ -254,7 +272,7 @@ class _Conversation:
                 self.counts[line.kind] += 1
 
     def _attachment(self, line: Line) -> None:
-        content = attachment_content(line.attachment or {})
+        content = _attached(line.attachment or {})
         if content is None:
             self.counts[line.kind] += 1
         elif self.restoring:

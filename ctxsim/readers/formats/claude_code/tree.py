@@ -66,12 +66,6 @@ class LineMessage(msgspec.Struct):
         return isinstance(edits, list) and any(str(under(one, "type")).startswith("clear_tool_uses") for one in edits)
 
 
-def recorded_usage(messages: Sequence[LineMessage]) -> tuple[_LineUsage | None, bool]:
-    """Return the usage that the lines of one response state last, and whether the response is finished."""
-    stated = next((message.usage for message in reversed(messages) if message.usage), None)
-    return stated, any(message.stop_reason for message in messages)
-
-
 class Metadata(msgspec.Struct, rename="camel"):
     """The details in the boundary line of a compaction, or of a clearing of old results."""
 
@@ -176,6 +170,18 @@ class Line(Envelope):
         return self.type == "attachment" or (self.type == "user" and self.source_tool_use is not None)
 
 
+def recorded(response: Sequence[Line]) -> tuple[_LineUsage | None, bool, str]:
+    """Return the usage that a response's lines state last, whether it is finished, and the model.
+
+    In fast mode, which costs more, the model has the name that providers use for it.
+    """
+    messages = [line.message for line in response if line.message]
+    stated = next((message.usage for message in reversed(messages) if message.usage), None)
+    model = next((message.model for message in messages if message.model), "")
+    fast = any(message.usage and message.usage.speed == "fast" for message in messages)
+    return stated, any(message.stop_reason for message in messages), f"{model}-fast" if fast else model
+
+
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 
@@ -196,14 +202,15 @@ class ToldOfAgents:
         if has(message, id=str, usage=dict):
             self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
 
-    def responses(self) -> Iterator[tuple[LineMessage, Any]]:
-        """Yield message and time of each response that no other file holds."""
+    def responses(self) -> Iterator[Line]:
+        """Yield each response that no other file holds, as a line without content."""
         own = {agent: self._has_file(agent) for agent, _, _ in self._found.values()}
         for agent, message, when in self._found.values():
             if own[agent]:
                 continue
             try:
-                yield msgspec.convert({**message, "content": None}, LineMessage), when
+                told = msgspec.convert({**message, "content": None}, LineMessage)
+                yield Line(type="progress", message=told, timestamp=when)
             except msgspec.ValidationError:
                 # Progress is for display: usage in another form is skipped.
                 continue
