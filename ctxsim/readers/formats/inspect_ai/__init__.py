@@ -11,24 +11,14 @@ Documentation: https://inspect.aisi.org.uk/eval-logs.html
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, Thread, threads
-from ctxsim.readers.formats.inspect_ai.events import (
-    Compaction,
-    Message,
-    ModelEvent,
-    RawModelEvent,
-    Walk,
-    add_message,
-    image_tokens,
-    response_parts,
-    with_attachments,
-)  # fmt: skip
+from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, image_tokens, response_parts
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.values import json_document
@@ -116,7 +106,7 @@ def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transc
     found.events(sample.events or old.get("events") or [])
     name = f"{source.name}#{sample.id}_epoch_{sample.epoch}"
     if not found.calls:
-        yield _final_messages(name, where, sample, attachments, found)
+        yield _final_messages(name, where, sample, found)
         return
     calls = found.calls
     chains = threads([_request(call) for call in calls])
@@ -139,12 +129,11 @@ def _request(call: ModelEvent) -> Request:
     return Request(keys, reply, places, [reply], call.context, after_compaction=call.compaction is not None)
 
 
-def _final_messages(name: str, where: str, sample: _Sample, attachments: Mapping[str, str], found: Walk) -> Transcript:
+def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Transcript:
     """Return the final message list as a transcript, for logs that were written without model events."""
     assembly = Assembly(name, NAME)
-    messages = with_attachments(sample.messages or [], attachments)
-    for number, value in enumerate(messages):
-        add_message(assembly, convert(value, Message, f"{where} message {number}"), image_tokens(""))
+    for message in found.messages(sample.messages or [], f"{where} message"):
+        add_message(assembly, message, image_tokens(""))
     assembly.notes += left_out(found.left_out)
     assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
     return assembly.transcript()
@@ -163,7 +152,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         stored = call.stored
         whole = whole and step.whole
         if not step.whole:
-            _note_compaction(assembly, call.compaction)
+            _note_compaction(assembly, call)
         image = image_tokens(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)
@@ -173,7 +162,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
             add_message(assembly, message, image)
         if summarizes:
             summaries += 1
-            _paid(assembly, stored, summary=True)
+            _paid(assembly, call, summary=True)
             continue
         usage = stored.usage.whole() if stored.usage else None
         parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
@@ -183,7 +172,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         # The time is the request's start where the log also has `completed`; versions before that knew only the end.
         assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
     for number in thread.abandoned:
-        _paid(assembly, calls[number].stored)
+        _paid(assembly, calls[number])
     if summaries:
         assembly.notes.append(f"left out: {summaries} x request for a summary")
     if cached:
@@ -194,8 +183,8 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
 
 
-def _paid(assembly: Assembly, stored: RawModelEvent, summary: bool = False) -> None:
-    """Add a response that was paid for but isn't in the conversation."""
+def _paid(assembly: Assembly, call: ModelEvent, summary: bool = False) -> None:
+    stored = call.stored
     usage = stored.usage.whole() if stored.usage and stored.cache != "read" else None
     assembly.beside(usage, time_s(stored.timestamp), stored.served_by or stored.model, summary)
 
@@ -209,10 +198,10 @@ def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]
     return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)
 
 
-def _note_compaction(assembly: Assembly, compaction: Compaction | None) -> None:
-    if compaction is None:
-        call = assembly.calls + 1
-        assembly.notes.append(f"the request of call {call} was not the whole history, and no compaction is recorded")
-        return
-    tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
-    assembly.compaction_note(f"auto, {compaction.type}{tokens}")
+def _note_compaction(assembly: Assembly, call: ModelEvent) -> None:
+    if compaction := call.compaction:
+        tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
+        assembly.compaction_note(f"auto, {compaction.type}{tokens}")
+    else:
+        which = f"the request of call {assembly.calls + 1}"
+        assembly.notes.append(f"{which} was not the whole history, and no compaction is recorded")

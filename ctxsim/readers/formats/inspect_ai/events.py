@@ -200,10 +200,14 @@ class Walk:
         self.left_out: Frequencies[str] = Frequencies()
         self._attachments = attachments
         self._where = where
-        self._pool = convert_all(with_attachments(list(pool), attachments), Message, f"{where} pooled message")
+        self._pool = self.messages(pool, f"{where} pooled message")
         self._spans: dict[str, Span] = {}
         self._compactions: dict[str, Compaction] = {}
         self._nested = 0
+
+    def messages(self, values: Sequence[Any], where: str) -> list[Message]:
+        """Return messages with the texts that the log moved out of them. Raises InputError for one that doesn't fit."""
+        return convert_all(with_attachments(list(values), self._attachments), Message, where)
 
     def events(self, values: Sequence[Any], context: str = "", agent: str = "", path: str = "") -> None:
         """Read a list of events, made in that context by that agent."""
@@ -257,10 +261,9 @@ class Walk:
         reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
         tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
-        messages, compaction = self._messages(event, where), self._compactions.pop(context, None)
+        if event.input_refs is None:
+            messages = self.messages(event.input or [], f"{where} message")
+        else:
+            messages = [message for start, end in event.input_refs for message in self._pool[start:end]]
+        compaction = self._compactions.pop(context, None)
         self.calls.append(ModelEvent(event, messages, reply, tools, context, agent, compaction))
-
-    def _messages(self, event: RawModelEvent, where: str) -> list[Message]:
-        if event.input_refs is not None:
-            return [message for start, end in event.input_refs for message in self._pool[start:end]]
-        return convert_all(with_attachments(event.input or [], self._attachments), Message, f"{where} message")
