@@ -55,6 +55,8 @@ class Assembly:
         self.notes: list[str] = []
         # Kinds of records that are not in the transcript, with their counts.
         self.left_out: Frequencies[str] = Frequencies()
+        # Sentences without their first word, the number of what they are about.
+        self.counts: Frequencies[str] = Frequencies()
         # Dollars of the whole session: used only if no call states its own.
         self.cost_usd: float | None = None
         # The model's window in tokens as the log stated it last, for the responses from here on.
@@ -207,7 +209,8 @@ class Assembly:
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
-        """Return the transcript, with notes on what was left out, `more`, and a missing response."""
+        """Return the transcript, with notes on what was counted and left out, `more`, and a missing response."""
+        self.notes += [f"{count} {what}" for what, count in self.counts.items() if count]
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()
 

@@ -17,6 +17,9 @@ from ctxsim.transcript import Media, Usage
 IMAGE = IMAGE_TOKENS["openai"]
 
 
+UNSIZED = "response(s) with reasoning of unknown size, counted as 0 tokens"
+
+
 class ApiItem(msgspec.Struct):
     """Common fields of items; a message of an input list may have no type."""
 
@@ -129,9 +132,7 @@ class Exchanges:
     def finish(self) -> None:
         """End the open response, and note reasoning of unknown size."""
         self.close()
-        if self._unsized:
-            note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
-            self.assembly.notes.append(note)
+        self.assembly.counts[UNSIZED] += self._unsized
 
     def made(self, part: Part, time_s: float | None) -> None:
         """Add a part that the model made, with its time in epoch seconds."""

@@ -188,7 +188,6 @@ class _Conversation:
         self._where = ""
         self._notice = False
         self._comparable = True
-        self._unsized = 0
 
     def add(self, place: _Place) -> None:
         if place.mark:
@@ -216,9 +215,6 @@ class _Conversation:
 
     def transcript(self) -> Transcript:
         self._close()
-        if self._unsized:
-            note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
-            self.assembly.notes.append(note)
         return with_compaction_notes(self.assembly.finished())
 
     def _history(self, place: _Place) -> Iterator[tuple[Kind, str]]:
@@ -260,7 +256,7 @@ class _Conversation:
         if thoughts:
             yield Part("reasoning", media=(Media("encrypted_reasoning", thoughts),))
         elif message.thoughts:
-            self._unsized += thoughts is None
+            self.assembly.counts["response(s) with reasoning of unknown size, counted as 0 tokens"] += thoughts is None
             yield Part("reasoning")
         for part in response_parts(api_parts(message.content, self._where)):
             # The content may repeat the calls.

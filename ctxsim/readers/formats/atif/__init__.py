@@ -10,7 +10,6 @@ Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbo
        "metrics": {"prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 0}}]}
 """
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -180,11 +179,10 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     stated = under(trajectory.agent, "extra", OURS, "tools")
     tools = stated if isinstance(stated, list) else trajectory.tool_definitions or []
     assembly.tools += map(compact_json, tools)
-    assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
     assembly.cost_usd = dollars(trajectory.total_cost_usd)
-    if trajectory.continued_trajectory_ref:
-        assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
-    return _completed(assembly.finished(), reading, trajectory, where)
+    after = trajectory.continued_trajectory_ref
+    goes_on = [f"goes on in {after}, a trajectory of its own"] if after else []
+    return _completed(assembly.finished(more=goes_on), reading, trajectory, where)
 
 
 class _Reading:
@@ -193,7 +191,7 @@ class _Reading:
     def __init__(self, assembly: Assembly, model: str) -> None:
         self.assembly = assembly
         self.model = model
-        self.counts: Frequencies[str] = Frequencies()
+        self.counts = assembly.counts
         self.ids: dict[int, str] = {}
         self.steps: list[tuple[int, OfStep]] = []
 

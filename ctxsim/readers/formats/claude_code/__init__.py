@@ -139,7 +139,6 @@ class _Conversation:
         self.restoring = False
         self.items_of: dict[str, range] = {}
         self.last_request: tuple[str, int] | None = None
-        self.cleared_requests = 0
 
     def transcript(self, lines: Sequence[Line], notes: list[str], told: Iterable[Line]) -> Transcript:
         kept, rest = conversation(lines)
@@ -168,8 +167,6 @@ class _Conversation:
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
         self.assembly.notes += [*notes, *session_tree.compaction_notes(self.compaction_notes, self.assembly.calls)]
-        if self.cleared_requests:
-            self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
         return self.assembly.finished()
 
     def _add(self, line: Line, responses: dict[str, list[Line]]) -> None:
@@ -202,7 +199,7 @@ class _Conversation:
             self._compare(model, usage.input_tokens)
             self.counts["output token count of an unfinished response"] += not finished
         cleared = any(line.message and line.message.cleared for line in lines)
-        self.cleared_requests += cleared
+        self.assembly.counts["request(s) without old tool results, by the server"] += cleared
         self.assembly.response(
             self._parts(lines, stated.thinking_tokens if stated else None),
             usage,

@@ -67,6 +67,9 @@ _STARTED: Mapping[str, StartedBy] = {
 """What started a compaction, by a phrase of the message to continue."""
 
 
+_SUMMARIZED = "summary(s) of tool calls stand where they were written, and the calls that they replaced are kept"
+
+
 class _Reading:
     def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly = assembly
@@ -81,7 +84,6 @@ class _Reading:
         spent, asked = ([one for one in session.spent if bool(one.is_compaction) == kind] for kind in (False, True))
         self.requests, matched = len(spent), len(spent) == self.responses
         self.spent, self.asked = iter(spent if matched else ()), iter(asked if matched else ())
-        self.summarized = 0
         self.whole = True
 
     def all(self) -> Transcript:
@@ -96,7 +98,7 @@ class _Reading:
             elif _is_response(group):
                 self._response(group)
             elif not group[0].shown.user_visible and group[0].only_text:
-                self.summarized += 1
+                assembly.counts[_SUMMARIZED] += 1
                 self.whole = False
                 assembly.user(group[0].text)
             else:
@@ -105,9 +107,6 @@ class _Reading:
             stored = f"where {self.responses} response(s) are stored"
             assembly.notes.append(f"usage left out: the ledger has {self.requests} request(s) {stored}")
         assembly.cost_usd, assembly.project = session.cost_usd, session.project
-        if self.summarized:
-            what = "stand where they were written, and the calls that they replaced are kept"
-            assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
         return assembly.finished()
 
     def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:

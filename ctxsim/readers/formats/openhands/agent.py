@@ -4,7 +4,6 @@ The lines around an observation follow `openhands/events/observation/commands.py
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
 """
 
-from collections import Counter as Frequencies
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_
 from ctxsim.readers.assembly.chat_messages import ChatResponse
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.readers.source.values import epoch_s
-from ctxsim.transcript import Media, Transcript, Usage
+from ctxsim.transcript import Media, Usage
 
 QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
 """Events that the model isn't sent, or that a prompt template turns into text that is not recorded."""
@@ -101,7 +100,7 @@ class Agent:
         self._model = ""
         self._agent_spoke = True
         self._left_out = assembly.left_out
-        self._counts: Frequencies[str] = Frequencies()
+        self._counts = assembly.counts
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
         """Add an event; `fields` are its own, its arguments and its extras. Raises InputError."""
@@ -215,11 +214,6 @@ class Agent:
             case "browse" | "browse_interactive":
                 self._counts["web page(s) as recorded: the text that was sent may differ"] += 1
         return text, media
-
-    def finished(self) -> Transcript:
-        """Return the transcript with its notes."""
-        self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
-        return self.assembly.finished()
 
 
 def _shell_text(output: str, state: _ShellState) -> str:

@@ -155,4 +155,4 @@ def _run(name: str, events: Iterable[tuple[str, Any]], notes: list[str]) -> Iter
     # The notes are complete only when the stream has been read to its end.
     main.assembly.notes[:0] = notes
     for agent in done:
-        yield agent.finished()
+        yield agent.assembly.finished()
