@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.assembly import call_part, started_by
+from ctxsim.readers.assembly.assembly import call_part
 from ctxsim.readers.assembly.chat_messages import add_messages, written_arguments
 from ctxsim.readers.assembly.text_calls import fenced_command
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Media, Transcript, Usage, problems
@@ -190,7 +190,10 @@ def test_notes_of_compactions() -> None:
     assert made.notes == [
         "recorded compaction before call 2", "recorded truncation before call 2 (by hand): so it is"
     ]  # fmt: skip
-    assert [started_by(said) for said in ("manual", "auto", "other", None)] == ["manual", "auto", "", ""]
+    for said, told in (("manual", "manual"), ("auto", "auto"), ("other", ""), (None, "")):
+        again = begun()
+        again.compacted(said)
+        assert [one.started_by for one in again.compactions] == [told]
     assert (left_out({}), left_out({"b": 1, "a": 2})) == ([], ["left out: 2 x a, 1 x b"])
 
 

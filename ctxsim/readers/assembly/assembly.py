@@ -3,7 +3,7 @@
 from collections import Counter as Frequencies
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -160,14 +160,14 @@ class Assembly:
 
     def compacted(
         self,
-        started_by: StartedBy = "",
+        started_by: str | None = "",
         summary: Iterable[str] = (),
         kept: Iterable[int] = (),
         tokens_before: int | None = None,
         tokens_after: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Add a compaction: the recorded agent shortened its history here.
+        """Add a compaction: the recorded agent shortened its history here. An unknown starter becomes ''.
 
         Sources record one compaction in several records, so another one before the next response adds to the first.
         Before the first response there is no history to shorten: the summary then begins the recording, as user text.
@@ -181,7 +181,7 @@ class Assembly:
         last = self._compactions[-1]
         self._compactions[-1] = msgspec.structs.replace(
             last,
-            started_by=last.started_by or started_by,
+            started_by=last.started_by or cast(StartedBy, started_by if started_by in get_args(StartedBy) else ""),
             summary=(*last.summary, *filter(None, summary)),
             kept=tuple(sorted({*last.kept, *(place for place in kept if place < last.at)})),
             tokens_before=tokens_before if last.tokens_before is None else last.tokens_before,
@@ -286,11 +286,6 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
     """Return one note that names what was left out and how often, most frequent first; [] if nothing was."""
     told = ", ".join(f"{count} x {kind}" for kind, count in Frequencies(counts).most_common())
     return [f"left out: {told}"] if told else []
-
-
-def started_by(recorded: str | None) -> StartedBy:
-    """Return what started a compaction: 'manual' or 'auto' if the log says so, else ''."""
-    return "manual" if recorded == "manual" else "auto" if recorded == "auto" else ""
 
 
 def kept_and_new(items: Sequence[Item], history: Iterable[tuple[Kind, str]]) -> tuple[list[int], list[str]]:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
@@ -260,7 +260,7 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
     if tokens and compaction.pre_compaction_tokens is None:
         agent.truncated(f"{tokens} tokens")
         return
-    by = started_by(compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto"))
+    by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
     agent.compacted(detail)

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, started_by, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
 from ctxsim.transcript import Item, Transcript, Usage
@@ -204,7 +204,7 @@ class _Reading:
         rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
         kept = [place for message in rest for place in message]
         summary = [compaction.summary or ""]
-        self.assembly.compacted(started_by(self.started_by), summary, kept, tokens, compaction.tokens_after)
+        self.assembly.compacted(self.started_by, summary, kept, tokens, compaction.tokens_after)
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
 
     def _settings(self, settings: _Settings) -> None:

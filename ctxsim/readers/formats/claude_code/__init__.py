@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, session_tree, started_by, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
@@ -291,8 +291,7 @@ class _Conversation:
         self._compacted("recorded compaction", str(metadata))
         kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
         seconds = metadata.duration_ms and metadata.duration_ms / 1000
-        how = started_by(metadata.trigger)
-        self.assembly.compacted(how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
+        self.assembly.compacted(metadata.trigger, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
         self.whole_history, self.last_request = True, None
 
     def _summary(self, line: Line) -> None:

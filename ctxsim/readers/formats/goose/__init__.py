@@ -16,13 +16,13 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
     usage_ledger   session_id 20260101_1, model m, input_tokens 400, output_tokens 20, cost 0.01
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.assembly.stores import Connection, of_database
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
 from ctxsim.readers.source import Sample, Source, under
-from ctxsim.transcript import Media, StartedBy, Transcript
+from ctxsim.transcript import Media, Transcript
 
 NAME = "goose"
 TITLE = "Goose sessions"
@@ -61,9 +61,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     return of_database(source, lambda found: found.execute(asked), one)
 
 
-_STARTED: Mapping[str, StartedBy] = {
-    "user's request": "manual", "no longer fits": "auto", "context limit": "auto",
-}  # fmt: skip
+_STARTED = {"user's request": "manual", "no longer fits": "auto", "context limit": "auto"}
 """What started a compaction, by a phrase of the message to continue."""
 
 
@@ -114,7 +112,7 @@ class _Reading:
         assembly = self.assembly
         copied = after[0].text if after and after[0].role == "user" and after[0].only_text else None
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
-        started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
+        started_by = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
         assembly.compaction_note()
         asked = next(self.asked, Spent(self.session.model.model_name))

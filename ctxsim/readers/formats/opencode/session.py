@@ -10,7 +10,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers import assembly
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Transcript, Usage
@@ -176,7 +176,7 @@ class _Reading:
         auto = part.auto if part else None
         items = self.assembly.items
         start = self.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
-        by = started_by(None if auto is None else "auto" if auto else "manual")
+        by = "" if auto is None else "auto" if auto else "manual"
         self.assembly.compacted("overflow" if part and part.overflow else by, (), range(start, len(items)))
         # The message that asks for a compaction is followed by the summary: one compaction, one note.
         if not any(text.startswith(f"{note} ") for text in self.assembly.notes):
