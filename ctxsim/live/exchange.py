@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.readers.assembly.requests.logged import Caught
 from ctxsim.transcript import Head, Item
 
 

@@ -145,7 +145,7 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
     with pytest.raises(InputError, match=r"can't be read by git|a partial clone"):
         list(sources(f"git:{repository}@{BRANCH}"))
     with pytest.raises(InputError, match=f"^late: is not among the repository's objects: {'0' * 40} missing$"):
-        GitSource("late", repository.resolve(), "0" * 40).content()
+        GitSource("late", repository=repository.resolve(), blob="0" * 40).content()
 
 
 def test_a_file_that_no_disk_has_room_for_is_refused_and_the_next_one_is_read(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxsim.readers.assembly.requests import Logged
+from ctxsim.readers.assembly.requests.logged import Logged
 from ctxsim.readers.assembly.spans.messages import exchange, usage
 from ctxsim.readers.assembly.spans.span import Span, finite, in_order, nested
 from ctxsim.transcript import Usage

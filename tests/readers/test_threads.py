@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxsim.readers.assembly.requests import Request, Step, Thread, threads
+from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
 
 
 def snap(

@@ -11,9 +11,9 @@ Documentation: https://www.braintrust.dev/docs/reference/api/Logs, https://www.b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.products import MODEL, OTHER, Rows, first, span, table
-from ctxsim.readers.assembly.spans.span import finite
+from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 

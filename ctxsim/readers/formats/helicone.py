@@ -11,8 +11,8 @@ Documentation: https://docs.helicone.ai/tools/export, https://docs.helicone.ai/r
 from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import MODEL, Rows, first, span, table
+from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.readers.source import has
 
 NAME = "helicone"

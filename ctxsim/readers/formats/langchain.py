@@ -22,8 +22,8 @@ from msgspec import field
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out, text_and_media
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.numbers import dollars
-from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.spans.span import finite
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
 from ctxsim.transcript import Transcript, Usage

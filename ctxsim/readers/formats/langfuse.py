@@ -12,8 +12,8 @@ https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fie
 from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, decoded, first, span, table
+from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.readers.source import has
 from ctxsim.readers.source.values import objects
 

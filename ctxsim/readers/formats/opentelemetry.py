@@ -25,9 +25,9 @@ from datetime import datetime
 from typing import Any
 
 from ctxsim.readers.assembly.conversations import entries
-from ctxsim.readers.assembly.spans import Attributes, Event, Span, conversations
+from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.products import table
-from ctxsim.readers.assembly.spans.span import flat
+from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, flat
 from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Transcript

@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly.conversations import entries
-from ctxsim.readers.assembly.requests import Logged, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, ids, looks_like_request
+from ctxsim.readers.assembly.requests.logged import Logged, transcripts
 from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has
 from ctxsim.readers.source.values import epoch_s
 from ctxsim.transcript import Transcript

@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxsim.readers.assembly.requests.bodies import api_of, looks_like_request
-from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
-from ctxsim.readers.assembly.spans.span import finite
+from ctxsim.readers.assembly.spans.span import Span, finite
 
 NAME = "weave"
 TITLE = "W&B Weave calls"

@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, cast
@@ -39,13 +40,12 @@ _IDS = (
 _AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
 
 
+@dataclass(eq=False)
 class GitSource(Source):
     """A file of a commit, in a repository on this machine. Worker processes open the repository again."""
 
-    def __init__(self, name: str, repository: Path, blob: str) -> None:
-        super().__init__(name)
-        self.repository = repository
-        self.blob = blob
+    repository: Path = field(kw_only=True)
+    blob: str = field(kw_only=True)
 
     def open(self) -> BinaryIO:
         """Return the file's bytes as a stream."""
@@ -86,7 +86,7 @@ def git_sources(path: str) -> Iterator[Source]:
         if key not in longest or size > longest[key][0]:
             longest[key] = size, file, blob
     for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
-        yield GitSource(f"{shown}:{file}", repository.resolve(), blob)
+        yield GitSource(f"{shown}:{file}", repository=repository.resolve(), blob=blob)
 
 
 def _session(start: bytes) -> str:

@@ -59,7 +59,7 @@ class Placed(Source):
     def here(self) -> Source:
         """The copy as a source of its own, under the name that its path gives it."""
         name = self.root + self.name.removeprefix(self.shown)
-        return Source(name, self.path, self._data, self.named, self.member, self.refused, self.column, self.reader)
+        return Source(name, self.path, self.data, self.named, self.member, self.refused, self.column, self.reader)
 
     def told(self, text: str) -> str:
         """Return a text with the original's path in place of the copy's."""

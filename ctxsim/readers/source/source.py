@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -35,41 +36,34 @@ class Record(msgspec.Struct, frozen=True):
     where: str
 
 
+@dataclass(eq=False)
 class Source:
     """Bytes with a name for messages. Each `open` starts from the beginning."""
 
-    def __init__(
-        self,
-        name: str,
-        path: Path | None = None,
-        data: bytes | None = None,
-        named: bool = False,
-        member: str | None = None,
-        refused: InputError | None = None,
-        column: str = "",
-        reader: str = "",
-    ) -> None:
+    name: str
+    path: Path | None = None
+    data: bytes | None = None
+    named: bool = False
+    """Whether the user named the source; else it was found in a folder or an archive."""
+    member: str | None = None
+    refused: InputError | None = None
+    """The error that `open` raises, if the source can't or must not be opened."""
+    column: str = ""
+    """The column of a table that holds the conversations, where the user named one."""
+    reader: str = ""
+    """The reader that the user named: a format, or the user's own file."""
+    _checked = False
+
+    def __post_init__(self) -> None:
         # A file name that isn't UTF-8, or not one line, is shown with ? and opened by its path.
-        self.name = "?".join(name.encode("utf-8", "replace").decode("utf-8").splitlines())
-        self.path = path
-        self.member = member
-        self.named = named
-        """Whether the user named the source; else it was found in a folder or an archive."""
-        self.column = column
-        """The column of a table that holds the conversations, where the user named one."""
-        self.reader = reader
-        """The reader that the user named: a format, or the user's own file."""
-        self._data = data
-        self._checked = False
-        self.refused = refused
-        """The error that `open` raises, if the source can't or must not be opened."""
+        self.name = "?".join(self.name.encode("utf-8", "replace").decode("utf-8").splitlines())
 
     def open(self) -> BinaryIO:
         """Return the decompressed bytes as a stream. Raises InputError if the source can't or must not be opened."""
         if self.refused is not None:
             raise self.refused
-        if self._data is not None:
-            return io.BytesIO(self._data)
+        if self.data is not None:
+            return io.BytesIO(self.data)
         assert self.path is not None
         if self.member is not None:
             from ctxsim.readers.source.archive import member

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly.requests.logged import Logged, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript

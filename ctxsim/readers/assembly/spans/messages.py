@@ -14,8 +14,8 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.requests import Caught, Logged
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, ids, looks_like_request
+from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.readers.source.values import objects

@@ -17,7 +17,7 @@ from typing import Any, cast
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
-from ctxsim.readers.assembly.requests import Request, Step, Thread, threads
+from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
 from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, image_tokens, response_parts
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes

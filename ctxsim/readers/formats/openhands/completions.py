@@ -24,7 +24,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
-from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
+from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
