@@ -95,7 +95,9 @@ class Exchanges:
         elif kind == "agent_message":
             self._from_agent(item)
         elif kind == "reasoning":
-            self.made(Part("reasoning", _reasoning_text(item.content)), time_s)
+            blocks = item.content if isinstance(item.content, list) else [{"text": item.content or ""}]
+            text = "\n".join(block["text"] for block in blocks if has(block, text=str))
+            self.made(Part("reasoning", text), time_s)
         elif kind == "additional_tools":
             self.assembly.tools += map(compact_json, item.tools or [])
         elif kind.endswith("_output"):
@@ -214,12 +216,6 @@ def _result(output: Any, call_id: str) -> Part:
     # A single block counts as a list of one.
     text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
     return Part("tool_result", text, call_id=call_id, media=media)
-
-
-def _reasoning_text(content: str | list[Any] | None) -> str:
-    if not isinstance(content, list):
-        return content or ""
-    return "\n".join(block["text"] for block in content if has(block, text=str))
 
 
 class ApiUsage(msgspec.Struct):

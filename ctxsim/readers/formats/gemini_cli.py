@@ -116,7 +116,10 @@ class _Recording:
         if not isinstance(value, dict):
             self.left_out["value that is no object"] += 1
         elif has(value, **{"$rewindTo": str}):
-            self._rewind(value["$rewindTo"])
+            # The user went back to before this message: all from it on are no longer sent.
+            ids, target = list(self.messages), value["$rewindTo"]
+            for gone in ids[ids.index(target) if target in self.messages else 0 :]:
+                self.left_out["message taken back"] += not self.messages.pop(gone).mark
         elif has(value, id=str):
             self.messages[value["id"]] = _Place(where, value)
             self._rewritten.pop(value["id"], None)
@@ -137,13 +140,6 @@ class _Recording:
             # Without an id of its own, a message is known by its place.
             unique = isinstance(key, str) and key not in self.messages
             self.messages[str(key) if unique else place] = _Place(place, message)
-
-    def _rewind(self, target: str) -> None:
-        """Remove a message and all after it: the user went back to before it, and they are no longer sent."""
-        ids = list(self.messages)
-        kept = ids.index(target) if target in self.messages else 0
-        for gone in ids[kept:]:
-            self.left_out["message taken back"] += not self.messages.pop(gone).mark
 
     def _update(self, changed: dict[str, Any], where: str) -> None:
         messages = changed.get("messages")

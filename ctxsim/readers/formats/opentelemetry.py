@@ -25,6 +25,7 @@ from datetime import datetime
 from typing import Any
 
 from ctxsim.readers.assembly.conversations import entries
+from ctxsim.readers.assembly.gemini import camel
 from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.products import table
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, flat
@@ -105,13 +106,15 @@ def _spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
     """Yield the spans of one JSON value, and its log records as events with the key of their span."""
     if _is_sdk_span(value):
         yield _sdk_span(value)
-        return
-    if _is_row(value):
+    elif _is_row(value):
         yield _sdk_span(_nested_row(value))
-        return
-    if _is_page(value):
+    elif _is_page(value):
         yield from (_otlp_span(_in_camel_case(span)) for span in objects(value, "data"))
-        return
+    else:
+        yield from _exported(value)
+
+
+def _exported(value: Any) -> Iterator[Span | tuple[str, Event]]:
     for resource in objects(value, "resourceSpans"):
         for scope in objects(resource, "scopeSpans") or objects(resource, "instrumentationLibrarySpans"):
             yield from (_otlp_span(span) for span in objects(scope, "spans"))
@@ -171,12 +174,7 @@ def _in_camel_case(value: Any) -> Any:
         return [_in_camel_case(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    return {_camel(name): _in_camel_case(entry) for name, entry in value.items() if entry is not None}
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
+    return camel({name: _in_camel_case(entry) for name, entry in value.items() if entry is not None})
 
 
 def _nanoseconds(value: Any) -> float | None:

@@ -105,7 +105,8 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
         elif entry.role == "assistant" and _is_exit(entry, text):
             counts["message(s) with which the agent gave up left out: no model made them"] += 1
         elif entry.role == "assistant":
-            parts = _parts(entry, text)
+            at = _command_place(text, (entry.action or "").strip())
+            parts = entry.parts() if entry.tool_calls else entry.parts(command_parts(text, at))
             if entry.action and entry.action.strip() and not any(part.tool for part in parts):
                 counts["command(s) not found in the text of their response: observations kept as user texts"] += 1
             run.response(parts)
@@ -124,12 +125,6 @@ def _is_exit(entry: _Entry, text: str) -> bool:
     """Return whether 0.x wrote this message itself when it gave up: `exit_context`, `exit_cost`, `exit_error`, …"""
     action = (entry.action or "").strip()
     return action.startswith("exit_") and action not in text
-
-
-def _parts(entry: _Entry, text: str) -> list[Part]:
-    if entry.tool_calls:
-        return entry.parts()
-    return entry.parts(command_parts(text, _command_place(text, (entry.action or "").strip())))
 
 
 def _command_place(text: str, command: str) -> int | None:

@@ -96,7 +96,10 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 usage = message.usage.whole(message.cost) if message.usage else None
                 # The time at which the response had arrived, not that of the request.
                 time = time_s(message.timestamp)
-                assembly.response(_parts(message), usage, time, info.llm or "", comparable=not message.errors)
+                written = written_arguments(under(message.raw_data, "message", "tool_calls"))
+                for call in message.tool_calls or []:
+                    call.arguments = written.get(call.id or "") or call.arguments
+                assembly.response(message.parts(), usage, time, info.llm or "", comparable=not message.errors)
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
             case "tool":
@@ -114,10 +117,3 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
     assembly.cost_usd = dollars(simulation.agent_cost)
     return assembly.finished(more=again)
-
-
-def _parts(message: _Message) -> list[Part]:
-    written = written_arguments(under(message.raw_data, "message", "tool_calls"))
-    for call in message.tool_calls or []:
-        call.arguments = written.get(call.id or "") or call.arguments
-    return message.parts()

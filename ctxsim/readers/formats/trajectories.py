@@ -80,9 +80,10 @@ def matches(sample: Sample) -> bool:
     column = _usual(first)
     if column is None:
         return False
-    value = first[column]
-    # Lists of chat messages under `messages` are the chat-completions format, which knows more of them.
-    return isinstance(value, str) or column != "messages" or not _plain_chat(value)
+    if isinstance(first[column], str) or column != "messages":
+        return True
+    # Lists of messages of the chat-completions or of Anthropic's API under `messages` are other formats' to read.
+    return not all(message.get("role") in _CHAT and "content" in message for message in first[column])
 
 
 def _first(sample: Sample) -> Mapping[str, Any]:
@@ -108,7 +109,9 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Yield one transcript per row. Raises InputError if no column holds messages, or if the named one doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
-    rows = sample.rows({column, *BESIDE}) if sample.parquet else _json_rows(sample, notes)
+    # What is no object among JSON lines is an empty row.
+    others = ((one.line, one.value if isinstance(one.value, dict) else {}) for one in entries(sample, notes))
+    rows = sample.rows({column, *BESIDE}) if sample.parquet else others
     held: Assembly | None = None
     bad: list[str] = []
     number = 0
@@ -154,21 +157,11 @@ def _looks_like_messages(value: Any) -> bool:
     )
 
 
-def _plain_chat(value: list[dict[str, Any]]) -> bool:
-    """Whether these are messages of the chat-completions or of Anthropic's API, which other formats read."""
-    return all(message.get("role") in _CHAT and "content" in message for message in value)
-
-
 def _without_nulls(value: Any) -> Any:
     """Return a value without the fields that are null: a table has each field of any row in every row."""
     if isinstance(value, dict):
         return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
     return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
-
-
-def _json_rows(sample: Sample, notes: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the rows of JSON lines, or of a list of objects; what is no object is an empty row."""
-    return ((one.line, one.value if isinstance(one.value, dict) else {}) for one in entries(sample, notes))
 
 
 def _column_of(source: Source, sample: Sample) -> str:

@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -62,7 +62,8 @@ class Database:
         self.path = source.path
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._copies = ExitStack()
+        self._copy: Path | None = None
         self._copied: object = None
         size = sum(file.stat().st_size for file in (self.path, *written_beside(self.path)))
         self._steps = iter(range(0, MOST_STEPS + STEPS_PER_BYTE * size, STEPS_AT_ONCE))
@@ -71,12 +72,7 @@ class Database:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._forget()
-
-    def _forget(self) -> None:
-        if self._copy is not None:
-            self._copy.cleanup()
-        self._copy = None
+        self._copies.close()
 
     def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of `ask`. Raises InputError if the database can't be read, or changes during every try."""
@@ -132,13 +128,13 @@ class Database:
     def _of_both(self, before: object) -> Path | None:
         """Return a copy of the database, with its log beside it; None if they changed meanwhile."""
         if self._copy is None or self._copied != before:
-            self._forget()
-            self._copy = tempfile.TemporaryDirectory(prefix="ctxsim-")
+            self._copies.close()
+            self._copy = Path(self._copies.enter_context(tempfile.TemporaryDirectory(prefix="ctxsim-")), "copy")
             self._copied = before
             with suppress(FileNotFoundError):
                 for ending in ("", "-wal"):
-                    shutil.copyfile(_beside(self.path, ending), Path(self._copy.name, f"copy{ending}"))
-        return Path(self._copy.name, "copy") if _state(self.path) == before else None
+                    shutil.copyfile(_beside(self.path, ending), _beside(self._copy, ending))
+        return self._copy if _state(self.path) == before else None
 
 
 def written_beside(path: Path | None) -> list[Path]:

@@ -52,14 +52,6 @@ def _header(start: bytes, wanted: str) -> tuple[str, ...]:
     return tuple(names) if plain and (len(names) >= LEAST_COLUMNS or wanted in names) else ()
 
 
-def _has_comments(data: bytes) -> bool:
-    """Whether a text is JSON but for comments and trailing commas."""
-    with suppress(ValueError, RecursionError):
-        json.loads(without_comments(data.decode("utf-8")))
-        return True
-    return False
-
-
 class Sample:
     """The data that detection looks at: the first records of a JSONL file, or a whole JSON document.
 
@@ -173,8 +165,10 @@ class Sample:
         try:
             return json_document(data, self.source.name)
         except InputError:
-            if len(data) <= MOST_BYTES and _has_comments(data):
-                return None
+            if len(data) <= MOST_BYTES:
+                with suppress(ValueError, RecursionError):
+                    json.loads(without_comments(data.decode("utf-8")))
+                    return None
             raise
 
     @property

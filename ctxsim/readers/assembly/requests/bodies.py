@@ -105,23 +105,18 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             usage = message.usage.whole() if message.usage else None
             return Answer(tuple(anthropic_parts(message.content, where)), usage, message.model or "")
         case "responses":
-            return _of_responses(response, where)
+            held, made = convert(response, Document, where), Caught()
+            exchanges = Exchanges(made)
+            add_response(exchanges, held, where)
+            exchanges.close()
+            made_parts = tuple(part for said in made.said if said.response for part in said.parts)
+            return Answer(made_parts, held.usage.whole() if held.usage else None, held.model or "", held.created_at)
         case "gemini":
             body = camel(response)
             if has(body, usageMetadata=dict):
                 body["usageMetadata"] = camel(body["usageMetadata"])
             found = convert(body, _GeminiResponse, where)
-            said = under(found.candidates[0], "content", "parts") if found.candidates else None
-            parts = tuple(gemini_parts(api_parts(said, where)))
+            held_parts = under(found.candidates[0], "content", "parts") if found.candidates else None
+            parts = tuple(gemini_parts(api_parts(held_parts, where)))
             counted = found.usage_metadata.whole() if found.usage_metadata else None
             return Answer(parts, counted, found.model_version or "")
-
-
-def _of_responses(response: dict[str, Any], where: str) -> Answer:
-    held = convert(response, Document, where)
-    made = Caught()
-    exchanges = Exchanges(made)
-    add_response(exchanges, held, where)
-    exchanges.close()
-    parts = tuple(part for said in made.said if said.response for part in said.parts)
-    return Answer(parts, held.usage.whole() if held.usage else None, held.model or "", held.created_at)

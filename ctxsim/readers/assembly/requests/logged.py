@@ -49,11 +49,9 @@ class Caught(Assembly):
 
     @property
     def calls(self) -> int:
-        """Number of responses so far."""
         return sum(said.response for said in self.said)
 
     def user(self, *parts: Part | str) -> None:
-        """Add a user message."""
         self.said.append(Said(tuple(Part("user", part) if isinstance(part, str) else part for part in parts)))
 
     def response(self, parts: Iterable[Part], *_: object, **__: object) -> None:
@@ -61,7 +59,6 @@ class Caught(Assembly):
         self.said.append(Said(tuple(parts), response=True))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
-        """Add a tool result."""
         self.said.append(Said(answer=Part("tool_result", text, tool, call_id, media)))
 
 
@@ -85,7 +82,6 @@ class Logged(msgspec.Struct):
 
     @property
     def head(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """System prompt and tool schemas."""
         return tuple(self.request.system), tuple(self.request.tools)
 
 
