@@ -82,17 +82,12 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
     if not any(one.calls for one in first):
         yield "gives no call"
     for transcript in first:
-        for line in (*problems(transcript), *_ids(transcript)):
+        ids = Frequencies(item.call_id for item in transcript.items if item.kind == "tool_call" and item.call_id)
+        repeated = [f"{count} tool calls have the id {name}" for name, count in ids.items() if count > 1]
+        for line in (*problems(transcript), *repeated):
             yield f"{transcript.name}: {line}"
     yield from _lost(before, first)
     yield from _hurt(reader, source, before)
-
-
-def _ids(transcript: Transcript) -> Iterator[str]:
-    ids = Frequencies(item.call_id for item in transcript.items if item.kind == "tool_call" and item.call_id)
-    for name, count in ids.items():
-        if count > 1:
-            yield f"{count} tool calls have the id {name}"
 
 
 def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:

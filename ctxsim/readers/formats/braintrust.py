@@ -43,17 +43,14 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     merged: dict[str, dict[str, Any]] = {}
     for row in _ROWS.rows(sample, notes):
-        _merge(merged.setdefault(str(row.get("id") or row["span_id"]), {}), row)
+        # Of a later record of the same row, objects are merged, and everything else is replaced.
+        into = merged.setdefault(str(row.get("id") or row["span_id"]), {})
+        for name, value in row.items():
+            if isinstance(value, dict) and isinstance(into.get(name), dict):
+                into[name] = into[name] | value
+            elif value is not None:
+                into[name] = value
     yield from conversations(source.name, NAME, [_span(row) for row in merged.values()], notes)
-
-
-def _merge(into: dict[str, Any], row: Mapping[str, Any]) -> None:
-    """Add the fields of a later record of the same row: objects are merged, everything else is replaced."""
-    for name, value in row.items():
-        if isinstance(value, dict) and isinstance(into.get(name), dict):
-            into[name] = into[name] | value
-        elif value is not None:
-            into[name] = value
 
 
 def _span(row: Mapping[str, Any]) -> Span:

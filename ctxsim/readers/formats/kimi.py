@@ -266,7 +266,6 @@ def _messages(items: Sequence[Item]) -> list[list[int]]:
 
 
 def _said(part: dict[str, Any]) -> Part:
-    """Return a piece of a response as a part."""
     if part.get("type") == "think":
         return Part("reasoning", str(part.get("think") or ""))
     return Part("assistant", str(part.get("text") or "") if part.get("type") == "text" else compact_json(part))

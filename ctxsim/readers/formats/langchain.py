@@ -141,16 +141,23 @@ def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> 
 
 
 def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:
+    """Yield the conversations of each trace, their requests in order of time; other runs are counted."""
     skipped: Frequencies[str] = Frequencies()
-    traces = _logged_runs(values, where, skipped)
+    traces: dict[str, list[Logged]] = {}
+    for place, trace, run in _flat(values, where, None):
+        if run.run_type != "llm":
+            skipped[f"{run.run_type} run"] += 1
+        elif logged := _logged(run, place, skipped):
+            traces.setdefault(trace, []).append(logged)
     notes = [*notes, *left_out(skipped)]
     if not traces:
         assembly = Assembly(name, NAME)
         assembly.notes += [*notes, "no llm run with messages in this export"]
         yield assembly.transcript()
-    for number, (trace, logged) in enumerate(traces.items()):
+    for number, (trace, requests) in enumerate(traces.items()):
         own = name if len(traces) == 1 else f"{name}#{trace}"
-        yield from transcripts(logged, own, NAME, notes if number == 0 else (), one_run=True)
+        requests.sort(key=lambda logged: logged.time_s or 0)
+        yield from transcripts(requests, own, NAME, notes if number == 0 else (), one_run=True)
 
 
 def _kind_and_fields(value: Any) -> tuple[str, Any]:
@@ -225,21 +232,6 @@ def _response_parts(message: _Message) -> Iterator[Part]:
 
 def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("run_type"), str) and "inputs" in value
-
-
-def _logged_runs(values: list[Any], where: str, skipped: Frequencies[str]) -> dict[str, list[Logged]]:
-    """Return the requests of each trace in order of time; other runs are counted."""
-    traces: dict[str, list[Logged]] = {}
-    for place, trace, run in _flat(values, where, None):
-        if run.run_type != "llm":
-            skipped[f"{run.run_type} run"] += 1
-            continue
-        logged = _logged(run, place, skipped)
-        if logged:
-            traces.setdefault(trace, []).append(logged)
-    for requests in traces.values():
-        requests.sort(key=lambda logged: logged.time_s or 0)
-    return traces
 
 
 def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[str, str, _Run]]:

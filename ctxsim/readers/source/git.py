@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -192,17 +192,15 @@ def _copied(answer: IO[bytes], size: int, name: str) -> BinaryIO:
     """Return so many bytes of git's answer, and read the line end behind them. Raises InputError."""
     if size > most_bytes():
         raise too_large(name)
-    data = SpooledTemporaryFile(_AT_ONCE)  # noqa: SIM115 - the caller closes it
-    try:
-        while size and (piece := answer.read(min(size, _AT_ONCE))):
-            size -= data.write(piece)
-        if size or not answer.read(1):
-            raise InputError(name, "is a damaged object of the repository")
-        data.seek(0)
-    except OSError as error:
-        data.close()
-        raise InputError(name, f"can't be copied to disk: {error.strerror or error}") from error
-    except BaseException:
-        data.close()
-        raise
+    with ExitStack() as unless_whole:
+        data = unless_whole.enter_context(SpooledTemporaryFile(_AT_ONCE))
+        try:
+            while size and (piece := answer.read(min(size, _AT_ONCE))):
+                size -= data.write(piece)
+            if size or not answer.read(1):
+                raise InputError(name, "is a damaged object of the repository")
+            data.seek(0)
+        except OSError as error:
+            raise InputError(name, f"can't be copied to disk: {error.strerror or error}") from error
+        unless_whole.pop_all()
     return cast(BinaryIO, data)

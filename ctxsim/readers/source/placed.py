@@ -26,15 +26,12 @@ class Copies:
     """
 
     def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="ctxsim-", dir=_of_worker())
+        inside: str | None = None
+        if "distributed.worker" in sys.modules:
+            with suppress(ValueError):
+                inside = str(sys.modules["distributed.worker"].get_worker().local_directory)
+        self.name = tempfile.mkdtemp(prefix="ctxsim-", dir=inside)
         weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
-
-
-def _of_worker() -> str | None:
-    if "distributed.worker" in sys.modules:
-        with suppress(ValueError):
-            return str(sys.modules["distributed.worker"].get_worker().local_directory)
-    return None
 
 
 class Placed(Source):

@@ -187,18 +187,10 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
         "observation": {"results": answered} if answered else None,
         "metrics": call.usage and _metrics(call.usage),
     }
+    exact_s = call.time_s if time and time_s(time) != call.time_s else None
     head = call.head
-    held = OfStep(
-        parts=_layout(items),
-        media=_media(items),
-        time_s=call.time_s if time and time_s(time) != call.time_s else None,
-        comparable=call.comparable,
-        window=call.window,
-        held=call.held,
-        system=head.system if head else None,
-        tools=head.tools if head else None,
-        hidden=head.hidden if head else 0,
-    )
+    of_head = (head.system, head.tools, head.hidden) if head else (None, None, 0)
+    held = OfStep(_layout(items), _media(items), exact_s, call.comparable, call.window, call.held, *of_head)
     return _known(step) | _extra(held)
 
 

@@ -103,7 +103,7 @@ def _copied(lines: Sequence[Line]) -> int:
 
 
 def _summarises(lines: Sequence[Line]) -> bool:
-    """Return whether it is the agent that writes the summary of a compaction."""
+    # The agent that writes the summary of a compaction.
     return any((line.agent_id or "").startswith("acompact") for line in lines)
 
 

@@ -30,7 +30,6 @@ class _LineUsage(BilledUsage):
 
     @property
     def thinking_tokens(self) -> int | None:
-        """Tokens of thinking, or None where it isn't recorded."""
         return self.output_tokens_details.thinking_tokens if self.output_tokens_details else None
 
     def request(self, finished: bool) -> Usage | None:
@@ -135,7 +134,6 @@ class Line(Envelope):
 
     @property
     def calls(self) -> set[str]:
-        """Ids of the tool calls in this line."""
         return {block["id"] for block in self.blocks if has(block, id=str) and under(block, "type") == "tool_use"}
 
     @property
@@ -161,7 +159,6 @@ class Line(Envelope):
 
     @property
     def prompt(self) -> bool:
-        """Whether it is a user's text."""
         return self.type == "user" and not self.answers
 
     @property

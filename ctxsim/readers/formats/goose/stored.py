@@ -60,7 +60,6 @@ class Message(msgspec.Struct):
 
     @property
     def only_text(self) -> bool:
-        """Whether there is nothing but text in it."""
         return bool(self.content) and all(piece.type == "text" for piece in self.content)
 
     @property

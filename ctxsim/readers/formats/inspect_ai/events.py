@@ -44,7 +44,6 @@ class Message(msgspec.Struct, dict=True):
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """The content as blocks."""
         if isinstance(self.content, str):
             return [{"type": "text", "text": self.content}] if self.content else []
         return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in self.content]
