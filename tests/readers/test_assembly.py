@@ -183,6 +183,13 @@ def test_results_can_be_cleared_from_the_next_call_on() -> None:
     assert not empty.cleared_of(["a"])
 
 
+def test_what_shortened_the_history_is_told_by_the_call_after_it() -> None:
+    made = begun()
+    made.response([Part("assistant", "Done.")])
+    made.shortened += [(2, "cut", "9 tokens"), (2, "cut", ""), (3, "cut", "")]
+    assert made.finished().notes[:3] == ("cut before call 2 (9 tokens)", "cut before call 2", "cut after the last call")
+
+
 def test_notes_of_compactions() -> None:
     made = begun()
     made.compaction_note()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.readers.assembly.session_tree import Envelope, ancestors, beside, branch, compaction_notes, conversations
+from ctxsim.readers.assembly.session_tree import Envelope, ancestors, beside, branch, conversations
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,7 @@ def test_sub_agents_are_told_by_their_id_their_parent_or_their_first_line() -> N
         line("a", None), line("b", None, is_sidechain=True), line("c", "b", "assistant", is_sidechain=True),
         line("d", None, is_sidechain=True, agent_id="x"), line("e", None, "system", is_sidechain=True),
     ]  # fmt: skip
-    found = [(name, parent, [one.uuid for one in own]) for name, parent, own in conversations("s", lines, str)]
+    told = conversations("s", lines, lambda *_: "")
+    found = [(name, parent, [one.uuid for one in own]) for name, parent, own in told]
     # The last one says nothing.
     assert found == [("s", None, ["a"]), ("s#b", "s", ["b", "c"]), ("s#x", "s", ["d"])]
-
-
-def test_a_compaction_is_told_by_the_call_after_it() -> None:
-    assert compaction_notes([(2, "cut", "9 tokens"), (3, "cut", ""), (4, "cut", "")], 3) == [
-        "cut before call 2 (9 tokens)", "cut before call 3", "cut after the last call",
-    ]  # fmt: skip

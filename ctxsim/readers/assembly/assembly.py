@@ -57,6 +57,8 @@ class Assembly:
         self.left_out: Frequencies[str] = Frequencies()
         # Sentences without their first word, the number of what they are about.
         self.counts: Frequencies[str] = Frequencies()
+        # What shortened the history: the number of the call after it, what it was, and details. Told at the end.
+        self.shortened: list[tuple[int, str, str]] = []
         # Dollars of the whole session: used only if no call states its own.
         self.cost_usd: float | None = None
         # The model's window in tokens as the log stated it last, for the responses from here on.
@@ -128,6 +130,7 @@ class Assembly:
         self._items = list(history(self.transcript()))
         self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
         self._calls, self._beside, self._compactions, self._cleared, self._late = [], [], [], [], {}
+        self.shortened = []
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
         """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a
@@ -209,7 +212,10 @@ class Assembly:
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
-        """Return the transcript, with notes on what was counted and left out, `more`, and a missing response."""
+        """Return the transcript, with notes on what was shortened, counted and left out, `more`, a missing response."""
+        for call, what, details in self.shortened:
+            when = f"before call {call}" if call <= self.calls else "after the last call"
+            self.notes.append(f"{what} {when}{details and f' ({details})'}")
         self.notes += [f"{count} {what}" for what, count in self.counts.items() if count]
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()

@@ -80,16 +80,20 @@ def tree_lines(
 
 
 def conversations(
-    name: str, lines: Iterable[E], parent_of: Callable[[str], str | None]
+    name: str, lines: Iterable[E], main_of: Callable[[PurePath, str], str]
 ) -> Iterator[tuple[str, str | None, list[E]]]:
     """Yield name, parent and lines of the session, then of the sub-agents in its file.
 
-    A sub-agent's own file is one conversation, whose parent is `parent_of(session id)`, a session's file.
+    A sub-agent's own file is one conversation, whose parent is its session's file: `main_of(folder, session id)` if it
+    is in a folder `subagents` of that folder, else a file beside it, or None if the lines name no session.
     """
     main, agents = _by_agent(lines)
     if len(agents) == 1 and not any(line.type in CHAT for line in main):
         ((_, own),) = agents.items()
-        yield name, parent_of(next((line.session_id for line in own if line.session_id), "")), own
+        session = next((line.session_id for line in own if line.session_id), "")
+        folder = next((above.parent for above in PurePath(name).parents if above.name == "subagents"), None)
+        near = beside(name, session) if session else None
+        yield name, main_of(folder, session) if folder else near, own
         return
     yield name, None, main
     for agent, own in agents.items():
@@ -136,19 +140,6 @@ def ancestors(last: int | None, parent: Callable[[int], int | None]) -> set[int]
         found.add(last)
         last = parent(last)
     return found
-
-
-def compaction_notes(compactions: Iterable[tuple[int, str, str]], calls: int) -> list[str]:
-    """Return a note for each compaction, given as the number of the call after it, what it was, and its details."""
-    return [
-        f"{what} {f'before call {call}' if call <= calls else 'after the last call'}{details and f' ({details})'}"
-        for call, what, details in compactions
-    ]
-
-
-def above_subagents(name: str) -> PurePath | None:
-    """Return the folder above the folder `subagents` that a file is in; None if it is in no such folder."""
-    return next((folder.parent for folder in PurePath(name).parents if folder.name == "subagents"), None)
 
 
 def beside(name: str, session: str) -> str:

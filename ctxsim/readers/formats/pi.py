@@ -22,7 +22,7 @@ from msgspec import UNSET, UnsetType
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.assembly.session_tree import Envelope, branch, compaction_notes, tree_lines, where
+from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
 from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
@@ -123,7 +123,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
                 # It was paid for too.
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
     assembly.project = where(entries)[0]
-    assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
+    assembly.notes += notes
     as_user = conversation.kept_as_user
     yield assembly.finished(more=[f"{as_user} system message(s) kept as user text"] if as_user else [])
 
@@ -141,7 +141,6 @@ class _Conversation:
         self.model = ""
         self.place_of: dict[str | int, int] = {}
         self.kept_as_user = 0
-        self.compactions: list[tuple[int, str, str]] = []
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
@@ -209,7 +208,7 @@ class _Conversation:
             self.assembly.notes.append(NO_HISTORY)
         else:
             said = f"{entry.tokens_before} tokens" if entry.tokens_before else ""
-            self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
+            self.assembly.shortened.append((self.assembly.calls + 1, "recorded compaction", said))
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
         start = self.place_of.get(named) if named is not None else None
         kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))

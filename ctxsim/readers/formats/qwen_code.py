@@ -96,9 +96,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     counts: Frequencies[str] = Frequencies()
     stated: set[Usage] = set()
     lines_of = _lines(source, notes, counts, stated)
-    for name, parent, lines in session_tree.conversations(
-        source.name, lines_of, lambda one: _parent_name(source.name, one)
-    ):
+
+    def main_of(project: PurePath, session: str) -> str:
+        return str(project / "chats" / f"{session or PurePath(source.name).parent.name}.jsonl")
+
+    for name, parent, lines in session_tree.conversations(source.name, lines_of, main_of):
         spawned = (line for line in lines if line.subtype == "parent_session")
         spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
         if isinstance(spawner, str) and spawner and not parent:
@@ -161,14 +163,6 @@ def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
     earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
 
 
-def _parent_name(name: str, session: str) -> str | None:
-    """Return the file of a sub-agent's session: `subagents/<session>/agent-x.jsonl` belongs to `chats/<session>`."""
-    project = session_tree.above_subagents(name)
-    if project is None:
-        return session_tree.beside(name, session) if session else None
-    return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")
-
-
 def _transcript(
     assembly: Assembly, lines: Sequence[_Line], notes: list[str], counts: Frequencies[str], stated: set[Usage]
 ) -> Transcript:
@@ -180,7 +174,7 @@ def _transcript(
             conversation.add(line, on_branch=position in kept)
     conversation.paid()
     assembly.project, assembly.version = session_tree.where(lines)
-    assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]
+    assembly.notes += notes
     return assembly.finished()
 
 
@@ -191,7 +185,6 @@ class _Conversation:
         self.asked: tuple[Usage, float | None, str] | None = None
         self.counts = assembly.left_out
         self.whole_history = True
-        self.compactions: list[tuple[int, str, str]] = []
 
     def add(self, line: _Line, on_branch: bool) -> None:
         usage = line.usage_metadata.request() if line.usage_metadata else None
@@ -238,7 +231,7 @@ class _Conversation:
             compression = convert(payload, _Compression, where)
             tokens = compression.tokens_before
             said = f"{tokens} tokens" if tokens is not None else ""
-            self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
+            self.assembly.shortened.append((self.assembly.calls + 1, "recorded compaction", said))
             history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
             self.assembly.compacted("", new, kept, tokens, compression.tokens_after)

@@ -14,7 +14,7 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
@@ -78,21 +78,15 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     counts: Frequencies[str] = Frequencies()
     told = ToldOfAgents(source.path)
     lines_of = read_lines(source, notes, counts, told.hear)
-    for name, parent, lines in session_tree.conversations(
-        source.name, lines_of, lambda session: _parent_name(source, session)
-    ):
+
+    def main_of(session: PurePath, _: str) -> str:
+        files = [f"{session}{ending}" for ending in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
+        return next((file for file in files if source.path and Path(file).exists()), files[0])
+
+    for name, parent, lines in session_tree.conversations(source.name, lines_of, main_of):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # Notes, counts and responses of the file go to its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)
-
-
-def _parent_name(source: Source, session: str) -> str | None:
-    """Return the file of the session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
-    owner = session_tree.above_subagents(source.name)
-    if owner is None:
-        return session_tree.beside(source.name, session) if session else None
-    files = [str(owner) + suffix for suffix in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
-    return next((file for file in files if source.path and Path(file).exists()), files[0])
 
 
 def _copied(lines: Sequence[Line]) -> int:
@@ -135,7 +129,6 @@ class _Conversation:
         self.assembly = Assembly(name, NAME, parent)
         self.assembly.left_out = self.counts = +counts
         self.whole_history = True
-        self.compaction_notes: list[tuple[int, str, str]] = []
         self.restoring = False
         self.items_of: dict[str, range] = {}
         self.last_request: tuple[str, int] | None = None
@@ -152,7 +145,7 @@ class _Conversation:
             self._add(line, responses)
         if self.assembly.calls:
             self.assembly.inherited()
-            self.compaction_notes, self.items_of, self.last_request = [], {}, None
+            self.items_of, self.last_request = {}, None
         if _summarises(kept):
             for response in responses.values():
                 self._paid(response, summary=True)
@@ -166,7 +159,7 @@ class _Conversation:
             self._paid([line])
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
-        self.assembly.notes += [*notes, *session_tree.compaction_notes(self.compaction_notes, self.assembly.calls)]
+        self.assembly.notes += notes
         return self.assembly.finished()
 
     def _add(self, line: Line, responses: dict[str, list[Line]]) -> None:
@@ -218,9 +211,9 @@ class _Conversation:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""
         last_model, last_tokens = self.last_request or ("", 0)
         call = self.assembly.calls + 1
-        told = any(call == known for known, _, _ in self.compaction_notes)
+        told = any(call == known for known, _, _ in self.assembly.shortened)
         if self.whole_history and not told and model == last_model and tokens < SHRUNK * min(last_tokens, MOST_TOKENS):
-            self.compaction_notes.append((call, UNLOGGED_CLEARING, f"{last_tokens} to {tokens} tokens"))
+            self.assembly.shortened.append((call, UNLOGGED_CLEARING, f"{last_tokens} to {tokens} tokens"))
         self.last_request = (model, tokens)
 
     def _parts(self, lines: list[Line], thinking_tokens: int | None) -> list[Part]:
@@ -281,7 +274,7 @@ class _Conversation:
     def _compacted(self, what: str, details: str) -> None:
         """Note a compaction or a clearing: later requests aren't the whole history, which the transcript keeps."""
         if self.assembly.calls:
-            self.compaction_notes.append((self.assembly.calls + 1, what, details))
+            self.assembly.shortened.append((self.assembly.calls + 1, what, details))
             self.whole_history = False
 
     def _compaction(self, metadata: Metadata) -> None:
