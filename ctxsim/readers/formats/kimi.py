@@ -146,7 +146,6 @@ class _Reading:
     def __init__(self, source: Source, parent: str | None) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME, parent)
-        self.skipped = self.assembly.left_out
         self.head = _Settings()
         self.step: _Step | None = None
         self.waiting: list[Part] = []
@@ -178,7 +177,7 @@ class _Reading:
             case "llm.request" if value.get("kind") == "loop":
                 self.request = convert(value, _Request, where)
             case "llm.request":
-                self.skipped[f"request for a {value.get('kind')}"] += 1
+                self.assembly.left_out[f"request for a {value.get('kind')}"] += 1
             case "full_compaction.begin":
                 self.started_by = str(value.get("source") or self.started_by)
             case "context.apply_compaction":
@@ -189,7 +188,7 @@ class _Reading:
                 self._paid()
                 self.asked = convert(value, _Spent, where)
             case _ if kind not in _BESIDE:
-                self.skipped[kind] += 1
+                self.assembly.left_out[kind] += 1
 
     def _paid(self, summary: bool = False) -> None:
         asked, self.asked = self.asked, None
@@ -229,7 +228,7 @@ class _Reading:
             self.step = _Step()
             return
         if self.step is None:
-            self.skipped[f"{event.type} outside a step"] += 1
+            self.assembly.left_out[f"{event.type} outside a step"] += 1
             return
         match event.type:
             case "content.part":
@@ -243,7 +242,7 @@ class _Reading:
                 self.step.usage = event.usage.whole() if event.usage else None
                 self._close()
             case other:
-                self.skipped[other] += 1
+                self.assembly.left_out[other] += 1
 
     def _close(self) -> None:
         """End the open step. Results are recorded before the usage of the response that they answer."""
@@ -253,7 +252,7 @@ class _Reading:
             for result in step.results:
                 self.assembly.give(result)
         elif step:
-            self.skipped["step without a response"] += 1
+            self.assembly.left_out["step without a response"] += 1
         if self.waiting:
             self.assembly.user(*self.waiting)
             self.waiting = []

@@ -137,7 +137,6 @@ class _Conversation:
     def __init__(self, assembly: Assembly, answered: set[str | None]) -> None:
         self.answered = answered
         self.assembly = assembly
-        self.counts = assembly.left_out
         self.model = ""
         self.place_of: dict[str | int, int] = {}
         self.kept_as_user = 0
@@ -173,7 +172,7 @@ class _Conversation:
                 text, media = text_and_media(message.content, IMAGE_TOKENS["anthropic"])
                 self.assembly.result(text, message.tool_call_id or "", message.tool_name or "", media)
             case "bashExecution" if message.exclude_from_context:
-                self.counts["command of the user, kept from the model"] += 1
+                self.assembly.left_out["command of the user, kept from the model"] += 1
             case "bashExecution":
                 self._user(_command_text(message))
             case role:
@@ -186,9 +185,9 @@ class _Conversation:
     def _response(self, entry: _Entry, message: _Message) -> None:
         usage = message.usage.request() if message.usage else None
         if message.model in GATEWAY_MODELS:
-            self.counts["message of the gateway, not generated"] += 1
+            self.assembly.left_out["message of the gateway, not generated"] += 1
         elif not message.content and usage is None:
-            self.counts["empty response, aborted or failed"] += 1
+            self.assembly.left_out["empty response, aborted or failed"] += 1
         else:
             content = [*map(_renamed, message.content)] if isinstance(message.content, list) else message.content
             parts = response_parts(content, f"{self.assembly.name}:{entry.line}")
@@ -199,7 +198,7 @@ class _Conversation:
         """Return the parts of a cut-off response that pi sends again: all but the tool calls that never ran."""
         sent = [part for part in parts if part.kind != "tool_call" or part.call_id in self.answered]
         if len(sent) < len(parts):
-            self.counts["tool call of a response that was aborted or failed"] += len(parts) - len(sent)
+            self.assembly.left_out["tool call of a response that was aborted or failed"] += len(parts) - len(sent)
         return sent
 
     def _compaction(self, entry: _Entry) -> None:

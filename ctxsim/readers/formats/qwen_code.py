@@ -183,7 +183,6 @@ class _Conversation:
         self.assembly, self.stated = assembly, stated
         # A request that no message states: the summary's if a compression follows.
         self.asked: tuple[Usage, float | None, str] | None = None
-        self.counts = assembly.left_out
         self.whole_history = True
 
     def add(self, line: _Line, on_branch: bool) -> None:
@@ -191,7 +190,7 @@ class _Conversation:
         if line.type != "system":
             self.paid()
         if line.type == "system" and not (on_branch and line.subtype in ("chat_compression", "agent_bootstrap")):
-            self.counts[f"system {line.subtype or 'line'}"] += 1
+            self.assembly.left_out[f"system {line.subtype or 'line'}"] += 1
             if usage and _same(usage) not in self.stated:
                 self.stated.add(_same(usage))
                 self.paid()
@@ -199,11 +198,11 @@ class _Conversation:
         elif line.type == "system":
             self._history_replaced(line)
         elif not on_branch:
-            self.counts["line of an abandoned branch"] += 1
+            self.assembly.left_out["line of an abandoned branch"] += 1
             if line.type == "assistant":
                 self.assembly.beside(usage, time_s(line.timestamp), line.model or "")
         elif line.subtype in DISPLAY_ONLY:
-            self.counts[f"{line.subtype} line"] += 1
+            self.assembly.left_out[f"{line.subtype} line"] += 1
         elif line.type == "assistant":
             parts = gemini.response_parts(line.decoded)
             # The time at which the response was written; the start of the request isn't recorded.
@@ -224,7 +223,7 @@ class _Conversation:
             self.assembly.notes.append("starts with the history of the session it was forked from, which is left out")
             self.whole_history = False
         elif not self.assembly.calls:
-            self.counts["compaction before the first response"] += 1
+            self.assembly.left_out["compaction before the first response"] += 1
             return
         else:
             where = f"{self.assembly.name}:{line.line}"

@@ -191,7 +191,6 @@ class _Reading:
     def __init__(self, assembly: Assembly, model: str) -> None:
         self.assembly = assembly
         self.model = model
-        self.counts = assembly.counts
         self.ids: dict[int, str] = {}
         self.steps: list[tuple[int, OfStep]] = []
 
@@ -210,8 +209,8 @@ class _Reading:
             self.assembly.system += [part.text for part in parts]
         else:
             kept = "kept as user texts"
-            self.counts[f"system step(s) in mid-conversation {kept}"] += step.source == "system"
-            self.counts[f"step(s) that no model made (`llm_call_count` 0): {kept}"] += step.source == "agent"
+            self.assembly.counts[f"system step(s) in mid-conversation {kept}"] += step.source == "system"
+            self.assembly.counts[f"step(s) that no model made (`llm_call_count` 0): {kept}"] += step.source == "agent"
             self.assembly.user(*parts)
         self._results(step, where)
 
@@ -222,9 +221,9 @@ class _Reading:
             written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
             usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
             usage = usage.costing(dollars(step.cost_usd))
-        self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
+        self.assembly.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"
-        self.counts[f"step(s) {copied}"] += bool(step.is_copied_context)
+        self.assembly.counts[f"step(s) {copied}"] += bool(step.is_copied_context)
         parts = _parts(step, held, where)
         time = held.time_s if held.time_s is not None else time_s(step.timestamp)
         comparable = held.comparable and not step.is_copied_context and not several
@@ -254,7 +253,7 @@ class _Reading:
             media = (*(one for _, found in texts for one in found), *(Media(kind, tokens) for kind, tokens in held))
             refs = [ref for result in results for ref in result.subagent_trajectory_ref or []]
             elsewhere = sum(has(ref, trajectory_path=object) for ref in refs)
-            self.counts["reference(s) to trajectories in other files left out"] += elsewhere
+            self.assembly.counts["reference(s) to trajectories in other files left out"] += elsewhere
             if step.tool_calls and (call_id is None or call_id in called):
                 self.assembly.result(text, call_id or "", media=media)
             elif text or media:

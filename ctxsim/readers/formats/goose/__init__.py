@@ -72,10 +72,9 @@ class _Reading:
     def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly = assembly
         self.session = session
-        self.skipped = assembly.left_out
         messages = _sent(session.messages)
         if unsent := len(session.messages) - len(messages):
-            self.skipped["message that only the user sees"] = unsent
+            self.assembly.left_out["message that only the user sees"] = unsent
         self.groups = list(_groups(messages))
         self.responses = sum(map(_is_response, self.groups))
         # The ledger is used if it has one line per response: otherwise its lines can't be matched.
@@ -126,7 +125,7 @@ class _Reading:
         parts: list[Part] = []
         for piece in message.content:
             if not for_agent(piece.annotations):
-                self.skipped["text for the user alone"] += 1
+                self.assembly.left_out["text for the user alone"] += 1
             elif piece.type == "text":
                 parts.append(Part("user", piece.text))
             elif piece.type == "image":
@@ -134,7 +133,7 @@ class _Reading:
             elif piece.type == "toolResponse":
                 self._result(piece)
             else:
-                self.skipped[piece.type] += 1
+                self.assembly.left_out[piece.type] += 1
         self.assembly.user(*parts)
 
     def _result(self, piece: Content) -> None:
@@ -170,7 +169,7 @@ class _Reading:
                 return [Part("reasoning")]
             case "toolRequest" | "frontendToolRequest":
                 return [call_part(under(piece.called, "name"), under(piece.called, "arguments"), piece.id)]
-        self.skipped[piece.type] += 1
+        self.assembly.left_out[piece.type] += 1
         return []
 
 

@@ -123,7 +123,6 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
 class _Reading:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.skipped = assembly.left_out
         # Old results that are cleared at some time: their number, a heap of (time, place) to come, and the places done.
         self.old = 0
         self.to_clear: list[tuple[float, int]] = []
@@ -145,7 +144,7 @@ class _Reading:
             self._paid(info, summary=True)
         elif info.error and not (info.aborted and message.parts):
             # Later requests leave such a message out, whatever it had said before it failed.
-            self.skipped["response that failed"] += 1
+            self.assembly.left_out["response that failed"] += 1
             self._paid(info)
         else:
             self._assistant(message)
@@ -165,10 +164,10 @@ class _Reading:
                 self._compaction(part)
             elif part.type not in _MARKS:
                 kinds = {"text": "text marked as ignored", "file": "file whose content stands in a text part"}
-                self.skipped[kinds.get(part.type, part.type)] += 1
+                self.assembly.left_out[kinds.get(part.type, part.type)] += 1
         self.assembly.user(*parts)
         if not message.parts:
-            self.skipped["user message without content"] += 1
+            self.assembly.left_out["user message without content"] += 1
 
     def _compaction(self, part: Part | None) -> None:
         """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
@@ -195,7 +194,7 @@ class _Reading:
             steps[-1].append(part)
         steps = [step for step in steps if any(part.type in _CONTENT for part in step)]
         if not steps:
-            self.skipped["response without content"] += 1
+            self.assembly.left_out["response without content"] += 1
         for number, step in enumerate(steps, 1):
             finished = [part for part in step if part.type == "step-finish" and part.tokens]
             # A message carries the usage of its last step, and the cost of all.
@@ -211,7 +210,7 @@ class _Reading:
             if part.type == "compaction":
                 self._compaction(part)
             elif part.type not in (*_CONTENT, *_MARKS):
-                self.skipped[part.type] += 1
+                self.assembly.left_out[part.type] += 1
 
     def _response(self, info: Info, step: list[Part], usage: Usage | None, time_s: float) -> None:
         parts: list[assembly.Part] = []

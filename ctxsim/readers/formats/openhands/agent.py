@@ -99,7 +99,6 @@ class Agent:
         self._spent: tuple[float, ...] = (0, 0, 0, 0, 0.0)
         self._model = ""
         self._agent_spoke = True
-        self._left_out = assembly.left_out
         self._counts = assembly.counts
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
@@ -109,7 +108,7 @@ class Agent:
         elif event.observation:
             self._observation(event, event.observation, fields, where)
         else:
-            self._left_out["event without action or observation"] += 1
+            self.assembly.left_out["event without action or observation"] += 1
         self._event_of += [event.id] * (len(self.assembly.items) - len(self._event_of))
 
     def _grown(self, event: Event) -> Usage:
@@ -136,7 +135,7 @@ class Agent:
         elif action == "condensation":
             self._condensed(convert(fields, _Condensation, where), event)
         elif action in QUIET:
-            self._left_out[action] += 1
+            self.assembly.left_out[action] += 1
         elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
             # Without a source, agent and user take turns.
             self._agent_spoke = False
@@ -147,7 +146,7 @@ class Agent:
             self._by_user.add(event.id)
             self.assembly.user(f"User executed the command:\n{fields.get('command', '')}")
         elif event.source == "environment":
-            self._left_out[action] += 1
+            self.assembly.left_out[action] += 1
         else:
             self._response(event, action, fields)
 
@@ -187,7 +186,7 @@ class Agent:
 
     def _observation(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> None:
         if kind in QUIET:
-            self._left_out[kind] += 1
+            self.assembly.left_out[kind] += 1
             return
         text, media = self._shown(event, kind, fields, where)
         if event.cause is not None and event.cause in self._by_user:
