@@ -4,6 +4,7 @@ Documentation: https://platform.openai.com/docs/api-reference/responses/object; 
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,12 +13,9 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
-from ctxsim.transcript import Media, Usage
+from ctxsim.transcript import Media, Transcript, Usage
 
 IMAGE = IMAGE_TOKENS["openai"]
-
-
-UNSIZED = "response(s) with reasoning of unknown size, counted as 0 tokens"
 
 
 class ApiItem(msgspec.Struct):
@@ -131,10 +129,11 @@ class Exchanges:
         self.comparable = False
         self.assembly.compaction_note(detail, what="truncation")
 
-    def finish(self) -> None:
-        """End the open response, and note reasoning of unknown size."""
+    def finished(self, *, more: Iterable[str] = ()) -> Transcript:
+        """End the open response, and return the transcript, with notes on reasoning of unknown size and `more`."""
         self.close()
-        self.assembly.counts[UNSIZED] += self._unsized
+        self.assembly.counts["response(s) with reasoning of unknown size, counted as 0 tokens"] = self._unsized
+        return self.assembly.finished(more=more)
 
     def made(self, part: Part, time_s: float | None) -> None:
         """Add a part that the model made, with its time in epoch seconds."""

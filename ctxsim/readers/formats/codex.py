@@ -176,7 +176,7 @@ class _Rollout(Exchanges):
     def transcript(self) -> Transcript:
         self._copied()
         self._outside(self._unused)
-        self.finish()
+        self.close()
         self._outside(self.withdraw())
         assembly, meta = self.assembly, self._meta or _Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
@@ -184,7 +184,7 @@ class _Rollout(Exchanges):
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
         spare = f"{self._spare} token count(s) of requests that are not in the recording"
-        made = assembly.finished(more=[spare] if self._spare else ())
+        made = self.finished(more=[spare] if self._spare else ())
         if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
             return made
         # The first versions sent the user's instructions only in the head.

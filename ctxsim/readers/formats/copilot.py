@@ -119,7 +119,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         else:
             session.left_out["line without a type"] += 1
     for agent in (session.main, *session.agents.values()):
-        yield agent.transcript()
+        yield agent.finished()
 
 
 class _Agent(Exchanges):
@@ -149,10 +149,6 @@ class _Agent(Exchanges):
         start_s, self.turn_s = self.turn_s or written_s, None
         for part in _parts(message):
             self.made(part, start_s)
-
-    def transcript(self) -> Transcript:
-        self.finish()
-        return self.assembly.finished()
 
 
 class _Session:

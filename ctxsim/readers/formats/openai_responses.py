@@ -77,5 +77,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if held.output:
             exchanges.close()
             add_response(exchanges, held, where)
-        exchanges.finish()
-        yield exchanges.assembly.finished()
+        yield exchanges.finished()
