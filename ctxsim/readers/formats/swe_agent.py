@@ -14,7 +14,6 @@ Documentation: https://swe-agent.com/latest/usage/trajectories/
      "trajectory": [], "info": {"model_stats": {"api_calls": 1}}}
 """
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,20 +76,21 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
     for agent in agents:
         first = agent == agents[0]
         assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
-        _add_history(assembly, [entry for entry in entries if entry.agent == agent])
+        own = [entry for entry in entries if entry.agent == agent]
+        _add_history(assembly, own)
         assembly.cost_usd = dollars(attempt.instance_cost) if first else None
+        more = ["the tool definitions are not recorded"] if any(entry.tool_calls for entry in own) else []
         if attempt.tokens_sent and first:
             # 0.x sent only the last five observations in full; the totals of the known runs fit that.
-            assembly.notes.append(
+            more.append(
                 f"usage is recorded as totals only: {attempt.tokens_sent} tokens sent in {attempt.api_calls} requests; "
                 "history processors may have shortened what was sent"
             )
-        yield assembly.finished()
+        yield assembly.finished(more=more)
 
 
 def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
-    counts: Frequencies[str] = Frequencies()
-    run = Run(assembly)
+    counts, run = assembly.counts, Run(assembly)
     for entry in entries:
         text, media = text_and_media(entry.content, IMAGE_TOKENS["anthropic"])
         if entry.role == "system":
@@ -116,9 +116,6 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             run.user(text, media)
         else:
             counts["message(s) of an unknown role left out"] += 1
-    assembly.notes += [f"{count} {what}" for what, count in counts.items()]
-    if any(entry.tool_calls for entry in entries):
-        assembly.notes.append("the tool definitions are not recorded")
 
 
 def _is_exit(entry: _Entry, text: str) -> bool:

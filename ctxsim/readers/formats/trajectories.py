@@ -19,7 +19,6 @@ https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://
       {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
 """
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -133,10 +132,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if held is None:
         raise InputError(source.name, bad[0] if bad else "has no rows")
     # What was left out is known only at the end, so the last transcript's notes say it.
-    held.notes += [*notes, *(f"left out: {text}" for text in bad[:MOST_TOLD])]
+    notes += [f"left out: {text}" for text in bad[:MOST_TOLD]]
     if len(bad) > MOST_TOLD:
-        held.notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
-    yield held.finished()
+        notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
+    yield held.finished(more=notes)
 
 
 def role_of(message: Any) -> str | None:
@@ -190,16 +189,10 @@ def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any
         assembly.notes += ["column 'tools' is no JSON: left out"] if tools is None else []
     assembly.tools += [compact_json(_without_nulls(tool)) for tool in tools] if isinstance(tools, list) else []
     model = next((row[name] for name in ("model", "model_name") if isinstance(row.get(name), str)), "")
-    add_messages(assembly, messages, f"row {number}", model)
+    adding = _Adding(assembly, model, _fenced(messages))
+    for place, message in enumerate(messages):
+        adding.message(message, f"row {number} message {place}")
     return assembly
-
-
-def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) -> None:
-    """Add a row's messages. Raises InputError with the message's number for one that doesn't fit."""
-    adding = _Adding(assembly, model, _fenced(values))
-    for number, value in enumerate(values):
-        adding.message(value, f"{where} message {number}")
-    assembly.notes += [f"{count} {what}" for what, count in adding.counts.items()]
 
 
 class _Adding:
@@ -209,7 +202,6 @@ class _Adding:
         self.fenced = fenced
         self.run = Run(assembly)
         self.open = 0
-        self.counts: Frequencies[str] = Frequencies()
 
     def message(self, value: dict[str, Any], where: str) -> None:
         role, content = role_of(value), _content(value)
@@ -218,7 +210,7 @@ class _Adding:
         if role in ("system", "developer") and not self.assembly.calls:
             self.assembly.system.append(text)
         elif role in ("system", "developer"):
-            self.counts["system message(s) in mid-conversation kept as user texts"] += 1
+            self.assembly.counts["system message(s) in mid-conversation kept as user texts"] += 1
             self.assembly.user(text)
         elif role == "assistant":
             self._response(value, text, content if blocks else None, where)
@@ -240,7 +232,8 @@ class _Adding:
             name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
             reasoning = [part for part in parts if part.kind == "reasoning"]
             if name:
-                self.counts["call(s) that stand in the text: the message after each is taken as its result"] += 1
+                what = "call(s) that stand in the text: the message after each is taken as its result"
+                self.assembly.counts[what] += 1
                 self._response_of([*reasoning, *call_in_text(text, name)], in_text=True)
                 return
         self._response_of(parts)
@@ -251,7 +244,7 @@ class _Adding:
 
     def _result(self, value: dict[str, Any], result: Part) -> None:
         if not self.open:
-            self.counts["result(s) without a call in the message before kept as user texts"] += 1
+            self.assembly.counts["result(s) without a call in the message before kept as user texts"] += 1
             self.assembly.user(result)
             return
         self.open -= 1
