@@ -123,12 +123,6 @@ class Exchanges:
             self._compacted_at = self.assembly.calls
             self.assembly.compaction_note(detail)
 
-    def truncated(self, detail: str = "") -> None:
-        """Add a truncation: the agent left out a part of its history here, and which part isn't recorded."""
-        self.close()
-        self.comparable = False
-        self.assembly.compaction_note(detail, what="truncation")
-
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
         """End the open response, and return the transcript, with notes on reasoning of unknown size and `more`."""
         self.close()

@@ -254,7 +254,10 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
         return
     tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
     if tokens and compaction.pre_compaction_tokens is None:
-        agent.truncated(f"{tokens} tokens")
+        # Which part of its history the agent left out isn't recorded.
+        agent.close()
+        agent.comparable = False
+        agent.assembly.compaction_note(f"{tokens} tokens", what="truncation")
         return
     by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))

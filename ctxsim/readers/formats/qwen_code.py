@@ -128,8 +128,14 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str], stated: s
         earlier = known.setdefault((line.type, line.uuid), line) if line.uuid else line
         if earlier is line:
             yield line
-        else:
-            _merge(earlier, line, counts)
+            continue
+        # A later line of the same uuid is the same message, written in two parts or written again.
+        new = [part for part in line.decoded if part not in earlier.decoded]
+        if not new:
+            counts["repeated line"] += 1
+        earlier.decoded += new
+        earlier.model = line.model or earlier.model
+        earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
 
 
 def _telemetry(line: _Line, source: Source) -> None:
@@ -151,16 +157,6 @@ def _telemetry(line: _Line, source: Source) -> None:
 def _same(usage: Usage) -> Usage:
     """Return usage with 0 for counts that a message may leave out, as telemetry has it."""
     return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0)
-
-
-def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
-    """Add the parts of a later line of the same uuid: it is the same message, written in two parts or written again."""
-    new = [part for part in line.decoded if part not in earlier.decoded]
-    if not new:
-        counts["repeated line"] += 1
-    earlier.decoded += new
-    earlier.model = line.model or earlier.model
-    earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
 
 
 def _transcript(
