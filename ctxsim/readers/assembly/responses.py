@@ -149,13 +149,11 @@ class Exchanges:
         text, media = text_and_media(item.content, IMAGE)
         if item.role == "assistant":
             self.made(Part("assistant", text, media=media), time_s)
-        elif item.role == "user":
-            self.give(Part("user", text, media=media))
-        elif item.role not in ("system", "developer"):
+        elif item.role not in ("user", "system", "developer"):
             raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
-        elif self.parts or self.assembly.calls:
+        elif item.role == "user" or self.parts or self.assembly.calls:
             note = "a system or developer message in mid-conversation is kept as user text"
-            if note not in self.assembly.notes:
+            if item.role != "user" and note not in self.assembly.notes:
                 self.assembly.notes.append(note)
             self.give(Part("user", text, media=media))
         else:

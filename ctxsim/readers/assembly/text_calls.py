@@ -4,14 +4,14 @@ In runs of SWE-agent and mini-swe-agent the user message after such a call is it
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.transcript import Media, Usage
+from ctxsim.transcript import Media
 
 _TAGGED = re.compile(r"<function=([^>\s]+)|<tool_call>\s*\{\s*\"name\"\s*:\s*\"([^\"]+)\"")
 _FENCED = re.compile(r"^```[\w+-]*[ \t]*\n[ \t]*(\S++).*?\n```", re.DOTALL | re.MULTILINE)
@@ -62,18 +62,9 @@ class Run:
         self.assembly = assembly
         self._awaiting = ""
 
-    def response(
-        self,
-        parts: Sequence[Part],
-        usage: Usage | None = None,
-        time_s: float | None = None,
-        model: str = "",
-        answered_by_user: bool = True,
-    ) -> None:
-        """Add a response. `answered_by_user`: the next user message is the observation of its call, if it has one."""
-        called = next((part.tool for part in parts if part.kind == "tool_call"), "")
-        self._awaiting = called if answered_by_user else ""
-        self.assembly.response(parts, usage, time_s, model)
+    def awaits(self, parts: Iterable[Part]) -> None:
+        """Take the next user message as the observation of the first call among these parts, if there is one."""
+        self._awaiting = next((part.tool for part in parts if part.kind == "tool_call"), "")
 
     def result(self, text: str, call_id: str, media: tuple[Media, ...]) -> None:
         """Add a message of role `tool`."""

@@ -100,7 +100,8 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
             last = _parts(message, text, called)
             usage = message.usage.whole(message.cost) if message.usage else None
             time_s = message.timestamp if message.created is None else message.created
-            run.response(last, usage, time_s, message.model or "", answered_by_user=not called)
+            assembly.response(last, usage, time_s, message.model or "")
+            run.awaits(() if called else last)
         elif message.role == "tool":
             run.result(text, message.tool_call_id or "", media)
         elif message.role == "exit" or (message is messages[-1] and _ends(last)):

@@ -109,7 +109,8 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             parts = entry.parts() if entry.tool_calls else entry.parts(command_parts(text, at))
             if entry.action and entry.action.strip() and not any(part.tool for part in parts):
                 counts["command(s) not found in the text of their response: observations kept as user texts"] += 1
-            run.response(parts)
+            assembly.response(parts)
+            run.awaits(parts)
         elif entry.role == "tool":
             run.result(text, next(iter(entry.tool_call_ids or []), ""), media)
         elif entry.role == "user":

@@ -240,7 +240,8 @@ class _Adding:
 
     def _response_of(self, parts: list[Part], in_text: bool = False) -> None:
         self.open = sum(part.kind == "tool_call" for part in parts)
-        self.run.response(parts, model=self.model, answered_by_user=in_text)
+        self.assembly.response(parts, model=self.model)
+        self.run.awaits(parts if in_text else ())
 
     def _result(self, value: dict[str, Any], result: Part) -> None:
         if not self.open:
