@@ -105,7 +105,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         spawner = under(next((line.system_payload for line in spawned), None), "parentSessionId")
         if isinstance(spawner, str) and spawner and not parent:
             parent = session_tree.beside(source.name, spawner)
-        yield _transcript(Assembly(name, NAME, parent), lines, notes, counts, stated)
+        yield _Conversation(Assembly(name, NAME, parent), counts, stated).transcript(lines, notes)
         # Notes and counts of the file go to its first conversation.
         notes, counts = [], Frequencies()
 
@@ -159,27 +159,23 @@ def _same(usage: Usage) -> Usage:
     return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0)
 
 
-def _transcript(
-    assembly: Assembly, lines: Sequence[_Line], notes: list[str], counts: Frequencies[str], stated: set[Usage]
-) -> Transcript:
-    assembly.left_out = counts
-    conversation = _Conversation(assembly, stated)
-    kept = session_tree.branch(lines)
-    for position, line in enumerate(lines):
-        if line.type in KNOWN:
-            conversation.add(line, on_branch=position in kept)
-    conversation.paid()
-    assembly.project, assembly.version = session_tree.where(lines)
-    assembly.notes += notes
-    return assembly.finished()
-
-
 class _Conversation:
-    def __init__(self, assembly: Assembly, stated: set[Usage]) -> None:
+    def __init__(self, assembly: Assembly, counts: Frequencies[str], stated: set[Usage]) -> None:
         self.assembly, self.stated = assembly, stated
+        assembly.left_out = counts
         # A request that no message states: the summary's if a compression follows.
         self.asked: tuple[Usage, float | None, str] | None = None
         self.whole_history = True
+
+    def transcript(self, lines: Sequence[_Line], notes: list[str]) -> Transcript:
+        kept = session_tree.branch(lines)
+        for position, line in enumerate(lines):
+            if line.type in KNOWN:
+                self.add(line, on_branch=position in kept)
+        self.paid()
+        self.assembly.project, self.assembly.version = session_tree.where(lines)
+        self.assembly.notes += notes
+        return self.assembly.finished()
 
     def add(self, line: _Line, on_branch: bool) -> None:
         usage = line.usage_metadata.request() if line.usage_metadata else None
