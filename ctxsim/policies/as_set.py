@@ -1,12 +1,9 @@
 """The recorded agent's own policy with its user's settings: the baseline of advice."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.given import parsed
 from ctxsim.policies.policy import Policy
 
 
-@dataclass
 class AsSet(Policy):
     """The policy of the agent that recorded a transcript, with the defaults of its version for its model.
 

@@ -1,7 +1,6 @@
 """A budget in characters. Over it, old tool exchanges are dropped, then everything but the last turns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import length
 from ctxsim.policies.policy import Count, Policy, Positive
@@ -28,7 +27,6 @@ def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns:
     return view.drop([item.place for item in view[:first]], reason)
 
 
-@dataclass
 class CharBudget(Policy):
     """Over `chars` characters of content, drop old tool exchanges, then all but the last `keep_turns` turns.
 

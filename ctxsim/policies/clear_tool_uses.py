@@ -1,14 +1,11 @@
 """Server-side clearing: the provider itself clears old tool results in each request that is too large."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.view import View
 
 PLACEHOLDER = "[cleared to save context]"
 
 
-@dataclass
 class ClearToolUses(Policy):
     """Over `trigger` input tokens, clear all but the newest `keep` results, if that frees `clear_at_least` tokens.
 

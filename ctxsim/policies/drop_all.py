@@ -1,12 +1,9 @@
 """Drop everything that may be dropped: the floor."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Policy
 from ctxsim.view import View
 
 
-@dataclass
 class DropAll(Policy):
     """Sends the head, the first user message, and the newest message with the response that it answers."""
 

@@ -1,12 +1,9 @@
 """First in, first out: drop whole old exchanges until the estimate fits."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.view import View, each_exchange
 
 
-@dataclass
 class Fifo(Policy):
     """While the estimate is over `budget`, drop the oldest response with its results.
 

@@ -1,7 +1,5 @@
 """Head and tail: keep the first and last lines of long output, within a byte limit."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes, rows_within
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
@@ -36,7 +34,6 @@ def head_tail(text: str, lines: int, limit_bytes: int) -> str:
     return first_bytes(cut, max(0, limit_bytes))
 
 
-@dataclass
 class HeadTail(Policy):
     """First and last `lines` lines and at most `bytes` bytes of each tool result. Document 003, layer 1.
 

@@ -4,7 +4,6 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ctxsim.policies.policy import Policy, Positive
@@ -16,7 +15,6 @@ ERRORS = ("error", "errors", "message", "detail", "reason")
 """Keys whose values are shortened last."""
 
 
-@dataclass
 class JsonAware(Policy):
     """Cut each tool result to at most `chars` characters; valid JSON stays valid JSON.
 

@@ -1,11 +1,8 @@
 """No compaction: the ceiling of what an agent can know, and what most of the bill is."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Policy
 
 
-@dataclass
 class KeepAll(Policy):
     """Sends the whole history. Document 001, "Problem": what happens without a policy."""
 

@@ -1,7 +1,6 @@
 """Observation masking: old tool results become one line."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxsim.policies.policy import Count, Policy, Positive
@@ -16,7 +15,6 @@ def placeholder(text: str) -> str:
     return f"{PREFIX}({len(text.splitlines())} lines omitted)"
 
 
-@dataclass
 class Mask(Policy):
     """Replace results older than the newest `keep` by one line with their number of lines; at least `batch` at a time.
 

@@ -1,12 +1,9 @@
 """A limit on the number of messages, whatever their role."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class MaxMessages(Policy):
     """Drop messages from the front until `n` are left. Document 000, `MaxConversationMessages`.
 

@@ -1,12 +1,9 @@
 """A limit on the length of each new tool result."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 
 
-@dataclass
 class MaxResultChars(Policy):
     """Cut each tool result to `chars` characters at ingestion. Document 000, `MaxToolResultChars`, without marker."""
 

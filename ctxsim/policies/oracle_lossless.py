@@ -1,14 +1,12 @@
 """The lossless oracle: each result is cleared as soon as no later call needs it, or when that costs least."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ctxsim.policies.policy import Oracle
 from ctxsim.view import View
 
 
-@dataclass
 class OracleLossless(Oracle):
     """Lose no reference, with the least tokens (`aim=tokens`, as if edits were free) or the least cost (`aim=dollars`).
 

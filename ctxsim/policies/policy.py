@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, InitVar, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast, dataclass_transform
 
 import msgspec
 
@@ -91,14 +91,15 @@ class Surroundings:
         return self.estimator.request(self.head, view.size, view, self.reported)
 
 
+@dataclass_transform()
 @dataclass
 class Policy:
     """Decides what is sent: edits the view, which is the list of items that the next request would hold.
 
     The methods `on_tool_result`, `before_call`, `after_call` and `on_overflow` may edit the view. By default, none of
-    them does. Decorate subclasses with `@dataclass`; only their fields configure them. Each transcript gets a new
-    object. State that a policy keeps during a transcript is created in `start`, in attributes that aren't fields. If a
-    class sets no `name`, its name is the class name in kebab case.
+    them does. Decorate subclasses with `@dataclass`, unless they are ctxsim's own; only their fields configure them.
+    Each transcript gets a new object. State that a policy keeps during a transcript is created in `start`, in
+    attributes that aren't fields. If a class sets no `name`, its name is the class name in kebab case.
     """
 
     name: ClassVar[str] = ""
@@ -140,6 +141,8 @@ class Policy:
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
         if cls.agent or (file and Path(file).with_name(SETTINGS).exists()):
             _take_shipped(cls)
+        if cls.__module__.startswith("ctxsim.") and not abstract:
+            dataclass(cls)
 
     @property
     def sees(self) -> Surroundings:

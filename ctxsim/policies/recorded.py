@@ -1,14 +1,12 @@
 """The recorded agent's own compactions and clearings of results, where its log shows them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.policy import Policy
 from ctxsim.transcript import CLEARED, Compaction
 from ctxsim.view import View
 
 
-@dataclass
 class Recorded(Policy):
     """The recorded agent's own compactions with the summaries that it got, and its clearings of old results.
 

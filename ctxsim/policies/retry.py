@@ -1,12 +1,9 @@
 """Trial and error: only a refused request shortens the history."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Count, Overflow, Policy
 from ctxsim.view import View
 
 
-@dataclass
 class Retry(Policy):
     """On overflow drop the oldest item and its pair and try again, up to `attempts` times.
 

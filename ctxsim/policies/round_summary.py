@@ -1,13 +1,10 @@
 """Round summaries: after a number of tool iterations, one summary replaces the finished ones."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class RoundSummary(Policy):
     """After `every` finished tool iterations, replace them by one billed summary of at most `max_tokens`.
 

@@ -1,7 +1,5 @@
 """Summarise the old part of the conversation at a share of the window."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive, Share
 from ctxsim.view import View
@@ -21,7 +19,6 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
     return condense(policy, view, old, reason, max_tokens, messages[start][0].order) or view
 
 
-@dataclass
 class Summary(Policy):
     """Over `at` of the window, send head + summary + last `keep_last` messages. Document 003, layer 3.
 

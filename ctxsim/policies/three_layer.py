@@ -1,7 +1,5 @@
 """The three-layer manager: results cut on arrival, tokens tracked as items are added, compaction to a short summary."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.head_tail import head_tail
 from ctxsim.policies.policy import Count, Policy, Positive, Share, Stop
 from ctxsim.policies.summary import summarize_old
@@ -9,7 +7,6 @@ from ctxsim.transcript import Item
 from ctxsim.view import View
 
 
-@dataclass
 class ThreeLayer(Policy):
     """Document 003 as a whole. From `at` of the window on: head + summary + last `keep_last` messages; at `stop`: stop.
 

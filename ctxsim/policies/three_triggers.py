@@ -1,7 +1,6 @@
 """Three triggers in order of priority: a share of the window, a number of tokens, a number of messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.condense import condense
@@ -12,7 +11,6 @@ from ctxsim.view import View
 Limit = Literal["percentage", "tokens", "messages"]
 
 
-@dataclass
 class ThreeTriggers(Policy):
     """Reduce the messages after the last summary to the target of the first trigger that fires.
 

@@ -1,7 +1,6 @@
 """A budget in approximate tokens: the pruning of `char-budget`, by an estimate and the model's window."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.policies.char_budget import prune
@@ -9,7 +8,6 @@ from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class TokenApproxBudget(Policy):
     """Over `budget` tokens (ceil(length / 3); 0: the window), drop old tool exchanges, then all but the last turns.
 

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item, Usage
@@ -21,7 +20,6 @@ def cut(results: Iterable[Item], retain: int) -> dict[int, str]:
     }
 
 
-@dataclass
 class TokenBudget(Policy):
     """After each response over `budget`, cut all but the newest tool-result message to `retain` characters.
 

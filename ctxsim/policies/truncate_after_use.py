@@ -1,14 +1,11 @@
 """Truncate immediately after use: document 001's first approach, which it rejects as too aggressive."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.policies.token_budget import cut
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
 
-@dataclass
 class TruncateAfterUse(Policy):
     """Cut every tool result to `retain` characters after the next response. Document 001, approach 1."""
 

@@ -1,6 +1,6 @@
 """An estimator that reads a calibration file, made from the user's own texts, tools and tokenizer."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -78,7 +78,6 @@ def read_calibration(path: Path) -> Calibration:
     return found
 
 
-@dataclass(frozen=True)
 class Calibrated(Estimator):
     """By a calibration file: `use=tool` (a result by its tool's ratio, the rest by the divisor), `ratio` (one divisor)
     or `classes` (the fitted character classes).

@@ -1,14 +1,12 @@
 """Characters or bytes divided by a constant, the rule of thumb that most agents use: rounded by text or for more."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Chars(Divides, Estimator):
     """length / ratio per text.
 
@@ -25,7 +23,6 @@ class Chars(Divides, Estimator):
         return divided(length(text, self.unit), self.ratio, self.rounding)
 
 
-@dataclass(frozen=True)
 class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
@@ -35,7 +32,6 @@ class Bytes(Divides, Estimator):
         return divided(length(text, "bytes"), self.ratio, "ceil")
 
 
-@dataclass(frozen=True)
 class CharsTotal(Divides, Estimator):
     """Characters of texts, and of calls' names and arguments, over `ratio`; rounded for all at once or by `message`.
 

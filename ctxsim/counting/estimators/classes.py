@@ -2,7 +2,6 @@
 
 import re
 import string
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator
 
@@ -37,7 +36,6 @@ def weighted(text: str, weights: tuple[float, ...]) -> int:
     return -int(-sum(weight * count for weight, count in zip(weights, features(text), strict=True)) // 1)
 
 
-@dataclass(frozen=True)
 class Classes(Estimator):
     """A weight per character class, fitted to o200k_base.
 

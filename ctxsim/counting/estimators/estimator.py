@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, dataclass_transform
 
 import msgspec
 
@@ -46,6 +46,7 @@ def answered(who: str, ask: Callable[[], int]) -> int:
     return answer
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Estimator:
     """Estimates the tokens of items; a request's estimate is their sum. Only typed parameters configure it.
@@ -55,7 +56,8 @@ class Estimator:
     media, unless the docstring says otherwise. If two requests differ only in `size`, the larger one doesn't get the
     lower estimate.
 
-    Decorate a subclass with `@dataclass(frozen=True)`. If it sets no `name`, its name is the class name in kebab case.
+    Decorate a subclass with `@dataclass(frozen=True)`, unless it is ctxsim's own. If it sets no `name`, its name is
+    the class name in kebab case.
     """
 
     name: ClassVar[str] = ""
@@ -68,7 +70,9 @@ class Estimator:
             cls.name = labels.kebab(cls.__name__)
         if "judged_at" not in cls.__dict__:
             cls.judged_at = ("",)
-        if cls.__module__.partition(".")[0] != "ctxsim":
+        if cls.__module__.startswith("ctxsim."):
+            dataclass(frozen=True)(cls)
+        else:
             for method in set(ANSWERING) & vars(cls).keys():
                 setattr(cls, method, _held(method, vars(cls)[method]))
 

@@ -18,7 +18,6 @@ class Counts:
         object.__setattr__(self, "_counter", Counter(open_tokenizer(self.vocabulary)))
 
 
-@dataclass(frozen=True)
 class FullCount(Counts, Estimator):
     """A vocabulary's count x factor, rounded up. RooCodeInc/Roo-Code: o200k_base x 1.5; codebuff x 1.35 for Claude."""
 
@@ -31,7 +30,6 @@ class FullCount(Counts, Estimator):
         return -int(-self._counter.text(text) * self.factor // 1)
 
 
-@dataclass(frozen=True)
 class Sampled(Counts, Estimator):
     """Count `chars` characters of a text, spread over it in four pieces, and extrapolate. Short texts are exact."""
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +9,6 @@ from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, R
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Serialized(Divides, Estimator):
     """Length of each message block as JSON / ratio.
 
@@ -43,7 +41,6 @@ def _block(item: Item) -> dict[str, object]:
             return {"type": "text", "text": item.text}
 
 
-@dataclass(frozen=True)
 class UsageSerialized(Serialized):
     """Input and output tokens of the last accepted call + the JSON's length / ratio of what joined (or left) since.
 

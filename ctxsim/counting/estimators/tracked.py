@@ -3,14 +3,12 @@ joined since. The first two are those of document 004.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.chars import Chars
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, gone_on, length
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 
-@dataclass(frozen=True)
 class OutputOnly(Estimator):
     """Responses count their reported output tokens; tool and user messages and the head count 0.
 
@@ -28,7 +26,6 @@ class OutputOnly(Estimator):
         return sum(tokens for message, tokens in reported.outputs.items() if message in present) + size
 
 
-@dataclass(frozen=True)
 class ToolChars(Divides, OutputOnly):
     """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
@@ -39,7 +36,6 @@ class ToolChars(Divides, OutputOnly):
         return divided(length(item.text, self.unit), self.ratio, "floor") if item.kind == "tool_result" else 0
 
 
-@dataclass(frozen=True)
 class UsageTail(Chars):
     """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
 

@@ -1,11 +1,8 @@
 """Words times a constant: the rule of thumb of model documentation."""
 
-from dataclasses import dataclass
-
 from ctxsim.counting.estimators.estimator import Estimator
 
 
-@dataclass(frozen=True)
 class Words(Estimator):
     """White-space separated words x factor, rounded up. OpenAI: 0.75 words a token; Gemini: 60 to 80 words per 100."""
 

@@ -53,7 +53,6 @@ class Reply(msgspec.Struct, forbid_unknown_fields=True):
     reason: str = ""
 
 
-@dataclass
 class Pipe(Policy):
     """A policy whose edits another program decides."""
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Protocol, cast
 
@@ -66,7 +65,6 @@ class Shorten:
         return None
 
 
-@dataclass
 class Shortener(Policy):
     """A policy that runs a session. The returned messages are the view from then on, or for one request only."""
 

@@ -1,7 +1,6 @@
 """aider: the finished part of a chat is summarised when it outgrows a small budget."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import last_asked, newly_asked
@@ -10,7 +9,6 @@ from ctxsim.transcript import Item
 from ctxsim.view import View, each_exchange
 
 
-@dataclass
 class Aider(Policy):
     """On a user's text, if finished messages exceed `max_chat_history_tokens`: a summary, and less than half of it.
 

@@ -1,13 +1,10 @@
 """Anthropic's server-side compaction: a summary replaces the whole conversation at a threshold."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class AnthropicCompact(Policy):
     """Over `trigger` input tokens the server summarises the whole conversation and goes on from the summary.
 

@@ -1,7 +1,6 @@
 """Claude Code: old results are cleared; later a summary and the files read last replace all but the newest items."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import ClassVar, Literal
 
@@ -22,7 +21,6 @@ def _clears(tool: str) -> bool:
     return not tool.startswith("mcp__") and tool.lower() not in NEVER_CLEARED
 
 
-@dataclass
 class ClaudeCode(Policy):
     """From the window less `reserve` and `buffer` on: one summary, and up to `files` files that were read last.
 

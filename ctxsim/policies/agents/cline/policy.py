@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
@@ -26,7 +25,6 @@ LEFT_OF_RESULTS = 16
 """Characters of each result that the summariser gets, as seen where cline doesn't know the model's window."""
 
 
-@dataclass
 class Cline(Policy):
     """From `threshold_ratio` of the window on, by its own count: a summary, then the newest messages.
 

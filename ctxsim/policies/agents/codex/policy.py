@@ -1,7 +1,6 @@
 """Codex: the user's texts and a summary, nothing else."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.policies.agents.shared.condense import replaced
@@ -25,7 +24,6 @@ def middle_truncated(text: str, size: int) -> str:
     return f"{first_bytes(text, left)}…{-(-(length - size) // 4)}{MARK}{last_bytes(text, right) if right else ''}"
 
 
-@dataclass
 class Codex(Policy):
     """From 0.9 of the window on: the user's newest texts of at most `keep_user_tokens`, then one summary.
 

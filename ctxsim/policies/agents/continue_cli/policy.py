@@ -1,7 +1,6 @@
 """Continue's terminal agent: one summary of everything, once the window has little more room than for an answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from ctxsim.policies.agents.shared.condense import condense
@@ -12,7 +11,6 @@ from ctxsim.transcript import Item
 from ctxsim.view import View
 
 
-@dataclass
 class ContinueCli(Policy):
     """From the window less the output and a buffer on: one summary in place of everything but the system prompt.
 

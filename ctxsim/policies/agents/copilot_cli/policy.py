@@ -1,14 +1,11 @@
 """GitHub Copilot CLI: compaction in parallel with the conversation, which takes effect one request later."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.cuts import byte_length
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
 
-@dataclass
 class CopilotCli(Policy):
     """From `at` of the window on, by its own count, make a summary in parallel with a request, and use it at the next.
 

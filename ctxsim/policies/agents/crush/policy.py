@@ -1,7 +1,5 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense_history
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import last_asked, newly_asked, run_ended
@@ -11,7 +9,6 @@ from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 
-@dataclass
 class Crush(Policy):
     """When 20,000 tokens are left of a window over 200,000, or 20 % of a smaller one: one summary of everything.
 

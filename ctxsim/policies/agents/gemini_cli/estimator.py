@@ -1,12 +1,9 @@
 """Gemini CLI's weights: ASCII and other characters count differently."""
 
-from dataclasses import dataclass
-
 from ctxsim.counting.estimators.estimator import Estimator, length
 from ctxsim.transcript import Item
 
 
-@dataclass(frozen=True)
 class Gemini(Estimator):
     """0.25 per ASCII character and `other` per further UTF-16 unit; length / 4 over 100,000, and for tool results.
 

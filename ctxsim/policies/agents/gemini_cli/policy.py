@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import since_response
@@ -41,7 +40,6 @@ def shown_of_file(text: str) -> str:
     return "\n".join([f"[{left} more lines]", *shown] if left else shown)
 
 
-@dataclass
 class GeminiCli(Policy):
     """From `compression_threshold` of the window on: a summary of the older part; the rest begins at a user's text.
 

@@ -1,7 +1,6 @@
 """goose: at the start of a turn, a summary and the user's last text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
@@ -14,7 +13,6 @@ LADDER = (0, 10, 20, 50, 100)
 """Per cent of the tool responses that the summary request leaves out, by attempt."""
 
 
-@dataclass
 class Goose(Policy):
     """Over `auto_compact_threshold` of the window at the start of a turn: summary, note, the user's newest text.
 

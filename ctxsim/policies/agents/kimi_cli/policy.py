@@ -1,13 +1,10 @@
 """Kimi CLI: a summary and the last two messages."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
 
 
-@dataclass
 class KimiCli(Policy):
     """From `compaction_trigger_ratio` of the window on, or with `reserved_context_size` left: a summary, two messages.
 

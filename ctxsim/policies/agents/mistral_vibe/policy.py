@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.policies.agents.shared.condense import replaced
@@ -14,7 +13,6 @@ from ctxsim.view import View
 MARK = "\n\n[... truncated ...]\n\n"
 
 
-@dataclass
 class MistralVibe(Policy):
     """From `auto_compact_threshold` on: the user's newest texts of at most `keep_user_tokens`, then one summary.
 

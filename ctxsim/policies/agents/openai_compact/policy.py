@@ -1,13 +1,10 @@
 """OpenAI's server-side compaction: one opaque item replaces everything before it."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class OpenaiCompact(Policy):
     """When a rendered request crosses `compact_threshold`, the server replaces the whole history by one opaque item.
 

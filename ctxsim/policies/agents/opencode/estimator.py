@@ -1,14 +1,12 @@
 """opencode's estimate of messages that may stay: the length of the AI SDK's messages as JSON."""
 
 import json
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator, divided, length
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Item
 
 
-@dataclass(frozen=True)
 class Opencode(Estimator):
     """Length of each message as JSON / 4, rounded: roles, names of fields and the tool's name count with the text.
 

@@ -1,7 +1,6 @@
 """opencode: a summary, and the newest messages that fit a quarter of the room."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense, results_cut
@@ -15,7 +14,6 @@ from ctxsim.view import View, each_exchange
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
 
 
-@dataclass
 class Opencode(Policy):
     """When a step's usage reaches the window less `output`: summary, newest messages, and a request to go on.
 

@@ -1,7 +1,6 @@
 """OpenHands: over a number of events, a summary replaces those in the middle."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
@@ -25,8 +24,8 @@ class Condensing(Policy, abstract=True):
 
     max_size: int
     keep_first: int
-    minimum_progress: float
     summary_tokens: int
+    minimum_progress: float = 0.1
 
     @property
     def _system(self) -> int:
@@ -77,7 +76,6 @@ class Condensing(Policy, abstract=True):
         return condense(self, view, old, reason, self.summary_tokens, at, shown)
 
 
-@dataclass
 class Openhands(Condensing):
     """Over `max_size` events or `max_tokens`: the first `keep_first` events, a summary, and the last ones.
 
@@ -88,7 +86,6 @@ class Openhands(Condensing):
     version = "1.58.0"
     read_on = "2026-11"
     decides_by = "tokenizer:vocabulary=cl100k_base"
-    minimum_progress = 0.1
 
     max_size: Positive = SHIPPED
     max_tokens: Count = 0

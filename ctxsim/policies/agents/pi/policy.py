@@ -1,7 +1,6 @@
 """pi: a summary and the newest 20,000 tokens, once a request or the end of a run is too large."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.policies.agents.shared.condense import replaced, results_cut
@@ -13,7 +12,6 @@ from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 
-@dataclass
 class Pi(Policy):
     """When a request or a run's end is over the window less `reserve_tokens`: a summary, then the newest messages.
 

@@ -1,7 +1,6 @@
 """Qwen Code: one summary replaces the whole history except a pending call and its results."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense
@@ -15,7 +14,6 @@ from ctxsim.view import View
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 
 
-@dataclass
 class QwenCode(Policy):
     """From `auto_compact_threshold` of the window on, or with 33,000 left: a summary and the pending call.
 

@@ -1,7 +1,6 @@
 """Roo Code: one summary replaces everything, or half of the messages are hidden."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.condense import condense
@@ -10,7 +9,6 @@ from ctxsim.transcript import Usage
 from ctxsim.view import View
 
 
-@dataclass
 class RooCode(Policy):
     """Over 90 % of the window less the reserved output: one summary of all; if that fails, the older half is hidden.
 

@@ -1,7 +1,5 @@
 """SWE-agent: one line replaces each old observation except the task."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.mask import placeholder
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.transcript import Item
@@ -11,7 +9,6 @@ LIMIT = 100_000
 """Most characters of one observation."""
 
 
-@dataclass
 class SweAgent(Policy):
     """Replace observations by a line with their number of lines, except the first (the task) and the last `n` or more.
 

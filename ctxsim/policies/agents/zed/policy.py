@@ -1,7 +1,7 @@
 """Zed: from a threshold that its user sets, one summary of everything."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ctxsim.errors import LabelError
 from ctxsim.policies.agents.shared.condense import condense_history
@@ -12,7 +12,6 @@ from ctxsim.view import View
 PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<left>[1-9]\d*)")
 
 
-@dataclass
 class Zed(Policy):
     """From `threshold` on, put one summary in place of everything: at `90%` of the window, `50000` used, `-20000` left.
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator
@@ -10,7 +9,6 @@ from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Adk(Estimator):
     """Characters // 4 of all messages at once: texts, names, arguments and `{"result": text}` as JSON. No head.
 

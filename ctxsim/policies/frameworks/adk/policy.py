@@ -1,6 +1,5 @@
 """Google's Agent Development Kit: a summary at a threshold, or the last invocations only."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ctxsim.policies.frameworks.chat import counted, flat, in_place_of, items_of, messages, only, packed
@@ -21,7 +20,6 @@ class OfAdk(Policy, abstract=True):
     read_on = "2026-11-22"
 
 
-@dataclass
 class AdkCompact(OfAdk):
     """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
 
@@ -71,7 +69,6 @@ class AdkCompact(OfAdk):
         return in_place_of(view, old, text, f"{self.threshold():,.0f} tokens or more")
 
 
-@dataclass
 class AdkFilter(OfAdk):
     """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
 

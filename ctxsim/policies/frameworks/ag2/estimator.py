@@ -1,12 +1,9 @@
 """AG2's counter: four characters per token, rounded down; a call counts as `name(arguments)`."""
 
-from dataclasses import dataclass
-
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Ag2(Estimator):
     """length // 4 of every text, and of `name(arguments)`. No head.
 

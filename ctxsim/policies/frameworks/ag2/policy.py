@@ -1,7 +1,5 @@
 """AG2's limits on the number of events or tokens. Results whose call was cut off are removed too."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.frameworks.chat import Message, flat, items_of, messages, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
@@ -33,7 +31,6 @@ class OfAg2(Policy, abstract=True):
     read_on = "2026-11-25"
 
 
-@dataclass
 class Ag2Sliding(OfAg2):
     """Send the last `max_events` events. ag2/policies/sliding_window.py, SlidingWindowPolicy; no default upstream.
 
@@ -57,7 +54,6 @@ class Ag2Sliding(OfAg2):
         return only(view, flat(kept), f"before the last {self.max_events} events")
 
 
-@dataclass
 class Ag2TokenLimiter(OfAg2):
     """Over `max_tokens` send the first user's text and the newest events that fit with it, but always the newest one.
 
@@ -86,7 +82,6 @@ class Ag2TokenLimiter(OfAg2):
         return only(view, flat(kept), f"over {limit:,} tokens")
 
 
-@dataclass
 class Ag2TailWindow(OfAg2):
     """Over `max_events` events, or `max_tokens`, keep the last `target`. The others are dropped for good, the task too.
 

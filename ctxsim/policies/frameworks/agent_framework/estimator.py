@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class AgentFramework(Estimator):
     """len(json) // 4 of each message with its role, its id and its contents, at least 1; parts of one share the frame.
 

@@ -1,7 +1,6 @@
 """Microsoft Agent Framework's Python strategies: drop whole groups, or replace them by their results in one line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
@@ -88,7 +87,6 @@ def _in_line(group: Group) -> str:
     return before + text[: LONGEST - len(before + MARKER + after)].rstrip() + MARKER + after
 
 
-@dataclass
 class AfTruncation(OfAgentFramework):
     """Over `max_n` drop the oldest groups until `compact_to` is met; never the system prompt or the newest group.
 
@@ -110,7 +108,6 @@ class AfTruncation(OfAgentFramework):
         return truncated(self, view, limit, target, self.preserve_first_user_group, self.tokenizer)
 
 
-@dataclass
 class AfSliding(OfAgentFramework):
     """Keep the newest `keep_last_groups` groups. agent_framework/_compaction.py, SlidingWindowStrategy.
 
@@ -124,7 +121,6 @@ class AfSliding(OfAgentFramework):
         return only(view, flat(groups[-self.keep_last_groups :]), f"before the newest {self.keep_last_groups} groups")
 
 
-@dataclass
 class AfSelective(OfAgentFramework):
     """Drop all but the newest `keep_last_tool_call_groups` groups of calls with their results; texts stay.
 
@@ -141,7 +137,6 @@ class AfSelective(OfAgentFramework):
         return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")
 
 
-@dataclass
 class AfToolResult(OfAgentFramework):
     """Put one line of at most 4,096 characters, `[Tool results: ...]`, in the place of older groups of calls.
 
@@ -155,7 +150,6 @@ class AfToolResult(OfAgentFramework):
         return with_results_in_line(view, self.keep_last_tool_call_groups)
 
 
-@dataclass
 class AfContextWindow(OfAgentFramework):
     """Over half of the input budget put older groups of calls in a line; still over .8 of it, drop down to half.
 
@@ -184,7 +178,6 @@ class AfContextWindow(OfAgentFramework):
         return truncated(self, view, over, self.threshold(), self.preserve_first_user_group, by_tokens=True)
 
 
-@dataclass
 class AfSummarize(OfAgentFramework):
     """Over `target_count` + `threshold_count` messages, put a summary in the place of the oldest groups.
 
@@ -239,7 +232,6 @@ def _line(number: int, message: Message) -> str:
     return f"{number}. [{role}] {content}"
 
 
-@dataclass
 class AfBudget(OfAgentFramework):
     """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
 

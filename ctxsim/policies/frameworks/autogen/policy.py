@@ -1,7 +1,5 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that removes from the middle."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.frameworks.chat import Message, flat, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
@@ -20,7 +18,6 @@ def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]
     return groups[1:] if groups and groups[0][0].role == "tool" else groups
 
 
-@dataclass
 class AutogenBuffered(OfAutogen):
     """Send the last `buffer_size` messages, where a response's results are one message; results in front are dropped.
 
@@ -34,7 +31,6 @@ class AutogenBuffered(OfAutogen):
         return only(view, flat(kept), f"before the last {self.buffer_size} messages")
 
 
-@dataclass
 class AutogenHeadTail(OfAutogen):
     """Send the first `head_size` and the last `tail_size` messages, and between them how many were skipped.
 
@@ -57,7 +53,6 @@ class AutogenHeadTail(OfAutogen):
         return in_place_of(view, flat(left), f"Skipped {skipped} messages.", "between head and tail", kind="note")
 
 
-@dataclass
 class AutogenTokenLimited(OfAutogen):
     """While over `token_limit`, remove the message in the middle; then remove results in front.
 

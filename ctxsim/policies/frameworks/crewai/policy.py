@@ -1,13 +1,10 @@
 """CrewAI: after a refusal, one message replaces everything but the system prompt."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
 from ctxsim.policies.policy import Overflow, Policy, Positive
 from ctxsim.view import View
 
 
-@dataclass
 class CrewaiSummarize(Policy):
     """After a refusal put one summary in the place of all messages, including the task and the newest results.
 

@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Haystack(Estimator):
     """Characters // 4 of lines like `[user] text`, `[tool:name] text`, `[assistant -> tool_call] name(arguments)`.
 

@@ -67,7 +67,6 @@ class OfHaystack(Policy, abstract=True):
         """Return the view with its messages reduced to `target` tokens, if that is possible."""
 
 
-@dataclass
 class HaystackSliding(OfHaystack):
     """From `compact_at` of the window on, keep `compact_to` of it: the newest task, its newest steps, then whole turns.
 
@@ -126,7 +125,6 @@ def _steps(found: Sequence[Message]) -> list[Group]:
     return steps
 
 
-@dataclass
 class HaystackPrune(OfHaystack):
     """From `compact_at` of the window on, put placeholders in place of the oldest results until `compact_to` is met.
 
@@ -152,7 +150,6 @@ class HaystackPrune(OfHaystack):
         return view.rewrite(texts, self.reason)
 
 
-@dataclass
 class HaystackSummarize(OfHaystack):
     """From `compact_at` of the window on, put summaries in the place of turns and steps until `compact_to` is met.
 

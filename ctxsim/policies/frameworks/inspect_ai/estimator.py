@@ -1,13 +1,10 @@
 """Inspect's counter: o200k_base plus 10 %, with arguments written again as JSON."""
 
-from dataclasses import dataclass
-
 from ctxsim.counting.estimators.real import FullCount
 from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Item
 
 
-@dataclass(frozen=True)
 class Inspect(FullCount):
     """o200k_base x 1.1 of texts, names and arguments; arguments as `json.dumps` writes them.
 

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share, Stop
@@ -84,7 +83,6 @@ class OfInspect(Policy, abstract=True):
         return after
 
 
-@dataclass
 class InspectEdit(OfInspect):
     """Over `at` of the window (or so many tokens), clear all but the newest `keep_tool_uses` results. Edits last.
 
@@ -154,7 +152,6 @@ def _told(view: View, response: Message, calls: Sequence[Item], reason: str) -> 
     return view.insert(text, response.order, reason, sources=[call.place for call in calls])
 
 
-@dataclass
 class InspectTrim(OfInspect):
     """Over `at` of the window (or so many tokens), drop all but `preserve` of the messages; the task stays.
 
@@ -170,7 +167,6 @@ class InspectTrim(OfInspect):
         return trimmed(view, self.preserve)
 
 
-@dataclass
 class InspectTrimMessages(Policy):
     """Send the task and the newest `preserve` of the other messages, at every call and whatever their size.
 
@@ -188,7 +184,6 @@ class InspectTrimMessages(Policy):
         return trimmed(view, self.preserve)
 
 
-@dataclass
 class InspectSummary(OfInspect):
     """Over `at` of the window (or so many tokens), put a summary in the place of all that followed the task.
 

@@ -1,14 +1,12 @@
 """LangChain's approximate counter, with its scaling by the last reported usage."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Langchain(Divides, Estimator):
     """ceil(chars / ratio) + 3 per message; characters of ids, roles and names count, images count 85.
 

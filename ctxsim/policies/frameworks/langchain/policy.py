@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, in_place_of, items_of, messages, only
@@ -53,7 +52,6 @@ class OfLangchain(Policy, abstract=True):
     read_on = "2026-11-22"
 
 
-@dataclass
 class LangchainTrim(OfLangchain):
     """Keep the newest messages that fit `max_tokens`; calls and results are not kept together.
 
@@ -87,7 +85,6 @@ def _kinds(text: str) -> list[str]:
     return [] if text == "any" else text.split("/")
 
 
-@dataclass
 class LangchainClear(OfLangchain):
     """Over `trigger`, clear all but the newest `keep` results; each request is edited independently.
 
@@ -158,7 +155,6 @@ def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
     return summary_start(found, max(0, min(start, len(found) - 1)))
 
 
-@dataclass
 class LangchainSummarize(OfLangchain):
     """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. Edits last.
 
@@ -208,7 +204,6 @@ class LangchainSummarize(OfLangchain):
         return max(counted(self.sees, found), reported) >= self.threshold()
 
 
-@dataclass
 class Deepagents(OfLangchain):
     """At `trigger` of the window, head included, put a summary in the place of all but the newest `keep` of it.
 

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
@@ -14,7 +13,6 @@ from ctxsim.view import View
 PREFIX = "Summary of the conversation so far: "
 
 
-@dataclass
 class Langmem(OfLangchain):
     """Once there are `max_tokens_before_summary` old tokens and the rest fits `max_tokens`, summarize the old ones.
 

@@ -1,7 +1,6 @@
 """LiteLLM's counter: a vocabulary's count of every field of a message, and three tokens of framing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.real import Counts
@@ -13,7 +12,6 @@ PIECE = 1_024
 """Characters of the pieces into which a text is cut before it is counted."""
 
 
-@dataclass(frozen=True)
 class Litellm(Counts, Estimator):
     """Role, content, ids, names and arguments by a vocabulary, in pieces of 1,024 characters; no tool schemas.
 

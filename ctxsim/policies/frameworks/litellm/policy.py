@@ -1,7 +1,6 @@
 """LiteLLM's trimmer: keeps the newest messages, and cuts the middle out of one that doesn't fit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.frameworks.chat import Message, counted, messages, only
 from ctxsim.policies.policy import Count, Policy, Share
@@ -11,7 +10,6 @@ from ctxsim.view import View
 ATTEMPTS = 10
 
 
-@dataclass
 class LitellmTrim(Policy):
     """Over `max_tokens` keep the newest messages that fit. An older one that doesn't fit loses its middle.
 

@@ -1,6 +1,5 @@
 """LlamaIndex's buffers: a token budget for contents, with a summary of the rest or without one."""
 
-from dataclasses import dataclass
 from itertools import accumulate
 
 from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
@@ -17,7 +16,6 @@ class OfLlamaindex(Policy, abstract=True):
     read_on = "2026-11-22"
 
 
-@dataclass
 class LlamaindexBuffer(OfLlamaindex):
     """Over `token_limit`, send the newest messages that fit it, from a user's text on; without one, the last message.
 
@@ -43,7 +41,6 @@ class LlamaindexBuffer(OfLlamaindex):
         return len(found) - 1
 
 
-@dataclass
 class LlamaindexSummary(OfLlamaindex):
     """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. Edits last.
 

@@ -1,7 +1,5 @@
 """The OpenAI Agents SDK: previews of earlier turns' results, a limit of items, and compaction by the server."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.view import View
 
@@ -14,7 +12,6 @@ class OfOpenaiAgents(Policy, abstract=True):
     read_on = "2026-11-22"
 
 
-@dataclass
 class OpenaiTrimmer(OfOpenaiAgents):
     """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
 
@@ -45,7 +42,6 @@ class OpenaiTrimmer(OfOpenaiAgents):
         return view.rewrite(texts, f"before the last {self.recent_turns} turns")
 
 
-@dataclass
 class OpenaiSessionLimit(OfOpenaiAgents):
     """Send the last `limit` items. A text, a call and a result are one item each, and calls may lose their results.
 
@@ -61,7 +57,6 @@ class OpenaiSessionLimit(OfOpenaiAgents):
         return view.drop([item.place for item in view[: -self.limit]], f"before the last {self.limit} items")
 
 
-@dataclass
 class OpenaiCompactionSession(OfOpenaiAgents):
     """From `candidates` items on that aren't the user's, keep all users' texts and put one compaction behind them.
 

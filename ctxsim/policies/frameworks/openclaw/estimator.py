@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator, length
@@ -20,7 +19,6 @@ MORE = {
 WEIGHTED = {more: re.compile(f"[{ranges}]") for more, ranges in MORE.items()}
 
 
-@dataclass(frozen=True)
 class Openclaw(Estimator):
     """ceil(weighted characters / 4) of a message: texts, names, arguments written as JSON without spaces. No head.
 

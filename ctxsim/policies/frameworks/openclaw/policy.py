@@ -1,7 +1,6 @@
 """OpenClaw: a summary and the newest messages, if a turn begins with a history nearly as large as the window."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
@@ -14,7 +13,6 @@ SHOWN = 2_000
 """Characters of a result that the summarizer sees."""
 
 
-@dataclass
 class Openclaw(Policy):
     """Over the window less `reserve_tokens`: a summary, and the newest `keep_recent_tokens` behind it.
 

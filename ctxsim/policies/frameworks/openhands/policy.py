@@ -1,12 +1,9 @@
 """OpenHands' condenser: over a number of events, a summary replaces those in the middle."""
 
-from dataclasses import dataclass
-
 from ctxsim.policies.agents.openhands.policy import Condensing
 from ctxsim.policies.policy import SHIPPED, Count, Positive, Share
 
 
-@dataclass
 class OpenhandsCondenser(Condensing):
     """Over `max_size` events, put a summary in the place of all but the first `keep_first` and the newest half.
 

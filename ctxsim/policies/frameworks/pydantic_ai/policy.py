@@ -133,7 +133,6 @@ def believed(sees: Surroundings, found: Sequence[Message]) -> int:
     return counted(sees, found, sees.head.system) if since is None else since
 
 
-@dataclass
 class PydanticClear(OfPydanticAi):
     """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. Edits last.
 
@@ -161,7 +160,6 @@ class PydanticClear(OfPydanticAi):
         )
 
 
-@dataclass
 class PydanticSliding(OfPydanticAi):
     """Over `max_tokens` keep the last `keep_messages`, or the fewest that hold `keep_tokens`; the first user's stays.
 
@@ -192,7 +190,6 @@ def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason
     return only(view, flat(kept), reason)
 
 
-@dataclass
 class PydanticSummarize(OfPydanticAi):
     """Over `max_tokens` put a summary in the place of all but the last `keep_messages`; the first user's stays.
 
@@ -225,7 +222,6 @@ class PydanticSummarize(OfPydanticAi):
         return after.insert(text, packed[start][0].order, reason, kind="summary", sources=places)
 
 
-@dataclass
 class PydanticTiered(OfPydanticAi):
     """Over `max_tokens` clear results. If that isn't enough, keep only the last messages.
 
@@ -252,7 +248,6 @@ class PydanticTiered(OfPydanticAi):
         return window(after, packed, last(packed, self.keep_messages), self.preserve_first_user_message, reason)
 
 
-@dataclass
 class PydanticClamp(OfHarness):
     """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
 

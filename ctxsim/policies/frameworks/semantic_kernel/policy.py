@@ -34,7 +34,6 @@ class OfSemanticKernel(Policy, abstract=True):
         return next((n for n in range(start, lowest - 1, -1) if found[n].role == "user"), start)
 
 
-@dataclass
 class SkTruncate(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages keep the last `target_count`, the system prompt one of them.
 
@@ -49,7 +48,6 @@ class SkTruncate(OfSemanticKernel):
         return only(view, found[start:], f"before the last {self.target_count} messages") if start else view
 
 
-@dataclass
 class SkSummarize(OfSemanticKernel):
     """Over `target_count` + `threshold_count` messages put a summary in the place of all but the last `target_count`.
 

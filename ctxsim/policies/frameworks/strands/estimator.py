@@ -1,13 +1,10 @@
 """Strands' counter: four characters of text or two of JSON per token."""
 
-from dataclasses import dataclass
-
 from ctxsim.counting.estimators.estimator import Estimator, divided
 from ctxsim.counting.estimators.serialized import written_again
 from ctxsim.transcript import Head, Item
 
 
-@dataclass(frozen=True)
 class Strands(Estimator):
     """ceil(length / 4) of a text, ceil(length / 2) of a call's arguments and of a tool's schema; images count 0.
 

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from ctxsim.policies.frameworks.chat import (
@@ -71,7 +70,6 @@ class OfStrands(Policy, abstract=True):
         return self._pinned
 
 
-@dataclass
 class StrandsSliding(OfStrands):
     """Keep the last `window_size` messages once the agent has answered; cut one message of results at each refusal.
 
@@ -146,7 +144,6 @@ def _cut(text: str) -> str:
     return f"{text[:EDGE]}...\n\n{CUT} {removed} chars removed] ...\n\n...{text[-EDGE:]}"
 
 
-@dataclass
 class StrandsSummarizing(OfStrands):
     """After a refusal put a summary in the place of the oldest `summary_ratio` of the messages; the newest stay.
 

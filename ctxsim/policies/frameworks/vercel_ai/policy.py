@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
@@ -15,7 +14,6 @@ from ctxsim.view import View
 TOOLS = ("tool_call", "tool_result")
 
 
-@dataclass
 class VercelPrune(Policy):
     """Drop calls and results except those of the last messages; messages without content are dropped too.
 
