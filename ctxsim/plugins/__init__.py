@@ -14,9 +14,6 @@ from ctxsim.plugins.files import load_file
 
 T = TypeVar("T")
 
-Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
-"""Parses the rest of a label after a prefix. Returns the name with the prefix, a class, and the raw parameters."""
-
 FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
 """Packages with one folder for each agent or framework: its `policy.py`, `estimator.py` and other files."""
 
@@ -89,23 +86,15 @@ def _place_of(package: str) -> Path:
 class Registry(Generic[T]):
     """All classes of one kind. Built-in ones are in the modules of `package` and in the file `{kind}.py` of each
     agent's and framework's folder. Installed ones are entry points of `group`. Errors call a class by its `kind`.
-    `abstract` classes are left out. `forms` returns the prefixes that are followed by more than parameters, as in
-    `pipe:COMMAND`; `form` returns the parser for such a prefix.
+    `abstract` classes are left out. `forms` names the module of further forms of labels, as in `pipe:COMMAND`: its
+    function `forms` returns their prefixes, and `form` the parser for a prefix.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        package: str,
-        base: type[T],
-        forms: Callable[[], Iterable[str]] = tuple,
-        form: Callable[[str], Form[T]] | None = None,
-    ) -> None:
+    def __init__(self, kind: str, package: str, base: type[T], forms: str = "") -> None:
         self.kind = kind
         self.group = f"ctxsim.{package.rpartition('.')[2]}"
         self._package = package
         self._base = base
-        self._form = form
         self._forms = forms
         forgotten_by(self._forget)
 
@@ -182,9 +171,9 @@ class Registry(Generic[T]):
         # A form and a class may both have a framework's name. With nothing but parameters the label names the class.
         parameters_only = not rest or "=" in rest.partition(":")[0]
         own = parameters_only and self._in_its_file(prefix) is not None
-        if not own and prefix in self._forms() and not (parameters_only and prefix in self.classes):
-            assert self._form is not None  # given wherever `forms` is
-            return self._form(prefix)(rest)
+        if not own and prefix in self._prefixes() and not (parameters_only and prefix in self.classes):
+            opened: tuple[str, type[T], dict[str, str]] = importlib.import_module(self._forms).form(prefix)(rest)
+            return opened
         # The value of `estimator=` is a label of its own, and a path in it isn't this label's path.
         before, estimator, rest = label.partition("estimator=")
         path, dot_py, after = before.partition(".py:")
@@ -217,8 +206,11 @@ class Registry(Generic[T]):
         if not name or "=" in name:
             raise LabelError(f"'{name}' has no {self.kind}'s name, as in token-budget:budget=40000")
         if name not in self.classes:
-            raise unknown(self.kind, name, [*self.classes, *self._forms()])
+            raise unknown(self.kind, name, [*self.classes, *self._prefixes()])
         return self.classes[name]
+
+    def _prefixes(self) -> list[str]:
+        return list(importlib.import_module(self._forms).forms()) if self._forms else []
 
     def _in_its_file(self, name: str) -> type[T] | None:
         """The built-in class in the file of the same name, found without importing any other file.

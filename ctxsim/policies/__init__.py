@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import FOLDERS, Form, Registry, folders, labels
+from ctxsim.plugins import FOLDERS, Registry, folders, labels
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -68,9 +68,7 @@ class Spec(msgspec.Struct, frozen=True):
         if any(name == "as-set" for _, name, _ in self.links):
             return self._as_set(format, version, model)
         links = tuple(
-            (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
-            if version and format.startswith(cls.agent) and not given.keys() & {"version", "model"} and _ships(cls)
-            else (cls, name, given)
+            (cls, name, _as_shipped(cls, given, version, model) if version and format.startswith(cls.agent) else given)
             for cls, name, given in self.links
         )
         return self if links == self.links else msgspec.structs.replace(self, links=links)
@@ -98,19 +96,7 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-def _forms() -> list[str]:
-    from ctxsim.policies.foreign import forms
-
-    return forms()
-
-
-def _form(prefix: str) -> Form[Policy]:
-    from ctxsim.policies.foreign import form
-
-    return form(prefix)
-
-
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, _forms, _form)
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, f"{__name__}.foreign")
 
 
 def registered_policies() -> dict[str, type[Policy]]:
@@ -136,7 +122,11 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     """The raw parameters of a label by today's names, in place of old names and of the agent's own keys. Raises
     LabelError if a parameter is given by two names.
     """
-    known = {**_aliases_of(cls), **cls.renamed}
+    known = dict(cls.renamed)
+    if cls.agent:
+        from ctxsim.policies.agents.settings_file import aliases_of
+
+        known = aliases_of(cls.agent, cls.name) | known
     for other, ours in known.items():
         if other != ours and other in given and ours in given:
             told = "the old name of" if other in cls.renamed else "the agent's own name for"
@@ -144,38 +134,20 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     return {known.get(key, key): value for key, value in given.items()}
 
 
-def _aliases_of(cls: type[Policy]) -> dict[str, str]:
-    if not cls.agent:
-        return {}
-    from ctxsim.policies.agents.settings_file import aliases_of
-
-    return aliases_of(cls.agent, cls.name)
-
-
-def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
-    """The raw parameters with those of the `version` and the `model` in their place. Given parameters have precedence.
+def _as_shipped(cls: type[Policy], given: dict[str, str], version: str, model: str) -> dict[str, str]:
+    """The raw parameters that a version of the policy's agent ships for a model. Given parameters have precedence.
 
     Raises LabelError for an invalid version.
     """
-    if not {"version", "model"} & given.keys() or not _ships(cls):
+    if not cls.ships:
         return given
     from ctxsim.policies.agents.settings_file import values_for
 
-    version, model = given.pop("version", ""), given.pop("model", "")
     try:
         shipped = values_for(cls.agent, version, model, cls.name)
     except InputError as error:
         raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
-    return {**{key: str(value) for key, value in shipped.items()}, **given}
-
-
-def _ships(cls: type[Policy]) -> bool:
-    """Whether an agent's `settings.toml` has parameters of this policy. It has none of a user's subclass."""
-    if not cls.agent:
-        return False
-    from ctxsim.policies.agents.settings_file import values_for
-
-    return bool(values_for(cls.agent, policy=cls.name))
+    return {key: str(value) for key, value in shipped.items()} | given
 
 
 def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
@@ -183,7 +155,7 @@ def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], versio
     from ctxsim.policies.agents.given import parameters_of, parsed
 
     told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
-    return _as_shipped(cls, {**told, "version": version, "model": model}) if _ships(cls) else told
+    return _as_shipped(cls, told, version, model)
 
 
 def old_names(label: str) -> list[str]:
@@ -203,7 +175,10 @@ def old_names(label: str) -> list[str]:
 
 def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
     name, cls, given = _registry.open(label)
-    parameters = _as_shipped(cls, _of_today(name, cls, given))
+    parameters = _of_today(name, cls, given)
+    if cls.ships and parameters.keys() & {"version", "model"}:
+        version, model = parameters.pop("version", ""), parameters.pop("model", "")
+        parameters = _as_shipped(cls, parameters, version, model)
     own = parameters.pop("estimator", None)
     if not own and estimator is None and cls.decides_by:
         own = cls.decides_by

@@ -120,9 +120,11 @@ class Policy:
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
-    """The agent whose `settings.toml` holds the parameters by version: a label may then give `version=` and `model=`.
-    Set automatically for a policy in the folder of that file.
+    """The agent whose `settings.toml` holds the parameters by version. Set automatically for a policy in the folder of
+    that file.
     """
+    ships: ClassVar[bool] = False
+    """True: that file has parameters of this policy, so a label may give `version=` and `model=`. Set automatically."""
     server_side: ClassVar[bool] = False
     """True: the provider edits. The client's requests only grow, so that thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
@@ -214,6 +216,7 @@ def _take_shipped(cls: type[Policy]) -> None:
     if not cls.agent:
         return
     shipped = values_for(cls.agent, policy=cls.name)
+    cls.ships = bool(shipped)
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:
             setattr(cls, name, shipped[name])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from command_line import ctxsim
@@ -156,11 +157,14 @@ def test_what_is_no_name_is_told(name: str, said: str) -> None:
         Registry("policy", "ctxsim.policies", Policy).named(name)
 
 
-def test_a_form_goes_before_a_class_of_its_name_unless_only_parameters_follow(installed: Registry[Policy]) -> None:
-    registry = Registry(
-        "policy", "ctxsim.policies", Policy, lambda: ("pipe", "fifo", "installed"),
-        lambda prefix: lambda rest: (f"{prefix}:{rest}", Policy, {}),
-    )  # fmt: skip
+def test_a_form_goes_before_a_class_of_its_name_unless_only_parameters_follow(
+    installed: Registry[Policy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ModuleType("made_forms")
+    made.forms = lambda: ("pipe", "fifo", "installed")
+    made.form = lambda prefix: lambda rest: (f"{prefix}:{rest}", Policy, {})
+    monkeypatch.setitem(sys.modules, "made_forms", made)
+    registry = Registry("policy", "ctxsim.policies", Policy, "made_forms")
     assert registry.open("pipe:cat -n") == ("pipe:cat -n", Policy, {})
     assert registry.open("pipe") == ("pipe:", Policy, {}) and registry.open("pipe:x=1") == ("pipe:x=1", Policy, {})
     assert registry.open("fifo:Class:x=1") == ("fifo:Class:x=1", Policy, {})

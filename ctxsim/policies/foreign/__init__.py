@@ -5,12 +5,16 @@ are made when a label first uses it.
 """
 
 import importlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ctxsim.plugins import FOLDERS, Form, folders
+from ctxsim.plugins import FOLDERS, folders
 from ctxsim.plugins.labels import OWN
 from ctxsim.policies.policy import Policy
+
+Form = Callable[[str], tuple[str, type[Policy], dict[str, str]]]
+"""Parses the rest of a label after a prefix. Returns the name with the prefix, a class, and the raw parameters."""
 
 
 def forms() -> list[str]:
@@ -18,10 +22,10 @@ def forms() -> list[str]:
     return [*OWN, *(name for name, (_, place) in folders(FOLDERS[1]).items() if (place / "adapter.py").exists())]
 
 
-def form(prefix: str) -> Form[Policy]:
+def form(prefix: str) -> Form:
     """Return the parser of labels with one of these prefixes."""
     if prefix in OWN:
-        opened: Form[Policy] = importlib.import_module(f"{__name__}.{prefix}").opened
+        opened: Form = importlib.import_module(f"{__name__}.{prefix}").opened
         return opened
     return partial(importlib.import_module(f"{__name__}.framework").opened, _framework(prefix))
 
