@@ -13,16 +13,12 @@ __all__ = [
 DEFAULT = "chars"
 
 _registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
+register = _registry.register
 
 
 def registered_estimators() -> dict[str, type[Estimator]]:
     """Return all built-in and installed estimator classes by name."""
     return _registry.classes
-
-
-def register(cls: type[Estimator]) -> type[Estimator]:
-    """Register a class by its name in this process, and return it. Raises LabelError if the name is another class's."""
-    return _registry.register(cls)
 
 
 def broken_estimators() -> dict[str, str]:

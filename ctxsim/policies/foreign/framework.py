@@ -10,7 +10,6 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from ctxsim.errors import ContractError, LabelError, unknown
@@ -130,14 +129,9 @@ def opened(framework: Framework, rest: str) -> tuple[str, type[Policy], dict[str
     estimator = {key: given.pop(key) for key in ("estimator",) if key in given}
     parameters = tuple(_parameters(framework, name, cls, given))
     doc = f"{target} of {framework.install}, driven as it is."
-    made = _made(framework, cls)
-    policy = shortener(name, doc, parameters, made, not framework.lasting(cls), False, framework.retries)
+    per_request = not framework.lasting(cls)
+    policy = shortener(name, doc, parameters, _session, (framework, cls), per_request, False, framework.retries)
     return name, policy, given | estimator
-
-
-@cache
-def _made(framework: Framework, cls: Any) -> Callable[[Policy], Session]:
-    return partial(_session, framework, cls)
 
 
 def _session(framework: Framework, cls: Any, policy: Policy) -> Session:

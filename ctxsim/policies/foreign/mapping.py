@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.errors import ContractError
@@ -26,14 +26,6 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 """Roles that an unknown message may have."""
 
 Summarize = Callable[[Iterable[Item], int], str | None]
-
-
-class Gap(NamedTuple):
-    """Unknown messages returned at one place: the index of the next known group, and the items dropped there."""
-
-    before: int
-    messages: tuple[Message, ...]
-    left: tuple[Item, ...]
 
 
 def changed(conversation: Conversation, view: View, change: Mapping[str, Message | None], reason: str) -> View:
@@ -88,18 +80,21 @@ def edited(
             kept = dict(_kept(conversation, groups[found], message, reasoning))
             drops -= kept.keys()
             texts |= {place: text for place, text in kept.items() if text is not None}
-    gaps = list(_gaps(groups, answer, matched, drops))
-    written = _write(gaps, groups, drops, summarize)
-    if written is None:
-        return view
+    known = {group.id: group.items for group in groups}
+    left = [item for group in groups for item in group.items if item.place in drops]
     made = view.rewrite(texts, reason).drop(drops, reason)
-    for gap, inserted in zip(gaps, written, strict=True):
-        at = groups[gap.before].items[0].order if gap.before < len(groups) else view[-1].order + 1 if view else 0
-        sources = [item.place for item in gap.left]
-        for message, text in zip(gap.messages, inserted, strict=True):
+    named: dict[int, str] = {}
+    for number, messages, between in _gaps(groups, answer, matched, drops):
+        at = groups[number].items[0].order if number < len(groups) else view[-1].order + 1 if view else 0
+        sources = [item.place for item in between]
+        for message in messages:
+            text = _written(message, between or left, known, summarize)
+            if text is None:
+                return view
             if name := message.get("id"):
-                conversation.made[made.next_place] = str(name)
+                named[made.next_place] = str(name)
             made = made.insert(text, at, reason, "summary" if sources else "note", sources)
+    conversation.made |= named
     return made
 
 
@@ -222,39 +217,32 @@ def _is_head(message: Message, head: Head) -> bool:
 
 def _gaps(
     groups: Sequence[Group], answer: Sequence[Message], matched: Sequence[int | None], drops: set[int]
-) -> Iterator[Gap]:
-    """Yield each run of unknown messages, in order, with the items dropped between its known neighbours."""
-    after, unknown = 0, []
+) -> Iterator[tuple[int, list[Message], list[Item]]]:
+    """Yield each run of unknown messages, between the next known group's index and the items dropped there."""
+    after = 0
+    unknown: list[Message] = []
     for message, number in [*zip(answer, matched, strict=True), ({}, len(groups))]:
         if number is None:
             unknown.append(message)
             continue
         if unknown:
             between = (item for group in groups[after:number] for item in group.items)
-            yield Gap(number, tuple(unknown), tuple(item for item in between if item.place in drops))
+            yield number, unknown, [item for item in between if item.place in drops]
         after, unknown = max(after, number + 1), []
 
 
-def _write(
-    gaps: Sequence[Gap], groups: Sequence[Group], drops: set[int], summarize: Summarize
-) -> list[list[str]] | None:
-    """The texts of all unknown messages, by gap; None if the request for a summary is refused."""
-    known = {group.id: group.items for group in groups}
-    left = [item for group in groups for item in group.items if item.place in drops]
-    texts: list[list[str]] = []
-    for gap in gaps:
-        texts.append([])
-        for message in gap.messages:
-            text = content_of(message)
-            if asked := message.get("summarize"):
-                about: Sequence[Item] = gap.left or left
-                if asked is not True:
-                    if unknown := [name for name in asked if name not in known]:
-                        raise ContractError(f"a summary of message {unknown[0]} is asked for, which isn't there")
-                    about = [item for name in asked for item in known[name]]
-                summary = summarize(about, int(message.get("max_tokens", MAX_TOKENS)))
-                if summary is None:
-                    return None
-                text = text.replace(SUMMARY, summary) if SUMMARY in text else f"{text}{summary}"
-            texts[-1].append(text)
-    return texts
+def _written(
+    message: Message, about: Sequence[Item], known: Mapping[str, Sequence[Item]], summarize: Summarize
+) -> str | None:
+    """The text of an unknown message; None if its request for a summary of `about` is refused."""
+    text, asked = content_of(message), message.get("summarize")
+    if not asked:
+        return text
+    if asked is not True:
+        if unknown := [name for name in asked if name not in known]:
+            raise ContractError(f"a summary of message {unknown[0]} is asked for, which isn't there")
+        about = [item for name in asked for item in known[name]]
+    summary = summarize(about, int(message.get("max_tokens", MAX_TOKENS)))
+    if summary is None:
+        return None
+    return text.replace(SUMMARY, summary) if SUMMARY in text else f"{text}{summary}"

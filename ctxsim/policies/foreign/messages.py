@@ -3,7 +3,6 @@
 import dataclasses
 import inspect
 from collections.abc import Callable, Hashable
-from functools import cache, partial
 from typing import Any, get_type_hints
 
 from ctxsim.errors import LabelError, unknown
@@ -42,7 +41,7 @@ def opened(rest: str) -> tuple[str, type[Policy], dict[str, str]]:
     function = functions[function_name]
     name = f"{NAME}:{path}:{function_name}"
     doc = inspect.getdoc(function) or f"{function_name} of {path}."
-    return name, shortener(name, doc, _parameters(name, function), _sessions(function), False, True), given
+    return name, shortener(name, doc, _parameters(name, function), _session, (function,), False, True), given
 
 
 def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
@@ -61,11 +60,6 @@ def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...
             kind = hints.get(one.name, str if default is dataclasses.MISSING else type(default))
             parameters.append((one.name, kind, default))
     return (*parameters, LASTING)
-
-
-@cache
-def _sessions(function: Callable[..., Any]) -> Callable[[Policy], Session]:
-    return partial(_session, function)
 
 
 def _session(function: Callable[..., Any], policy: Policy) -> Session:

@@ -1,8 +1,8 @@
 """Policies that run code over messages in this process: a user's function or a framework's class."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, ClassVar, Protocol, cast
 
 import msgspec
@@ -113,23 +113,23 @@ def shortener(
     name: str,
     doc: str,
     parameters: tuple[Parameter, ...],
-    made: Callable[[Policy], Session],
+    session: Callable[..., Session],
+    of: tuple[Hashable, ...],
     per_request: bool,
     shows_reasoning: bool,
     retries: int | None = None,
 ) -> type[Policy]:
-    """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class."""
+    """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class.
+
+    `session` returns a transcript's session; its arguments are those in `of`, and the policy.
+    """
     # A parameter may have the name of a policy's attribute, such as `threshold` or `end`: its field gets another name.
-    fields = [
-        (
-            f"{key}_" if hasattr(Shortener, key) else key,
-            kind,
-            dataclasses.field(default=default, metadata={"label": key}),
-        )
-        for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING)
-    ]
+    fields = []
+    for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING):
+        called = f"{key}_" if hasattr(Shortener, key) else key
+        fields.append((called, kind, dataclasses.field(default=default, metadata={"label": key})))
     space = {
-        "name": name, "__doc__": doc, "made": staticmethod(made), "per_request": per_request,
-        "shows_reasoning": shows_reasoning, "retries": retries,
+        "name": name, "__doc__": doc, "made": staticmethod(partial(session, *of)),
+        "per_request": per_request, "shows_reasoning": shows_reasoning, "retries": retries,
     }  # fmt: skip
     return cast(type[Policy], dataclasses.make_dataclass("Foreign", fields, bases=(Shortener,), namespace=space))
