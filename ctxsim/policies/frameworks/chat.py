@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Literal
 
 import msgspec
@@ -16,7 +17,7 @@ Role = Literal["user", "assistant", "tool"]
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A user's text or a summary, one response with its calls, or one tool result."""
+    """A user's text or a summary, one response with its calls, or tool results."""
 
     items: tuple[Item, ...]
 
@@ -70,15 +71,13 @@ def messages(view: Iterable[Item]) -> list[Message]:
     return [Message(tuple(group)) for group in groups]
 
 
-def packed(found: Iterable[Message]) -> list[list[Message]]:
-    """Return groups of messages: consecutive results together, as in AutoGen, Pydantic AI and Strands; others alone."""
-    groups: list[list[Message]] = []
-    for message in found:
-        if message.role == "tool" and groups and groups[-1][0].role == "tool":
-            groups[-1].append(message)
-        else:
-            groups.append([message])
-    return groups
+def packed(view: Iterable[Item]) -> list[Message]:
+    """Return a view's messages: consecutive results are one, as in AutoGen, AG2 and Strands."""
+    found: list[Message] = []
+    for answers, group in groupby(messages(view), lambda message: message.role == "tool"):
+        run = list(group)
+        found += [Message(tuple(items_of(run)))] if answers else run
+    return found
 
 
 def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from ctxsim.policies.frameworks.chat import counted, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -44,18 +44,17 @@ class AdkCompact(OfAdk):
         return view
 
     def before_call(self, view: View) -> View:
-        found = messages(view)
-        tokens = counted(self.sees, found) if self._reported is None else self._reported
+        tokens = counted(self.sees, messages(view)) if self._reported is None else self._reported
         if tokens < self.threshold():
             return view
-        events = packed(found)
-        summaries = sum(group[0].items[0].kind == "summary" for group in events)
+        events = packed(view)
+        summaries = sum(event.items[0].kind == "summary" for event in events)
         if len(events) - summaries <= self.event_retention_size:
             return view
         start = len(events) - self.event_retention_size
-        while 0 < start < len(events) and events[start][0].role == "tool":
+        while 0 < start < len(events) and events[start].role == "tool":
             start -= 1
-        old = flat(events[:start])
+        old = events[:start]
         if sum(-len(item.text) if item.kind == "summary" else len(item.text) for item in items_of(old)) <= 0:
             return view
         shown = [

@@ -1,25 +1,18 @@
 """AG2's limits on the number of events or tokens. Results whose call was cut off are removed too."""
 
-from ctxsim.policies.frameworks.chat import Message, flat, items_of, messages, only, packed
+from ctxsim.policies.frameworks.chat import Message, counted, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
-Event = list[Message]
-"""A user's text, a response, or all results that follow one."""
 
-
-def answerable(events: list[Event], start: int) -> list[Event]:
+def answerable(events: list[Message], start: int) -> list[Message]:
     """Return the events from `start` on, without results of earlier calls. If none is left, it starts earlier."""
     while True:
-        asked = {call.place for event in events[start:] for call in event[0].calls}
-        kept = [event for event in events[start:] if event[0].role != "tool" or _answers(event) <= asked]
+        asked = {call.place for event in events[start:] for call in event.calls}
+        kept = [one for one in events[start:] if one.role != "tool" or all(item.answers in asked for item in one.items)]
         if kept or start <= 0:
             return kept
         start -= 1
-
-
-def _answers(event: Event) -> set[int | None]:
-    return {result.items[0].answers for result in event}
 
 
 class OfAg2(Policy, abstract=True):
@@ -44,14 +37,14 @@ class Ag2Sliding(OfAg2):
     keep_first: bool = False
 
     def before_call(self, view: View) -> View:
-        events = packed(messages(view))
+        events = packed(view)
         if len(events) <= self.max_events:
             return view
-        first = events[:1] if self.keep_first and events[0][0].role == "user" else []
+        first = events[:1] if self.keep_first and events[0].role == "user" else []
         size = self.max_events - len(first)
         rest = events[len(first) :]
         kept = [*first, *(answerable(rest, len(rest) - size) if size else [])]
-        return only(view, flat(kept), f"before the last {self.max_events} events")
+        return only(view, kept, f"before the last {self.max_events} events")
 
 
 class Ag2TokenLimiter(OfAg2):
@@ -69,17 +62,17 @@ class Ag2TokenLimiter(OfAg2):
         return self.max_tokens or self.sees.window
 
     def before_call(self, view: View) -> View:
-        events, limit = packed(messages(view)), self.threshold()
-        sizes = [self.sees.estimator.messages([items_of(event)]) for event in events]
+        events, limit = packed(view), self.threshold()
+        sizes = [counted(self.sees, [event]) for event in events]
         if sum(sizes) <= limit:
             return view
-        first = int(events[0][0].role == "user")
+        first = int(events[0].role == "user")
         start, size = len(events), sum(sizes[:first])
         while start > first and (start == len(events) or size + sizes[start - 1] <= limit):
             start -= 1
             size += sizes[start]
         kept = [*events[:first], *answerable(events[first:], start - first)]
-        return only(view, flat(kept), f"over {limit:,} tokens")
+        return only(view, kept, f"over {limit:,} tokens")
 
 
 class Ag2TailWindow(OfAg2):
@@ -98,13 +91,13 @@ class Ag2TailWindow(OfAg2):
         return self.max_tokens or None
 
     def before_call(self, view: View) -> View:
-        events = packed(messages(view))
+        events = packed(view)
         many = 0 < self.max_events < len(events)
-        if not many and not (self.max_tokens and self.sees.estimator.messages(map(items_of, events)) > self.max_tokens):
+        if not many and not (self.max_tokens and counted(self.sees, events) > self.max_tokens):
             return view
         start = max(0, len(events) - self.target)
         while 0 < start < len(events) and len(answerable(events, start)) < len(events) - start:
             start += 1
         if start >= len(events):
             return view
-        return only(view, flat(events[start:]), f"before the last {self.target} events")
+        return only(view, events[start:], f"before the last {self.target} events")

@@ -1,6 +1,6 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that removes from the middle."""
 
-from ctxsim.policies.frameworks.chat import Message, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
@@ -14,8 +14,8 @@ class OfAutogen(Policy, abstract=True):
     per_request = True
 
 
-def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]:
-    return groups[1:] if groups and groups[0][0].role == "tool" else groups
+def _without_leading_results(found: list[Message]) -> list[Message]:
+    return found[1:] if found and found[0].role == "tool" else found
 
 
 class AutogenBuffered(OfAutogen):
@@ -27,8 +27,8 @@ class AutogenBuffered(OfAutogen):
     buffer_size: Positive = 10
 
     def before_call(self, view: View) -> View:
-        kept = _without_leading_results(packed(messages(view))[-self.buffer_size :])
-        return only(view, flat(kept), f"before the last {self.buffer_size} messages")
+        kept = _without_leading_results(packed(view)[-self.buffer_size :])
+        return only(view, kept, f"before the last {self.buffer_size} messages")
 
 
 class AutogenHeadTail(OfAutogen):
@@ -42,15 +42,15 @@ class AutogenHeadTail(OfAutogen):
     tail_size: Positive = 8
 
     def before_call(self, view: View) -> View:
-        groups = packed(messages(view))
-        skipped = len(groups) - self.head_size - self.tail_size
+        found = packed(view)
+        skipped = len(found) - self.head_size - self.tail_size
         if skipped <= 0:
             return view
-        head, tail = groups[: self.head_size], _without_leading_results(groups[-self.tail_size :])
-        if head[-1][0].calls:
+        head, tail = found[: self.head_size], _without_leading_results(found[-self.tail_size :])
+        if head[-1].calls:
             head.pop()
-        left = groups[len(head) : len(groups) - len(tail)]
-        return in_place_of(view, flat(left), f"Skipped {skipped} messages.", "between head and tail", kind="note")
+        left = found[len(head) : len(found) - len(tail)]
+        return in_place_of(view, left, f"Skipped {skipped} messages.", "between head and tail", kind="note")
 
 
 class AutogenTokenLimited(OfAutogen):
@@ -65,11 +65,11 @@ class AutogenTokenLimited(OfAutogen):
 
     def before_call(self, view: View) -> View:
         limit = self.token_limit or self.sees.window
-        groups = packed(messages(view))
-        sizes = [self.sees.estimator.messages([items_of(group)]) for group in groups]
+        found = packed(view)
+        sizes = [counted(self.sees, [message]) for message in found]
         total = sum(sizes)
-        while total > limit and groups:
-            middle = len(groups) // 2
-            groups.pop(middle)
+        while total > limit and found:
+            middle = len(found) // 2
+            found.pop(middle)
             total -= sizes.pop(middle)
-        return only(view, flat(_without_leading_results(groups)), f"over {limit:,} tokens, from the middle")
+        return only(view, _without_leading_results(found), f"over {limit:,} tokens, from the middle")

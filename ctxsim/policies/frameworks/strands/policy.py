@@ -2,19 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 
-from ctxsim.policies.frameworks.chat import (
-    Message,
-    counted,
-    flat,
-    in_place_of,
-    items_of,
-    messages,
-    only,
-    packed,
-    since_usage,
-)
+from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, only, packed, since_usage
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, ShareOrOff
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -22,8 +12,6 @@ from ctxsim.view import View
 EDGE = 200
 """Characters that a cut result keeps at either end."""
 CUT = "... [truncated:"
-
-Packed = list[Message]
 
 
 class OfStrands(Policy, abstract=True):
@@ -62,11 +50,10 @@ class OfStrands(Policy, abstract=True):
         since = since_usage(self.sees, found)
         return self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
 
-    def pins(self, groups: Sequence[Packed]) -> frozenset[int]:
+    def pins(self, found: Sequence[Message]) -> frozenset[int]:
         """Return the places of pinned messages, which are never removed."""
         if self._pinned is None:
-            first = flat(groups[: self.pin_first])
-            self._pinned = frozenset(place for message in first for place in message.places)
+            self._pinned = frozenset(item.place for item in items_of(found[: self.pin_first]))
         return self._pinned
 
 
@@ -87,56 +74,51 @@ class StrandsSliding(OfStrands):
     proactive_compression: float = 0.0
 
     def before_call(self, view: View) -> View:
-        groups = packed(messages(view))
-        new = sum(1 for _ in takewhile(lambda group: group[0].role == "user", reversed(groups)))
-        if new and any(group[0].role == "tool" for group in groups[-new - 1 : -new]):
+        found = packed(view)
+        new = sum(1 for _ in takewhile(lambda message: message.role == "user", reversed(found)))
+        if new and any(message.role == "tool" for message in found[-new - 1 : -new]):
             # The invocation before these user texts ended on results, so `after_call` didn't slide.
             view = self._slid(view, new)
         view = super().before_call(view)
         return self._slid(view) if self.per_turn else view
 
     def after_call(self, view: View, usage: Usage) -> View:
-        answered = not packed(messages(view))[-1][0].calls if view else False
+        answered = bool(view) and not messages(view)[-1].calls
         return self._slid(view) if answered else view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         return self._with_cut_results(view) or self.reduced(view)
 
     def _slid(self, view: View, new: int = 0) -> View:
-        if len(packed(messages(view))) - new <= self.window_size:
+        if len(packed(view)) - new <= self.window_size:
             return view
         return self.reduced(view, new) or view
 
     def _with_cut_results(self, view: View) -> View | None:
         """The view with the results of the oldest message of results cut; None if they are cut already."""
-        groups = packed(messages(view))
-        pins = self.pins(groups)
-        oldest = next((group for group in groups if group[0].role == "tool" and group[0].places[0] not in pins), None)
+        found = packed(view)
+        pins = self.pins(found)
+        oldest = next((one for one in found if one.role == "tool" and one.places[0] not in pins), None)
         if oldest is None or not self.should_truncate_results:
             return None
-        texts = {
-            one.items[0].place: _cut(one.text) for one in oldest if len(one.text) > 2 * EDGE and CUT not in one.text
-        }
+        texts = {one.place: _cut(one.text) for one in oldest.items if len(one.text) > 2 * EDGE and CUT not in one.text}
         return view.rewrite(texts, "the provider refused: oldest results cut") if texts else None
 
     def reduced(self, view: View, new: int = 0) -> View | None:
         """The view without its oldest messages; the last `new` stay and don't count. None if no cut is allowed."""
-        groups = packed(messages(view))
-        groups, apart = groups[: len(groups) - new], groups[len(groups) - new :]
-        pins = self.pins(groups)
-        start = 2 if len(groups) <= self.window_size else len(groups) - self.window_size
-        at = next((n for n in range(start, len(groups)) if groups[n][0].role == "user"), None)
-        if at is None:
-            at = next(
-                (n for n in range(start, len(groups) - 1) if groups[n][0].calls and groups[n + 1][0].role == "tool"),
-                None,
-            )
+        every = packed(view)
+        found, apart = every[: len(every) - new], every[len(every) - new :]
+        pins = self.pins(found)
+        start = 2 if len(found) <= self.window_size else len(found) - self.window_size
+        asked = (n for n in range(start, len(found)) if found[n].role == "user")
+        answered = (n for n in range(start, len(found) - 1) if found[n].calls and found[n + 1].role == "tool")
+        at = next(chain(asked, answered), None)
         if at is None:
             return None
-        kept = [group for n, group in enumerate(groups) if n >= at or group[0].places[0] in pins]
-        if len(kept) == len(groups):
+        kept = [message for n, message in enumerate(found) if n >= at or message.places[0] in pins]
+        if len(kept) == len(found):
             return None
-        return only(view, flat([*kept, *apart]), f"before the last {self.window_size} messages")
+        return only(view, [*kept, *apart], f"before the last {self.window_size} messages")
 
 
 def _cut(text: str) -> str:
@@ -162,20 +144,19 @@ class StrandsSummarizing(OfStrands):
         return self.reduced(view)
 
     def reduced(self, view: View) -> View | None:
-        groups = packed(messages(view))
+        found = packed(view)
         ratio = min(0.8, max(0.1, self.summary_ratio))
-        start = min(max(1, int(len(groups) * ratio)), len(groups) - self.preserve_recent_messages)
+        start = min(max(1, int(len(found) * ratio)), len(found) - self.preserve_recent_messages)
         if start <= 0:
             return None
-        if start < len(groups):
-            start = next((n for n in range(start, len(groups)) if _may_begin(groups[n : n + 2])), 0)
-        pins = self.pins(groups)
-        old = [one for one in flat(groups[:start]) if one.places[0] not in pins]
+        if start < len(found):
+            start = next((n for n in range(start, len(found)) if _may_begin(found[n : n + 2])), 0)
+        pins = self.pins(found)
+        old = [one for one in found[:start] if one.places[0] not in pins]
         text = self.sees.summarize(items_of(old), self.summary_tokens) if old else None
         return in_place_of(view, old, text, "its window was exceeded") if text is not None else None
 
 
-def _may_begin(groups: Sequence[Packed]) -> bool:
+def _may_begin(found: Sequence[Message]) -> bool:
     """Whether kept messages may begin with the first of two: no results, and its calls are answered by the second."""
-    first = groups[0][0]
-    return first.role != "tool" and not (first.calls and len(groups) > 1 and groups[1][0].role != "tool")
+    return found[0].role != "tool" and not (found[0].calls and len(found) > 1 and found[1].role != "tool")

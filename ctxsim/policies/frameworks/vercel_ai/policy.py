@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.frameworks.chat import Message, counted, flat, messages, packed
+from ctxsim.policies.frameworks.chat import Message, counted, items_of, messages, packed
 from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -48,30 +48,28 @@ class VercelPrune(Policy):
         return self.trigger or None
 
     def before_call(self, view: View) -> View:
-        found = messages(view)
-        groups = packed(found)
-        if not groups or (not self.every_step and groups[-1][0].role != "user"):
+        found = packed(view)
+        if not found or (not self.every_step and found[-1].role != "user"):
             return view
-        if self.trigger and counted(self.sees, found) <= self.trigger:
+        if self.trigger and counted(self.sees, messages(view)) <= self.trigger:
             return view
-        gone = self._reasoning(groups)
+        gone = self._reasoning(found)
         if self.tool_calls != "none":
-            gone += self._calls(groups)
+            gone += self._calls(found)
         return view.drop(set(gone), f"tool calls: {self.tool_calls}")
 
-    def _reasoning(self, groups: Sequence[Sequence[Message]]) -> list[int]:
+    def _reasoning(self, found: Sequence[Message]) -> list[int]:
         if self.reasoning == "none":
             return []
-        looked_at = groups if self.reasoning == "all" else groups[:-1]
-        return [item.place for one in flat(looked_at) for item in one.items if item.kind == "reasoning"]
+        looked_at = found if self.reasoning == "all" else found[:-1]
+        return [item.place for item in items_of(looked_at) if item.kind == "reasoning"]
 
-    def _calls(self, groups: Sequence[Sequence[Message]]) -> list[int]:
-        older = groups[: max(0, len(groups) - self._last)]
-        newest = [item for one in flat(groups[len(older) :]) for item in one.items]
-        kept = {_call(item) for item in newest if item.kind in TOOLS}
+    def _calls(self, found: Sequence[Message]) -> list[int]:
+        older = found[: max(0, len(found) - self._last)]
+        kept = {_call(item) for item in items_of(found[len(older) :]) if item.kind in TOOLS}
         named = set(self.tools.split("/"))
         gone: list[int] = []
-        for message in flat(older):
+        for message in older:
             pruned = [
                 item.place
                 for item in message.items
