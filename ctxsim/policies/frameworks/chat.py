@@ -40,6 +40,11 @@ class Message(msgspec.Struct, frozen=True):
         return [item for item in self.items if item.kind == "tool_call"]
 
     @property
+    def uses_tools(self) -> bool:
+        """Whether it is a response with calls, or results."""
+        return self.role == "tool" or bool(self.calls)
+
+    @property
     def places(self) -> list[int]:
         """The places of its items."""
         return [item.place for item in self.items]

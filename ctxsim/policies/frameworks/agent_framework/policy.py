@@ -19,16 +19,11 @@ def groups_of(found: Sequence[Message]) -> list[Group]:
     """Return groups of messages: a response that calls tools with the results that follow it; other messages alone."""
     groups: list[Group] = []
     for message in found:
-        if message.role == "tool" and groups and is_tool_group(groups[-1]):
+        if message.role == "tool" and groups and groups[-1][0].uses_tools:
             groups[-1].append(message)
         else:
             groups.append([message])
     return groups
-
-
-def is_tool_group(group: Group) -> bool:
-    """Return whether a group is a response's calls and their results."""
-    return group[0].role == "tool" or bool(group[0].calls)
 
 
 class OfAgentFramework(Policy, abstract=True):
@@ -68,7 +63,7 @@ def truncated(policy: Policy, view: View, over: float, target: float, first_user
 
 def with_results_in_line(view: View, keep: int) -> View:
     """Return the view with all but the newest `keep` groups of calls replaced by a note of their results."""
-    groups = [group for group in groups_of(messages(view)) if is_tool_group(group)]
+    groups = [group for group in groups_of(messages(view)) if group[0].uses_tools]
     for group in groups[: max(0, len(groups) - keep)]:
         view = in_place_of(view, group, _in_line(group), f"older than the newest {keep} tool groups", kind="note")
     return view
@@ -131,7 +126,7 @@ class AfSelective(OfAgentFramework):
 
     def before_call(self, view: View) -> View:
         groups = groups_of(messages(view))
-        tools = [n for n, group in enumerate(groups) if is_tool_group(group)]
+        tools = [n for n, group in enumerate(groups) if group[0].uses_tools]
         gone = set(tools[: max(0, len(tools) - self.keep_last_tool_call_groups)])
         kept = flat(group for n, group in enumerate(groups) if n not in gone)
         return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")

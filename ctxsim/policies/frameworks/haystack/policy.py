@@ -39,15 +39,12 @@ class OfHaystack(Policy, abstract=True):
 
     @property
     def reason(self) -> str:
-        """The reason of its edits."""
         return f"{self.threshold():,.0f} tokens or more"
 
     def threshold(self) -> float:
-        """Return the tokens from which on it compacts."""
         return self._window * self.compact_at
 
     def before_call(self, view: View) -> View:
-        """Compact, if the believed size of the request reaches the threshold and the messages exceed the target."""
         found = messages(view)
         size = self.size(found)
         since = since_usage(self.sees, found)

@@ -29,24 +29,19 @@ class OfInspect(Policy, abstract=True):
         """Return the view after one pass."""
 
     def start(self) -> None:
-        """Clear the baseline: the provider's last count."""
         self._baseline: tuple[int, int] | None = None  # input tokens, and the first place that they don't include
 
     def threshold(self) -> float:
-        """Return the tokens over which a request is compacted."""
         return int(self.at if self.at > 1 else self.at * self.sees.window)
 
     def before_call(self, view: View) -> View | Stop:
-        """Return the view, compacted if its believed size is over the threshold; `Stop` if it stays over it."""
         return self._under_limit(view) if self._believed(view) > self.threshold() else view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        """Return the view compacted once more, whatever its believed size; None if it stays too large."""
         smaller = self._under_limit(view)
         return None if isinstance(smaller, Stop) else smaller
 
     def after_call(self, view: View, usage: Usage) -> View:
-        """Store the provider's count as the baseline of what it was sent: all messages but the response."""
         found = messages(view)
         if found:
             answered = found[-1].role == "assistant"

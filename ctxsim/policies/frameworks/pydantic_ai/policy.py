@@ -70,7 +70,6 @@ class OfPydanticAi(OfHarness, abstract=True):
     max_messages: Count = 0
 
     def start(self) -> None:
-        """Create the memo of requests."""
         self._requests = Requests()
 
     def packed(self, found: Sequence[Message]) -> list[Packed]:
@@ -80,7 +79,6 @@ class OfPydanticAi(OfHarness, abstract=True):
         return [[found[n] for n in group] for group in groups]
 
     def threshold(self) -> float | None:
-        """Return the tokens over which it acts: None if it counts messages, the window if nothing is set."""
         if self.max_tokens or self.max_fraction:
             return self.max_tokens or int(self.max_fraction * self.sees.window)
         return None if self.max_messages else self.sees.window

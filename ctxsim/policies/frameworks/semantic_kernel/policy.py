@@ -28,7 +28,7 @@ class OfSemanticKernel(Policy, abstract=True):
 
     def _start(self, found: list[Message], target: int) -> int:
         start = len(found) - target
-        while start > 0 and _traffic(found[start]) and _traffic(found[start - 1]):
+        while start > 0 and found[start].uses_tools and found[start - 1].uses_tools:
             start -= 1
         lowest = max(0, len(found) - target - self.threshold_count)
         return next((n for n in range(start, lowest - 1, -1) if found[n].role == "user"), start)
@@ -63,12 +63,8 @@ class SkSummarize(OfSemanticKernel):
         summaries = sum(one.items[0].kind == "summary" for one in found[:1])
         if not self.sees.head.system and len(found) - self.threshold_count - self.target_count <= summaries:
             return view
-        shown = [one for one in found[:start] if not _traffic(one)]
+        shown = [one for one in found[:start] if not one.uses_tools]
         text = self.sees.summarize(items_of(shown), self.summary_tokens) if shown else None
         if text is None:
             return view
         return in_place_of(view, found[:start], text, f"before the last {self.target_count} messages")
-
-
-def _traffic(message: Message) -> bool:
-    return message.role == "tool" or bool(message.calls)

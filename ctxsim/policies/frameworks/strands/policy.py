@@ -27,7 +27,6 @@ class OfStrands(Policy, abstract=True):
     proactive_compression: float
 
     def start(self) -> None:
-        """Clear the pins."""
         self._pinned: frozenset[int] | None = None  # places of the first messages, set at the first reduction
 
     @abstractmethod
@@ -35,11 +34,9 @@ class OfStrands(Policy, abstract=True):
         """Return a smaller view; None if there is none."""
 
     def threshold(self) -> float | None:
-        """Return the tokens from which on it acts before a call; None without `proactive_compression`."""
         return self.proactive_compression * self.sees.window if self.proactive_compression else None
 
     def before_call(self, view: View) -> View:
-        """Reduce the view once if it is over the threshold. The result may still be over it."""
         limit = self.threshold()
         if limit is not None and self._believed(view) >= limit:
             view = self.reduced(view) or view
