@@ -16,7 +16,7 @@ from ctxsim.errors import ContractError, LabelError, unknown
 from ctxsim.plugins import labels
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.mapping import MAX_TOKENS, SUMMARY, content_of
-from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, Written, shortener
+from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Written, shortener
 from ctxsim.policies.policy import Policy
 from ctxsim.transcript import Item
 
@@ -101,7 +101,7 @@ def asking(function: Callable[[list[Message]], Sequence[Message] | None], scribe
         answer = function(messages)
         return None if answer is None else scribe.written(answer)
 
-    return Shorten(asked)
+    return Session(asked)
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -9,7 +9,7 @@ from ctxsim.errors import LabelError, unknown
 from ctxsim.plugins import labels
 from ctxsim.plugins.files import load_file
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, shortener
+from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, shortener
 from ctxsim.policies.policy import Policy
 
 NAME = "messages"
@@ -73,4 +73,4 @@ def _session(function: Callable[..., Any], policy: Policy) -> Session:
             raise TypeError(f"{policy.name} returned nothing; it must return a list of messages")
         return answer
 
-    return Shorten(shorten)
+    return Session(shorten)

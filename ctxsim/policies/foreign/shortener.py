@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 
@@ -44,24 +44,17 @@ Answer = Sequence[Message] | Written | Stop | None
 """Messages; `Stop`; or None, which leaves the view unchanged."""
 
 
-class Session(Protocol):
-    """Foreign code and its state for one transcript."""
+class Session:
+    """Foreign code and its state for one transcript: a function that returns the messages to send at a call.
 
-    def before_call(self, messages: list[Message], context: Context) -> Answer:
-        """Return the messages to send. If there is a system prompt, it is the first message."""
+    If there is a system prompt, it is the first message.
+    """
 
-    def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """Return fewer messages after the provider refused these, or None to give up."""
-
-
-class Shorten:
-    """A session of one function, which acts before each call and gives up after a refusal."""
-
-    def __init__(self, function: Callable[[list[Message], Context], Answer]) -> None:
-        self.before_call = function
+    def __init__(self, before_call: Callable[[list[Message], Context], Answer]) -> None:
+        self.before_call = before_call
 
     def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """Return None, to give up."""
+        """Return fewer messages after the provider refused these, or None to give up, as by default."""
         return None
 
 

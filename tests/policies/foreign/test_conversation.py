@@ -17,7 +17,7 @@ from ctxsim.policies.foreign.conversation import Conversation, Message, role_of,
 from ctxsim.policies.foreign.framework import Scribe, asking, finished
 from ctxsim.policies.foreign.mapping import content_of
 from ctxsim.policies.foreign.pipe import _encode
-from ctxsim.policies.foreign.shortener import Context, Shorten, Written
+from ctxsim.policies.foreign.shortener import Context, Session, Written
 from ctxsim.transcript import Head, Item, Media, Sizes
 from ctxsim.view import View
 
@@ -188,7 +188,7 @@ def test_a_scribe_is_billed_for_what_nobody_uses() -> None:
 
 def test_a_function_without_an_answer_asks_nothing() -> None:
     session = asking(lambda messages: None, cast(Scribe, None))
-    assert isinstance(session, Shorten) and session.on_overflow([], cast(Context, None)) is None
+    assert isinstance(session, Session) and session.on_overflow([], cast(Context, None)) is None
     assert session.before_call([], cast(Context, None)) is None
 
 

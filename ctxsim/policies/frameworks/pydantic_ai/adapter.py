@@ -10,7 +10,7 @@ from typing import Any
 from ctxsim.policies.foreign.conversation import Message, call_of
 from ctxsim.policies.foreign.framework import Framework, Scribe, finished
 from ctxsim.policies.foreign.shapes import Arguments
-from ctxsim.policies.foreign.shortener import Answer, Context, Session, Shorten
+from ctxsim.policies.foreign.shortener import Answer, Context, Session
 from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
 
@@ -107,7 +107,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         left = finished(capability.before_model_request(run, request)).messages
         return scribe.written(back(left, arguments, names))
 
-    return Shorten(compacted)
+    return Session(compacted)
 
 
 FRAMEWORK = Framework(

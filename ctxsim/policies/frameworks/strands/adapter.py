@@ -61,10 +61,11 @@ def _said_by_user(message: Any) -> bool:
     return message["role"] == "user" and not any("toolResult" in block for block in message["content"])
 
 
-class Managed:
+class Managed(Session):
     """A session that calls a conversation manager as Strands' agent loop does."""
 
     def __init__(self, manager: Any, scribe: Scribe) -> None:
+        super().__init__(self._managed)
         self._manager = manager
         self._scribe = scribe
         self._arguments = Arguments()
@@ -80,8 +81,8 @@ class Managed:
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
-    def before_call(self, messages: list[Message], context: Context) -> Answer:
-        """Return the messages after the manager acted as at the end of an invocation and before a model call."""
+    def _managed(self, messages: list[Message], context: Context) -> Answer:
+        """The messages after the manager acted as at the end of an invocation and before a model call."""
 
         def manage() -> None:
             held = self._agent.messages
