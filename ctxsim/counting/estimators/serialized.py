@@ -68,6 +68,15 @@ def handed(arguments: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1 << 15)
+def if_json(text: str, **options: Any) -> str:
+    """Return a JSON text as `json.dumps` writes it with these options; a text that isn't JSON is returned unchanged."""
+    try:
+        return json.dumps(json.loads(text), **options)
+    except ValueError:
+        return text
+
+
+@lru_cache(maxsize=1 << 15)
 def written_again(arguments: str) -> str:
     r"""Return arguments as `json.dumps` writes them: spaced as in `{"a": 1}`, non-ASCII characters as `\u....`."""
     return json.dumps(handed(arguments))

@@ -54,7 +54,7 @@ class MistralVibe(Policy):
             return view
         usage = self.sees.usage
         reported = usage.total_tokens if usage else 0
-        estimated = self._estimated(view)
+        estimated = self.sees.estimator.request(self.sees.head, view.size, view, Reported())
         if max(reported, estimated) < limit or all(item.synthetic or item.kind == "user" for item in view):
             return view
         text = self.sees.summarize(self._fitting(view, estimated - limit), self.summary_tokens)
@@ -64,9 +64,6 @@ class MistralVibe(Policy):
         kept = newest_texts(view, self.keep_user_tokens, len, _cut)
         old = [item for item in view if item.place not in kept]
         return replaced(self, view.rewrite(kept, reason), old, text, reason)
-
-    def _estimated(self, view: View) -> int:
-        return self.sees.estimator.request(self.sees.head, view.size, view, Reported())
 
     def _fitting(self, view: View, over: float) -> Sequence[Item]:
         """The items for the summariser: all but the oldest exchanges, of over `over` tokens in all. User texts stay."""

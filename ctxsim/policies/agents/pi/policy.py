@@ -80,7 +80,8 @@ class Pi(Policy):
         split = turn < start
         history = [item for message in messages[: turn if split else start] for item in message]
         prefix = [item for message in messages[turn:start] for item in message] if split else []
-        texts = [self._summary(part) for part in (history, prefix) if not all(item.synthetic for item in part)]
+        new = [part for part in (history, prefix) if not all(item.synthetic for item in part)]
+        texts = [self.sees.summarize(results_cut(part, 2_000), self.summary_tokens) for part in new]
         if not texts or None in texts:
             return view
         return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, messages[start][0].order)
@@ -95,6 +96,3 @@ class Pi(Policy):
                     later = [n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"]
                     return later[0] if later else 0
         return 0
-
-    def _summary(self, items: Sequence[Item]) -> str | None:
-        return self.sees.summarize(results_cut(items, 2_000), self.summary_tokens)

@@ -45,6 +45,6 @@ def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason:
     return view.drop(places, reason).insert(text, end if at is None else at, reason, kind="summary", sources=places)
 
 
-def results_cut(items: Iterable[Item], chars: int) -> list[Item]:
-    """Return the items with each tool result cut to its first `chars` characters, as a summariser gets them."""
-    return [item.with_text(item.text[:chars]) if item.kind == "tool_result" else item for item in items]
+def results_cut(items: Iterable[Item], chars: int, kinds: Sequence[str] = ("tool_result",)) -> list[Item]:
+    """Return the items with each tool result, or each of other `kinds`, cut to `chars` characters for a summariser."""
+    return [item.with_text(item.text[:chars]) if item.kind in kinds else item for item in items]

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from ctxsim.policies.agents.shared.condense import results_cut
 from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
@@ -11,16 +12,14 @@ SHOWN = 2_000
 """Characters of a call's arguments and of a result that the summarizer sees."""
 
 
-class OfAdk(Policy, abstract=True):
-    """Base class of ADK's policies."""
-
+class _OfAdk(Policy, abstract=True):
     decides_by = "adk"
     source = "google/adk-python"
     version = "google-adk 2.13.0"
     read_on = "2026-11-22"
 
 
-class AdkCompact(OfAdk):
+class AdkCompact(_OfAdk):
     """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
 
     google/adk/apps/compaction.py, by token threshold: the input tokens last reported since the last summary, or an
@@ -57,10 +56,7 @@ class AdkCompact(OfAdk):
         old = events[:start]
         if sum(-len(item.text) if item.kind == "summary" else len(item.text) for item in items_of(old)) <= 0:
             return view
-        shown = [
-            item.with_text(item.text[:SHOWN]) if item.kind in ("tool_call", "tool_result") else item
-            for item in items_of(old)
-        ]
+        shown = results_cut(items_of(old), SHOWN, ("tool_call", "tool_result"))
         text = self.sees.summarize(shown, self.summary_tokens)
         if text is None:
             return view
@@ -68,7 +64,7 @@ class AdkCompact(OfAdk):
         return in_place_of(view, old, text, f"{self.threshold():,.0f} tokens or more")
 
 
-class AdkFilter(OfAdk):
+class AdkFilter(_OfAdk):
     """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
 
     google/adk/plugins/context_filter_plugin.py, ContextFilterPlugin. An invocation begins with consecutive texts of the

@@ -15,16 +15,14 @@ def answerable(events: list[Message], start: int) -> list[Message]:
         start -= 1
 
 
-class OfAg2(Policy, abstract=True):
-    """Base class of AG2's policies."""
-
+class _OfAg2(Policy, abstract=True):
     decides_by = "ag2"
     source = "ag2ai/ag2"
     version = "ag2 1.2.1"
     read_on = "2026-11-25"
 
 
-class Ag2Sliding(OfAg2):
+class Ag2Sliding(_OfAg2):
     """Send the last `max_events` events. ag2/policies/sliding_window.py, SlidingWindowPolicy; no default upstream.
 
     With `keep_first` the first user's text is one of them: ag2/middleware/builtin/history_limiter.py, HistoryLimiter.
@@ -47,7 +45,7 @@ class Ag2Sliding(OfAg2):
         return only(view, kept, f"before the last {self.max_events} events")
 
 
-class Ag2TokenLimiter(OfAg2):
+class Ag2TokenLimiter(_OfAg2):
     """Over `max_tokens` send the first user's text and the newest events that fit with it, but always the newest one.
 
     ag2/middleware/builtin/token_limiter.py, TokenLimiter. The system prompt isn't counted. No default upstream: 0 is
@@ -75,7 +73,7 @@ class Ag2TokenLimiter(OfAg2):
         return only(view, kept, f"over {limit:,} tokens")
 
 
-class Ag2TailWindow(OfAg2):
+class Ag2TailWindow(_OfAg2):
     """Over `max_events` events, or `max_tokens`, keep the last `target`. The others are dropped for good, the task too.
 
     ag2/compact.py, TailWindowCompact with CompactTrigger. A window that begins with results begins one event later.

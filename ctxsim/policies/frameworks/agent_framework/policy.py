@@ -26,9 +26,7 @@ def groups_of(found: Sequence[Message]) -> list[Group]:
     return groups
 
 
-class OfAgentFramework(Policy, abstract=True):
-    """Base class of Agent Framework's policies."""
-
+class _OfAgentFramework(Policy, abstract=True):
     decides_by = "agent-framework"
     source = "microsoft/agent-framework"
     version = "agent-framework-core 1.23.0"
@@ -82,7 +80,7 @@ def _in_line(group: Group) -> str:
     return before + text[: LONGEST - len(before + MARKER + after)].rstrip() + MARKER + after
 
 
-class AfTruncation(OfAgentFramework):
+class AfTruncation(_OfAgentFramework):
     """Over `max_n` drop the oldest groups until `compact_to` is met; never the system prompt or the newest group.
 
     agent_framework/_compaction.py, TruncationStrategy: tokens, or messages with `tokenizer=False`. The task is dropped
@@ -103,7 +101,7 @@ class AfTruncation(OfAgentFramework):
         return truncated(self, view, limit, target, self.preserve_first_user_group, self.tokenizer)
 
 
-class AfSliding(OfAgentFramework):
+class AfSliding(_OfAgentFramework):
     """Keep the newest `keep_last_groups` groups. agent_framework/_compaction.py, SlidingWindowStrategy.
 
     A response with its results is one group, a user's text another. Upstream has no default.
@@ -116,7 +114,7 @@ class AfSliding(OfAgentFramework):
         return only(view, flat(groups[-self.keep_last_groups :]), f"before the newest {self.keep_last_groups} groups")
 
 
-class AfSelective(OfAgentFramework):
+class AfSelective(_OfAgentFramework):
     """Drop all but the newest `keep_last_tool_call_groups` groups of calls with their results; texts stay.
 
     agent_framework/_compaction.py, SelectiveToolCallCompactionStrategy.
@@ -132,7 +130,7 @@ class AfSelective(OfAgentFramework):
         return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")
 
 
-class AfToolResult(OfAgentFramework):
+class AfToolResult(_OfAgentFramework):
     """Put one line of at most 4,096 characters, `[Tool results: ...]`, in the place of older groups of calls.
 
     agent_framework/_compaction.py, ToolResultCompactionStrategy. Shorter results are copied whole. Then only the calls'
@@ -145,7 +143,7 @@ class AfToolResult(OfAgentFramework):
         return with_results_in_line(view, self.keep_last_tool_call_groups)
 
 
-class AfContextWindow(OfAgentFramework):
+class AfContextWindow(_OfAgentFramework):
     """Over half of the input budget put older groups of calls in a line; still over .8 of it, drop down to half.
 
     agent_framework/_compaction.py, ContextWindowCompactionStrategy; the budget is the window less
@@ -173,7 +171,7 @@ class AfContextWindow(OfAgentFramework):
         return truncated(self, view, over, self.threshold(), self.preserve_first_user_group, by_tokens=True)
 
 
-class AfSummarize(OfAgentFramework):
+class AfSummarize(_OfAgentFramework):
     """Over `target_count` + `threshold_count` messages, put a summary in the place of the oldest groups.
 
     agent_framework/_compaction.py, SummarizationStrategy; `threshold_count` is upstream's `threshold`. The newest
@@ -227,7 +225,7 @@ def _line(number: int, message: Message) -> str:
     return f"{number}. [{role}] {content}"
 
 
-class AfBudget(OfAgentFramework):
+class AfBudget(_OfAgentFramework):
     """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
 
     agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,

@@ -5,9 +5,7 @@ from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
-class OfAutogen(Policy, abstract=True):
-    """Base class of AutoGen's policies. They edit one request; the history stays whole."""
-
+class _OfAutogen(Policy, abstract=True):
     source = "microsoft/autogen"
     version = "autogen-core 0.7.5"
     read_on = "2026-11-22"
@@ -18,7 +16,7 @@ def _without_leading_results(found: list[Message]) -> list[Message]:
     return found[1:] if found and found[0].role == "tool" else found
 
 
-class AutogenBuffered(OfAutogen):
+class AutogenBuffered(_OfAutogen):
     """Send the last `buffer_size` messages, where a response's results are one message; results in front are dropped.
 
     autogen_core/model_context, BufferedChatCompletionContext. Upstream has no default.
@@ -31,7 +29,7 @@ class AutogenBuffered(OfAutogen):
         return only(view, kept, f"before the last {self.buffer_size} messages")
 
 
-class AutogenHeadTail(OfAutogen):
+class AutogenHeadTail(_OfAutogen):
     """Send the first `head_size` and the last `tail_size` messages, and between them how many were skipped.
 
     autogen_core/model_context, HeadAndTailChatCompletionContext: a call at the end of the head and results in front of
@@ -53,7 +51,7 @@ class AutogenHeadTail(OfAutogen):
         return in_place_of(view, left, f"Skipped {skipped} messages.", "between head and tail", kind="note")
 
 
-class AutogenTokenLimited(OfAutogen):
+class AutogenTokenLimited(_OfAutogen):
     """While over `token_limit`, remove the message in the middle; then remove results in front.
 
     autogen_core/model_context, TokenLimitedChatCompletionContext: calls and results aren't kept together, and a request

@@ -1,9 +1,9 @@
 """Haystack's counter: the characters of the conversation as one plain text."""
 
-import json
 from collections.abc import Iterable, Sequence
 
 from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.counting.estimators.serialized import if_json
 from ctxsim.transcript import Head, Item
 
 
@@ -36,17 +36,10 @@ class Haystack(Estimator):
 def _line(item: Item) -> int:
     match item.kind:
         case "tool_call":
-            return len(f"[assistant -> tool_call] {item.tool}()") + len(_sorted(item.text))
+            return len(f"[assistant -> tool_call] {item.tool}()") + len(if_json(item.text, sort_keys=True))
         case "tool_result":
             return len(f"[tool:{item.tool}] ") + len(item.text)
         case "assistant" | "reasoning":
             return len("[assistant] ") + len(item.text)
         case _:
             return len("[user] ") + len(item.text)
-
-
-def _sorted(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), sort_keys=True)
-    except ValueError:
-        return arguments

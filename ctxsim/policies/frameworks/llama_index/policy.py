@@ -7,16 +7,14 @@ from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
-class OfLlamaindex(Policy, abstract=True):
-    """Base class of LlamaIndex's policies."""
-
+class _OfLlamaindex(Policy, abstract=True):
     decides_by = "tokenizer:vocabulary=cl100k_base"
     source = "run-llama/llama_index"
     version = "llama-index-core 0.14.25"
     read_on = "2026-11-22"
 
 
-class LlamaindexBuffer(OfLlamaindex):
+class LlamaindexBuffer(_OfLlamaindex):
     """Over `token_limit`, send the newest messages that fit it, from a user's text on; without one, the last message.
 
     run-llama/llama_index, llama_index/core/memory/chat_memory_buffer.py, ChatMemoryBuffer. Only contents count, not
@@ -41,7 +39,7 @@ class LlamaindexBuffer(OfLlamaindex):
         return len(found) - 1
 
 
-class LlamaindexSummary(OfLlamaindex):
+class LlamaindexSummary(_OfLlamaindex):
     """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. Edits last.
 
     llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, also the summary's.

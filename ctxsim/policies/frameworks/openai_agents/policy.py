@@ -4,15 +4,13 @@ from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.view import View
 
 
-class OfOpenaiAgents(Policy, abstract=True):
-    """Base class of the SDK's policies."""
-
+class _OfOpenaiAgents(Policy, abstract=True):
     source = "openai/openai-agents-python"
     version = "openai-agents 0.24.0"
     read_on = "2026-11-22"
 
 
-class OpenaiTrimmer(OfOpenaiAgents):
+class OpenaiTrimmer(_OfOpenaiAgents):
     """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
 
     openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Each request is edited
@@ -42,7 +40,7 @@ class OpenaiTrimmer(OfOpenaiAgents):
         return view.rewrite(texts, f"before the last {self.recent_turns} turns")
 
 
-class OpenaiSessionLimit(OfOpenaiAgents):
+class OpenaiSessionLimit(_OfOpenaiAgents):
     """Send the last `limit` items. A text, a call and a result are one item each, and calls may lose their results.
 
     agents/memory/session_settings.py, SessionSettings(limit): no default upstream. In a run with one task the request
@@ -57,7 +55,7 @@ class OpenaiSessionLimit(OfOpenaiAgents):
         return view.drop([item.place for item in view[: -self.limit]], f"before the last {self.limit} items")
 
 
-class OpenaiCompactionSession(OfOpenaiAgents):
+class OpenaiCompactionSession(_OfOpenaiAgents):
     """From `candidates` items on that aren't the user's, keep all users' texts and put one compaction behind them.
 
     agents/memory/openai_responses_compaction_session.py, OpenAIResponsesCompactionSession: a text, a call and a result

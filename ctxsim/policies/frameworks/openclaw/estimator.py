@@ -1,11 +1,11 @@
 """OpenClaw's counter: four characters per token; a Chinese, Japanese or Korean character counts as several."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator, length
+from ctxsim.counting.estimators.serialized import if_json
 from ctxsim.transcript import Head, Item
 
 MORE = {
@@ -42,16 +42,9 @@ class Openclaw(Estimator):
 
 def _weight(item: Item) -> int:
     if item.kind == "tool_call":
-        return _chars(item.tool) + _chars(_compact(item.text))
+        arguments = if_json(item.text or "{}", separators=(",", ":"), ensure_ascii=False)
+        return _chars(item.tool) + _chars(arguments)
     return _chars(item.text)
-
-
-@lru_cache(maxsize=1 << 15)
-def _compact(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments or "{}"), separators=(",", ":"), ensure_ascii=False)
-    except ValueError:
-        return arguments
 
 
 @lru_cache(maxsize=1 << 15)

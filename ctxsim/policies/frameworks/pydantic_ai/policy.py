@@ -52,9 +52,7 @@ class Requests:
         return merged
 
 
-class OfHarness(Policy, abstract=True):
-    """Base class of the harness's policies."""
-
+class _OfHarness(Policy, abstract=True):
     decides_by = "chars-total"
     source = "pydantic/pydantic-ai-harness"
     version = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
@@ -62,7 +60,7 @@ class OfHarness(Policy, abstract=True):
 
 
 @dataclass
-class OfPydanticAi(OfHarness, abstract=True):
+class OfPydanticAi(_OfHarness, abstract=True):
     """Base class of policies that act over tokens, over a share of the window, or over a number of messages."""
 
     max_tokens: Count = 0
@@ -246,7 +244,7 @@ class PydanticTiered(OfPydanticAi):
         return window(after, packed, last(packed, self.keep_messages), self.preserve_first_user_message, reason)
 
 
-class PydanticClamp(OfHarness):
+class PydanticClamp(_OfHarness):
     """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
 
     pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. Edits last. Upstream requires
