@@ -12,10 +12,10 @@ import msgspec
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import FOLDERS, Registry, folders, labels
-from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
+from ctxsim.policies.policy import Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
-    "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "broken_policies", "old_names",
+    "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "broken_policies", "old_names",
     "open_policies", "open_policy", "register", "registered_policies",
 ]  # fmt: skip
 
@@ -77,15 +77,19 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the spec with the recording agent's policy in place of `as-set`. The estimator is that agent's, unless
         another than the default was named.
         """
+        from ctxsim.policies.agents.given import parameters_of, parsed
+
         agent = agent_of(format)
         name, own, _ = _registry.open(agent or "keep-all")
+        links = []
+        for cls, link, given in self.links:
+            if link == "as-set":
+                told = parameters_of(agent, parsed(given.get("given", "")), version, model)
+                cls, link, given = own, name, _as_shipped(own, told, version, model)
+            links.append((cls, link, given))
         by = open_estimator(own.decides_by) if own.decides_by else self.estimator
-        links = tuple(
-            (own, name, _own_numbers(own, agent, given, version, model)) if link == "as-set" else (cls, link, given)
-            for cls, link, given in self.links
-        )
         estimator = by if self.estimator == open_estimator(DEFAULT) else self.estimator
-        return msgspec.structs.replace(self, links=links, estimator=estimator)
+        return msgspec.structs.replace(self, links=tuple(links), estimator=estimator)
 
     def limits(self) -> dict[str, float]:
         """Return the limits, in tokens, that the parameters set for requests, by name."""
@@ -148,14 +152,6 @@ def _as_shipped(cls: type[Policy], given: dict[str, str], version: str, model: s
     except InputError as error:
         raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
     return {key: str(value) for key, value in shipped.items()} | given
-
-
-def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
-    """Parameters of an agent's policy: those that its version ships for a model, and the settings in `given=`."""
-    from ctxsim.policies.agents.given import parameters_of, parsed
-
-    told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
-    return _as_shipped(cls, told, version, model)
 
 
 def old_names(label: str) -> list[str]:

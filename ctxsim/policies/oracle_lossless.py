@@ -3,25 +3,26 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from ctxsim.policies.policy import Oracle
+from ctxsim.policies.policy import Policy
 from ctxsim.view import View
 
 
-class OracleLossless(Oracle):
+class OracleLossless(Policy):
     """Lose no reference, with the least tokens (`aim=tokens`, as if edits were free) or the least cost (`aim=dollars`).
 
     docs/bounds.md. The most recent source meets a need; a result is cleared only after it was sent once.
     """
 
-    aim: Literal["tokens", "dollars"] = "tokens"
-
+    bound = True
     stub: ClassVar[str] = "[no longer needed]"
+
+    aim: Literal["tokens", "dollars"] = "tokens"
 
     def start(self) -> None:
         self._call = 0
 
     def foresee(self, clear_at: Mapping[int, int]) -> None:
-        super().foresee(clear_at)
+        """Called once by replay, with the future: by a result's place, the first call (from 1) without it."""
         self._due: dict[int, list[int]] = {}
         for place, call in clear_at.items():
             self._due.setdefault(call, []).append(place)

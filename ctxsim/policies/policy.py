@@ -224,22 +224,6 @@ def _take_shipped(cls: type[Policy]) -> None:
             default.default = shipped[default.metadata.get("label", name)]
 
 
-@dataclass
-class Oracle(Policy, abstract=True):
-    """A bound that knows the future, through `clear_at` alone. No other policy may declare this field.
-
-    Replay plans `clear_at` for the least of `aim`, tokens or dollars. `stub` is the text in place of a cleared result.
-    """
-
-    bound = True
-    aim: Literal["tokens", "dollars"] = "tokens"
-    stub: ClassVar[str] = ""
-
-    def foresee(self, clear_at: Mapping[int, int]) -> None:
-        """Called once by replay. `clear_at`: by a result's place, the first call (from 1) without it; others stay."""
-        self.clear_at = clear_at
-
-
 def with_estimator(label: str, estimator: Estimator, always: bool = False) -> str:
     """Return a policy label with its estimator, if that isn't the default one, or `always`."""
     shown = estimator_label(estimator)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from ctxsim.policies import Oracle, Policy
+from ctxsim.policies import Policy
+from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.simulator.bounds.lossless import plan
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.ledger.legs import recorded
@@ -22,9 +23,9 @@ class Foresight:
         self._prepared = references
 
     def tell(self, links: Iterable[Policy]) -> None:
-        """Give oracles their plans, and bounds with a `follow` method the recorded compactions and clearings."""
+        """Give the oracle its plan, and bounds with a `follow` method the recorded compactions and clearings."""
         for link in links:
-            if isinstance(link, Oracle):
+            if isinstance(link, OracleLossless):
                 link.foresee(plan(self._ledger, self._references, link.aim, link.stub))
             if link.bound and (follow := getattr(link, "follow", None)):
                 follow(self._ledger.transcript.compactions, self._ledger.transcript.cleared)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
+from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
@@ -46,7 +46,7 @@ class Replay:
         self._number = 0
         """The number of the call under way, or of the last one; 0 before the first."""
         self.moments = Moments(spec, sees, self.kernel.request.follow)
-        if any(isinstance(link, Oracle) or hasattr(link, "follow") for link in self.moments.links):
+        if any(hasattr(link, "foresee") or hasattr(link, "follow") for link in self.moments.links):
             self._foresight.tell(self.moments.links)
 
     @cached_property
