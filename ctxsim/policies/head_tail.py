@@ -1,6 +1,6 @@
 """Head and tail: keep the first and last lines of long output, within a byte limit."""
 
-from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes, rows_within
+from ctxsim.policies.agents.shared.tools import byte_length, first_bytes, last_bytes, rows_within
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 

@@ -1,6 +1,6 @@
 """Round summaries: after a number of tool iterations, one summary replaces the finished ones."""
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 

@@ -1,6 +1,6 @@
 """Summarise the old part of the conversation at a share of the window."""
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import Policy, Positive, Share
 from ctxsim.view import View
 

@@ -7,9 +7,16 @@ import json
 import pytest
 from by_hand import Driven
 
-from ctxsim.policies.agents.shared.cuts import byte_length, ends_of, first_bytes, last_bytes, whole_lines
-from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended, since_response
-from ctxsim.policies.agents.shared.tools import files_read, path_read
+from ctxsim.policies.agents.shared.history import history_of, last_asked, newly_asked, run_ended, since_response
+from ctxsim.policies.agents.shared.tools import (
+    byte_length,
+    ends_of,
+    files_read,
+    first_bytes,
+    last_bytes,
+    path_read,
+    whole_lines,
+)
 from ctxsim.transcript import Item
 
 THREE = "aaaa\nbbbb\ncccc"  # 14 bytes, each line 5 with its end

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.phases import last_asked, newly_asked
+from ctxsim.policies.agents.shared.history import last_asked, newly_asked, replaced
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View, each_exchange

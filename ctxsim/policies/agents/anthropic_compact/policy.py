@@ -1,6 +1,6 @@
 """Anthropic's server-side compaction: a summary replaces the whole conversation at a threshold."""
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 

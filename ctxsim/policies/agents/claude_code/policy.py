@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from itertools import islice, takewhile
 from typing import ClassVar, Literal
 
-from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
-from ctxsim.policies.agents.shared.tools import files_read, is_shell
+from ctxsim.policies.agents.shared.history import condense
+from ctxsim.policies.agents.shared.tools import clear_old, ends_of, files_read, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import CLEARED, Item
 from ctxsim.view import View

@@ -4,10 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ctxsim.policies.agents.shared.condense import condense, results_cut
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import last_asked, newly_asked
-from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.agents.shared.history import condense, last_asked, newly_asked, results_cut
+from ctxsim.policies.agents.shared.tools import ends_of, is_shell
 from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes, newest_texts
-from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.agents.shared.history import history_of, newest_texts, newly_asked, replaced
+from ctxsim.policies.agents.shared.tools import byte_length, first_bytes, last_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from math import ceil
 
-from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.agents.shared.history import condense
+from ctxsim.policies.agents.shared.tools import ends_of, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View

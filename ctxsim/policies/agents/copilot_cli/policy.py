@@ -1,6 +1,6 @@
 """GitHub Copilot CLI: compaction in parallel with the conversation, which takes effect one request later."""
 
-from ctxsim.policies.agents.shared.cuts import byte_length
+from ctxsim.policies.agents.shared.tools import byte_length
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -1,9 +1,7 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
-from ctxsim.policies.agents.shared.condense import condense_history
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import last_asked, newly_asked, run_ended
-from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.agents.shared.history import condense_history, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.tools import ends_of, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.cuts import ends_of
-from ctxsim.policies.agents.shared.phases import since_response
-from ctxsim.policies.agents.shared.tools import is_reader, is_shell
+from ctxsim.policies.agents.shared.history import since_response
+from ctxsim.policies.agents.shared.tools import ends_of, is_reader, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View

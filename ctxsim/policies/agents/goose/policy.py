@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.agents.shared.history import history_of, newly_asked, replaced
 from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, ShareOrOff
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -1,6 +1,6 @@
 """Kimi CLI: a summary and the last two messages."""
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.view import View
 

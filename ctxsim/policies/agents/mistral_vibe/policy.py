@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from ctxsim.counting.estimators.estimator import Reported
-from ctxsim.policies.agents.shared.condense import replaced
-from ctxsim.policies.agents.shared.cuts import ends_of, newest_texts
+from ctxsim.policies.agents.shared.history import newest_texts, replaced
+from ctxsim.policies.agents.shared.tools import ends_of
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View

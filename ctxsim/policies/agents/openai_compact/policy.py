@@ -1,6 +1,6 @@
 """OpenAI's server-side compaction: one opaque item replaces everything before it."""
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ctxsim.policies.agents.shared.condense import condense, results_cut
-from ctxsim.policies.agents.shared.cuts import whole_lines
-from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.agents.shared.history import condense, history_of, newly_asked, results_cut
+from ctxsim.policies.agents.shared.tools import is_shell, whole_lines
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import CLEARED, Item, Usage
 from ctxsim.view import View, each_exchange

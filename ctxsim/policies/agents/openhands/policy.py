@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from ctxsim.counting.estimators.estimator import Reported
-from ctxsim.policies.agents.shared.condense import replaced, results_cut
-from ctxsim.policies.agents.shared.cuts import whole_lines
-from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
-from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.agents.shared.history import newly_asked, replaced, results_cut, run_ended
+from ctxsim.policies.agents.shared.tools import is_shell, whole_lines
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ctxsim.policies.agents.shared.condense import condense
-from ctxsim.policies.agents.shared.cuts import clear_old, ends_of
-from ctxsim.policies.agents.shared.phases import newly_asked, since_response
-from ctxsim.policies.agents.shared.tools import files_read, is_reader, is_shell
+from ctxsim.policies.agents.shared.history import condense, newly_asked, since_response
+from ctxsim.policies.agents.shared.tools import clear_old, ends_of, files_read, is_reader, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View

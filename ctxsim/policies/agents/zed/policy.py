@@ -4,7 +4,7 @@ import re
 from dataclasses import field
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.shared.condense import condense_history
+from ctxsim.policies.agents.shared.history import condense_history
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View

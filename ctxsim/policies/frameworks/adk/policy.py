@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from ctxsim.policies.agents.shared.condense import results_cut
+from ctxsim.policies.agents.shared.history import results_cut
 from ctxsim.policies.frameworks.chat import counted, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.condense import results_cut
-from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
+from ctxsim.policies.agents.shared.history import newly_asked, results_cut, run_ended
 from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, since_usage
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ctxsim.policies.agents.shared.condense import results_cut
+from ctxsim.policies.agents.shared.history import results_cut
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Surroundings
 from ctxsim.view import View
