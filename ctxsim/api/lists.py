@@ -90,20 +90,20 @@ def _classes(name: str, wanted: str, classes: dict[str, type[Any]], broken: dict
 
 
 def _policies(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.policies import broken_policies, registered_policies
+    from ctxsim.policies import registered_policies, registry
     from ctxsim.policies.foreign import about
 
     every, families = registered_policies(), wanted.strip("*").split(",")
     named = {label: cls for label, cls in every.items() if cls.family and cls.family in families}
-    found, said = _classes("policies", "*" if named else wanted, named or every, broken_policies())
+    found, said = _classes("policies", "*" if named else wanted, named or every, registry.broken)
     forms = [(pattern, _paragraphs(text)) for pattern, text in about().items()] if wanted == "*" else []
     return found, [*forms, *said]
 
 
 def _estimators(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.counting.estimators import broken_estimators, registered_estimators
+    from ctxsim.counting.estimators import registry
 
-    return _classes("estimators", wanted, registered_estimators(), broken_estimators())
+    return _classes("estimators", wanted, registry.classes, registry.broken)
 
 
 def _agents(wanted: str) -> tuple[Sheet, Said]:

@@ -15,8 +15,8 @@ from ctxsim.plugins import FOLDERS, Registry, folders, labels
 from ctxsim.policies.policy import Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
-    "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "broken_policies", "old_names",
-    "open_policies", "open_policy", "register", "registered_policies",
+    "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "old_names", "open_policies", "open_policy",
+    "register", "registered_policies", "registry",
 ]  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class Spec(msgspec.Struct, frozen=True):
         from ctxsim.policies.agents.given import parameters_of, parsed
 
         agent = agent_of(format)
-        name, own, _ = _registry.open(agent or "keep-all")
+        name, own, _ = registry.open(agent or "keep-all")
         links = []
         for cls, link, given in self.links:
             if link == "as-set":
@@ -100,12 +100,12 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, f"{__name__}.foreign")
+registry: Registry[Policy] = Registry("policy", __name__, Policy, f"{__name__}.foreign")
 
 
 def registered_policies() -> dict[str, type[Policy]]:
     """Return all built-in and installed policy classes by name."""
-    return _registry.classes
+    return registry.classes
 
 
 def register(cls: type[Policy]) -> type[Policy]:
@@ -114,12 +114,7 @@ def register(cls: type[Policy]) -> type[Policy]:
     A class that is defined again replaces the earlier one. Raises LabelError if another policy has the name.
     """
     open_policies.cache_clear()
-    return _registry.register(cls)
-
-
-def broken_policies() -> dict[str, str]:
-    """Return the installed policies that can't be used, each with its error in one line."""
-    return _registry.broken
+    return registry.register(cls)
 
 
 def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[str, str]:
@@ -160,7 +155,7 @@ def old_names(label: str) -> list[str]:
     Raises UnknownName or LabelError, as `open_policy` does.
     """
     _try_first(label)
-    opened = [_registry.open(link) for link in labels.chain(label)]
+    opened = [registry.open(link) for link in labels.chain(label)]
     return [
         f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
         for name, cls, given in opened
@@ -170,7 +165,7 @@ def old_names(label: str) -> list[str]:
 
 
 def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
-    name, cls, given = _registry.open(label)
+    name, cls, given = registry.open(label)
     parameters = _of_today(name, cls, given)
     if cls.ships and parameters.keys() & {"version", "model"}:
         version, model = parameters.pop("version", ""), parameters.pop("model", "")

@@ -103,10 +103,10 @@ def test_the_list_shows_a_broken_one_in_one_line(
         point = EntryPoint("bad", "bad_package:Bad", "ctxsim.estimators")
         monkeypatch.setattr(plugins, "_points", [point])
         monkeypatch.setattr(
-            "ctxsim.counting.estimators._registry", Registry("estimator", "ctxsim.counting.estimators", Estimator)
+            "ctxsim.counting.estimators.registry", Registry("estimator", "ctxsim.counting.estimators", Estimator)
         )
     else:
-        monkeypatch.setattr("ctxsim.policies._registry", registry)
+        monkeypatch.setattr("ctxsim.policies.registry", registry)
     done = ctxsim("list", kind, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()

@@ -14,11 +14,11 @@ from ctxsim.errors import ContractError
 from ctxsim.policies import (
     Surroundings,
     agent_of,
-    broken_policies,
     open_policies,
     open_policy,
     register,
     registered_policies,
+    registry,
 )
 from ctxsim.policies.policy import SHIPPED, Policy, _take_shipped, with_estimator
 from ctxsim.policies.trial import Watch, refuse
@@ -95,7 +95,7 @@ def test_a_class_that_is_registered_is_known() -> None:
 
     assert register(Noted) is Noted and registered_policies()["noted-in-a-test"] is Noted
     assert open_policy("noted-in-a-test").create()[0].label == "noted-in-a-test"
-    assert broken_policies() == {}
+    assert registry.broken == {}
     del registered_policies()["noted-in-a-test"]
 
 

@@ -6,24 +6,19 @@ from ctxsim.counting.estimators.estimator import Estimator, Reported
 from ctxsim.plugins import Registry, labels
 
 __all__ = [
-    "DEFAULT", "Estimator", "Reported", "broken_estimators", "estimator_label", "judged_estimators", "open_estimator",
-    "register", "registered_estimators",
+    "DEFAULT", "Estimator", "Reported", "estimator_label", "judged_estimators", "open_estimator", "register",
+    "registered_estimators", "registry",
 ]  # fmt: skip
 
 DEFAULT = "chars"
 
-_registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
-register = _registry.register
+registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
+register = registry.register
 
 
 def registered_estimators() -> dict[str, type[Estimator]]:
     """Return all built-in and installed estimator classes by name."""
-    return _registry.classes
-
-
-def broken_estimators() -> dict[str, str]:
-    """Return the installed estimators that can't be used, each with its error in one line."""
-    return _registry.broken
+    return registry.classes
 
 
 def judged_estimators() -> list[str]:
@@ -41,7 +36,7 @@ def open_estimator(label: str = DEFAULT) -> Estimator:
     if slash and ".py:" not in label and ":" not in name:
         ratio, _, rest = ratio.partition(":")
         label = f"{name}:ratio={ratio}{',' if rest else ''}{rest}"
-    name, cls, parameters = _registry.open(label)
+    name, cls, parameters = registry.open(label)
     if ".py:" in name:
         # The name of a class from a file is its path, so that its label opens the class again.
         cls.name = name

@@ -15,11 +15,11 @@ from samples import conversation
 from ctxsim.counting.estimators import (
     Estimator,
     Reported,
-    broken_estimators,
     estimator_label,
     open_estimator,
     register,
     registered_estimators,
+    registry,
 )
 from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
@@ -210,7 +210,7 @@ def test_a_class_that_is_registered_is_known() -> None:
         def text(self, text: str) -> int:
             return 1
 
-    assert register(Noted) is Noted and open_estimator("noted-in-a-test") == Noted() and broken_estimators() == {}
+    assert register(Noted) is Noted and open_estimator("noted-in-a-test") == Noted() and registry.broken == {}
     del registered_estimators()["noted-in-a-test"]
 
 
