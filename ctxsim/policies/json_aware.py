@@ -4,6 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from ctxsim.policies.policy import Policy, Positive
@@ -103,34 +104,26 @@ def _fit_array(values: list[Any], room: int) -> Any:
 
 def _fit_object(values: dict[str, Any], room: int) -> Any:
     """An object with all keys if they fit, else with the first ones and the number of missing ones."""
-    kept = dict(values)
-    costs = {key: size(key) + 2 for key in kept}
-    needed = sum(costs.values()) + 1 + 2 * len(kept)
+    costs = {key: size(key) + 2 for key in values}
+    chosen = sorted(values, key=lambda key: key.lower() not in ERRORS)  # errors first, then in order
     note: dict[str, Any] = {}
-    if needed > room:
-        note = {"...": f"{len(kept)} keys omitted"}
-        left = room - size(note) - 1
-        chosen: dict[str, Any] = {}
-        # Errors first, then in order.
-        for key in sorted(kept, key=lambda key: key.lower() not in ERRORS):
-            if left < costs[key] + 2:
-                break
-            left -= costs[key] + 2
-            chosen[key] = kept[key]
+    if sum(costs.values()) + 1 + 2 * len(values) > room:
+        left = room - size({"...": f"{len(values)} keys omitted"}) - 1
+        needed = accumulate(costs[key] + 2 for key in chosen)
+        chosen = [key for key, end in zip(chosen, needed, strict=True) if end <= left]
         if not chosen:
             return _fit_string(MARK, room)
-        kept = {key: value for key, value in kept.items() if key in chosen}
-        note = {"...": f"{len(values) - len(kept)} keys omitted"}
-    overhead = sum(costs[key] for key in kept) + 1 + (size(note) - 1 if note else 0)
-    first = [key for key in kept if key.lower() in ERRORS]
-    others = [key for key in kept if key.lower() not in ERRORS]
+        note = {"...": f"{len(values) - len(chosen)} keys omitted"}
+    overhead = sum(costs[key] for key in chosen) + 1 + (size(note) - 1 if note else 0)
+    first = [key for key in chosen if key.lower() in ERRORS]
+    others = chosen[len(first) :]
     # Values of error keys get their full room first; the other values share the rest.
     room_first = max(2 * len(first), room - overhead - 2 * len(others))
-    given = dict(zip(first, _shares([kept[key] for key in first], room_first), strict=True))
-    used = sum(min(given[key], size(kept[key])) for key in first)
-    rest = _shares([kept[key] for key in others], room - overhead - used)
+    given = dict(zip(first, _shares([values[key] for key in first], room_first), strict=True))
+    used = sum(min(given[key], size(values[key])) for key in first)
+    rest = _shares([values[key] for key in others], room - overhead - used)
     given.update(zip(others, rest, strict=True))
-    return {key: fit(value, given[key]) for key, value in kept.items()} | note
+    return {key: fit(value, given[key]) for key, value in values.items() if key in given} | note
 
 
 def _shares(values: Sequence[Any], room: int) -> list[int]:
