@@ -19,6 +19,12 @@ def call_of(name: str, tool: str, arguments: str) -> Message:
     return {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
 
 
+def calls_in(message: Message) -> list[tuple[str, str, str]]:
+    """Return the id, the tool and the arguments of each call in a message."""
+    calls = message.get("tool_calls", ())
+    return [(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls]
+
+
 class Group(NamedTuple):
     """The items of one wire message."""
 

@@ -15,11 +15,10 @@ class Arguments:
     def __init__(self) -> None:
         self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    def parsed(self, call: Message) -> dict[str, Any]:
-        """Return the arguments of a call as a dict. A value that isn't an object is under the key `input`."""
-        text = call["function"]["arguments"]
+    def parsed(self, name: str, text: str) -> dict[str, Any]:
+        """Return the arguments of the call with this id as a dict. A value that isn't an object is under `input`."""
         arguments = handed(text)
-        self._texts[call["id"]] = (text, arguments)
+        self._texts[name] = (text, arguments)
         # A copy, because a framework may change it.
         return json.loads(json.dumps(arguments)) if arguments else {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.foreign.conversation import call_of
 from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
 
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -26,10 +25,10 @@ def test_results_of_one_response_are_packed_together() -> None:
 
 def test_arguments_are_a_dict_for_a_framework_and_their_own_text_where_it_left_them_alone() -> None:
     held, spaced = Arguments(), '{"path":  "a.py"}'
-    given = held.parsed(call_of("c1", "look", spaced))
+    given = held.parsed("c1", spaced)
     assert given == {"path": "a.py"} and held.text("c1", given) == spaced
     given["path"] = "b.py"
     assert held.text("c1", given) == '{"path": "b.py"}'
-    assert held.parsed(call_of("c2", "look", "a.py")) == {"input": "a.py"}
+    assert held.parsed("c2", "a.py") == {"input": "a.py"}
     assert held.text("c2", {"input": "a.py"}) == "a.py"
-    assert held.parsed(call_of("c3", "look", "")) == {}
+    assert held.parsed("c3", "") == {}

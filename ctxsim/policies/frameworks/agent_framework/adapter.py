@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shortener import Session
 
@@ -23,9 +23,8 @@ def there(message: Message) -> Any:
     else:
         if message["content"] or not message.get("tool_calls"):
             contents.append(Content.from_text(message["content"]))
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            contents.append(Content.from_function_call(call["id"], function["name"], arguments=function["arguments"]))
+        for name, tool, arguments in calls_in(message):
+            contents.append(Content.from_function_call(name, tool, arguments=arguments))
     return Theirs(message["role"], contents, message_id=message["id"])
 
 

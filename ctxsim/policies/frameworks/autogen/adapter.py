@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import packed, without_head
 from ctxsim.policies.foreign.shortener import Session
@@ -28,11 +28,8 @@ def there(messages: Sequence[Message]) -> list[Any]:
                 for one in run
             ]
             found.append(theirs.FunctionExecutionResultMessage(content=results))
-        elif calls := message.get("tool_calls"):
-            content = [
-                FunctionCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
-                for call in calls
-            ]
+        elif calls := calls_in(message):
+            content = [FunctionCall(id=name, name=tool, arguments=arguments) for name, tool, arguments in calls]
             thought = message["content"] or None
             found.append(theirs.AssistantMessage(content=content, thought=thought, source="assistant"))
         elif message["role"] == "assistant":
@@ -62,14 +59,9 @@ def _client(scribe: Scribe) -> Any:
     count = scribe.policy.sees.estimator.text
 
     def tokens(messages: Sequence[Any], **more: Any) -> int:
-        return sum(
-            count(message["content"])
-            + sum(
-                count(call["function"]["name"]) + count(call["function"]["arguments"])
-                for call in message.get("tool_calls", ())
-            )
-            for message in back(messages)
-        )
+        said = back(messages)
+        calls = (count(tool) + count(arguments) for one in said for _, tool, arguments in calls_in(one))
+        return sum(count(one["content"]) for one in said) + sum(calls)
 
     return SimpleNamespace(
         count_tokens=tokens, remaining_tokens=lambda messages, **more: scribe.policy.sees.window - tokens(messages)

@@ -7,7 +7,7 @@ counts.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking
 from ctxsim.policies.foreign.shapes import Arguments, without_head
 from ctxsim.policies.foreign.shortener import Session
@@ -26,12 +26,9 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
             found.append(ToolMessage(tool_call_id=message["tool_call_id"], name=message["name"] or None, **same))
         elif message["role"] == "assistant":
             calls = [
-                {
-                    "name": call["function"]["name"], "args": arguments.parsed(call), "id": call["id"],
-                    "type": "tool_call",
-                }
-                for call in message.get("tool_calls", ())
-            ]  # fmt: skip
+                {"name": tool, "args": arguments.parsed(name, text), "id": name, "type": "tool_call"}
+                for name, tool, text in calls_in(message)
+            ]
             found.append(AIMessage(tool_calls=calls, **same))
         else:
             found.append(SystemMessage(**same) if message["role"] == "system" else HumanMessage(**same))

@@ -7,7 +7,7 @@ the first request, as an agent's `system_prompt` is.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, finished
 from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
@@ -33,9 +33,8 @@ def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]
             if message["role"] == "assistant":
                 if message["content"]:
                     parts.append(theirs.TextPart(content=message["content"]))
-                for call in message.get("tool_calls", ()):
-                    name, args = call["function"]["name"], call["function"]["arguments"]
-                    parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
+                for call, name, args in calls_in(message):
+                    parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call))
             elif message["role"] == "tool":
                 name, content = message["name"], message["content"]
                 parts.append(theirs.ToolReturnPart(name, content=content, tool_call_id=message["tool_call_id"]))

@@ -9,7 +9,7 @@ from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe
 from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
@@ -28,11 +28,10 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
             ]
             found.append({"role": "user", "content": [{"toolResult": result} for result in results]})
             continue
-        calls = message.get("tool_calls", ())
+        calls = calls_in(message)
         content: list[Any] = [{"text": message["content"]}] if message["content"] or not calls else []
-        for call in calls:
-            use = {"toolUseId": call["id"], "name": call["function"]["name"], "input": arguments.parsed(call)}
-            content.append({"toolUse": use})
+        for name, tool, text in calls:
+            content.append({"toolUse": {"toolUseId": name, "name": tool, "input": arguments.parsed(name, text)}})
         found.append({"role": message["role"], "content": content})
     return found
 
