@@ -121,16 +121,15 @@ class ClaudeCode(Policy):
         return None if made is None else self._with_files(made, files_read(view, by_cat=True))
 
     def _cleared(self, view: View) -> View:
-        sizes = {item.place: self.sees.size_of([item]) for item in view.results if _clears(item.tool)}
-        total, saved = sum(sizes.values()), 0
+        results = [item for item in view.results if _clears(item.tool)]
+        total, saved = self.sees.size_of(results), 0
         old: list[int] = []
-        for place in list(sizes)[:-3]:
+        for item in results[:-3]:
             if total - saved <= 40_000:
                 break
-            item = view.find(place)
-            if item is not None and item.text != CLEARED:
-                old.append(place)
-                saved += sizes[place]
+            if item.text != CLEARED:
+                old.append(item.place)
+                saved += self.sees.size_of([item])
         if saved < 20_000:
             return view
         return view.rewrite(dict.fromkeys(old, CLEARED), f"{total:,} tokens of results are over 40,000")
