@@ -1,6 +1,7 @@
 """The needs that a policy lost, one by one: which need, and how its source left the view."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -9,7 +10,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.simulator.measure.columns import shown
 from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, first_sent
-from ctxsim.simulator.references.canonical import content, fold
+from ctxsim.simulator.references.canonical import content, fold, plain
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
@@ -20,6 +21,8 @@ EDGE_CHARS = 500
 
 SHARED_CHARS = 20
 """Characters at one end of a text that a cut version still holds; a placeholder doesn't."""
+
+_NO_WORD = bytes(byte for byte in range(128) if not (chr(byte).isalnum() or chr(byte) == "_"))
 
 
 def kind_of(need: Need) -> str:
@@ -197,10 +200,25 @@ class Losses:
 
 def depth_in(need: Need, text: str) -> Depth:
     """Return where the atom first stands whole in its source, given the source's canonical text."""
-    start, end = _first_strict(text, need.atom) if need.detector == "strict" else _first_loose(text, need.atom)
-    if end <= EDGE_CHARS:
-        return "head"
-    return "tail" if start >= len(text) - EDGE_CHARS else "middle"
+    if need.detector == "strict":
+        start, end = _first_strict(text, need.atom)
+        head, tail = EDGE_CHARS, len(text) - EDGE_CHARS
+    else:
+        # Between a quotation's words stand only non-words, so it is looked for in the words alone.
+        words, head, tail = _words_only(text)
+        quotation = need.atom.replace(" ", "").encode()
+        start = words.find(quotation)
+        end = start + len(quotation)
+    return "head" if end <= head else "tail" if start >= tail else "middle"
+
+
+@lru_cache(maxsize=16)
+def _words_only(text: str) -> tuple[bytes, int, int]:
+    """A text without all that is in no word, the end of its head, and the start of its tail."""
+    words, head, tail = (
+        plain(part).encode().translate(None, _NO_WORD) for part in (text, text[:EDGE_CHARS], text[-EDGE_CHARS:])
+    )
+    return words, len(head), len(words) - len(tail)
 
 
 def _first_strict(text: str, atom: str) -> tuple[int, int]:
@@ -216,41 +234,3 @@ def _first_strict(text: str, atom: str) -> tuple[int, int]:
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
-
-
-def _first_loose(text: str, atom: str) -> tuple[int, int]:
-    """The span of the first place where a quotation's words follow one another; else the start of its first word."""
-    words = atom.split(" ")
-    # The longest word is searched for, because it occurs least often.
-    chosen = max(range(len(words)), key=lambda number: len(words[number]))
-    at = text.find(words[chosen])
-    while at >= 0:
-        start = _led_to(text, at, words[:chosen])
-        end = None if start is None else _followed(text, at, words[chosen:])
-        if start is not None and end is not None:
-            return start, end
-        at = text.find(words[chosen], at + 1)
-    first = max(0, text.find(words[0]))
-    return first, first
-
-
-def _led_to(text: str, at: int, words: Sequence[str]) -> int | None:
-    """The start of words that follow one another up to `at`, only non-words between them; None if they don't."""
-    for word in reversed(words):
-        while at and not _in_word(text[at - 1]):
-            at -= 1
-        if not text.endswith(word, 0, at):
-            return None
-        at -= len(word)
-    return at
-
-
-def _followed(text: str, at: int, words: Sequence[str]) -> int | None:
-    """The end of words that follow one another from `at` on, only non-words between them; None if they don't."""
-    for word in words:
-        while at < len(text) and not _in_word(text[at]):
-            at += 1
-        if not text.startswith(word, at):
-            return None
-        at += len(word)
-    return at
