@@ -1,7 +1,6 @@
 """What each call needed, as values that all policies share."""
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Literal
 from zlib import crc32
 
@@ -48,16 +47,10 @@ class Vocabulary:
     """Atoms to look for in texts, with a memo of what edited items hold, for all policies on a transcript."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
-        self._keys = frozenset(keys)
+        keys = frozenset(keys)
+        self._names = identifiers.Wanted({atom for detector, atom in keys if detector == "strict"}.__contains__)
+        self._quotations = quotations.Sought(atom for detector, atom in keys if detector == "loose")
         self._known: dict[tuple[bool, str], set[Key]] = {}
-
-    @cached_property
-    def _names(self) -> identifiers.Wanted:
-        return identifiers.Wanted({atom for detector, atom in self._keys if detector == "strict"}.__contains__)
-
-    @cached_property
-    def _quotations(self) -> quotations.Sought:
-        return quotations.Sought(atom for detector, atom in self._keys if detector == "loose")
 
     def held(self, text: str) -> set[Key]:
         """Return the keys of the atoms that a canonical text holds whole."""

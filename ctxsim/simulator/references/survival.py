@@ -6,6 +6,7 @@ count. Source of the rule: docs/references.md, definition, 6 and 7.
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import msgspec
 
@@ -23,6 +24,7 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     has the strict and loose needs that are gone, fresh ones too, but no carried or said ones.
     """
 
+    lost: tuple[Need, ...] = ()
     refs_needed_strict: int = 0
     refs_kept_strict: int = 0
     refs_needed_loose: int = 0
@@ -35,46 +37,29 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     refs_kept_values: int = 0
     refs_needed_user: int = 0
     refs_kept_user: int = 0
-    lost: tuple[Need, ...] = ()
-
-
-NOTHING = Counts()
 
 
 def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool], said: Sequence[bool]) -> Counts:
     """Return the counts of one call, given its needs, and whether each need, carried need and said need survives."""
     pairs = list(zip(needs, alive, strict=True))
     strict = [(need, kept) for need, kept in pairs if need.detector == "strict" and need.age >= 1]
-    values = [kept for need, kept in strict if need.value]
-    loose = [kept for need, kept in pairs if need.detector == "loose" and need.age >= 1]
-    fresh = [kept for need, kept in pairs if need.detector == "strict" and need.age == 0]
-    return Counts(
-        refs_needed_strict=len(strict),
-        refs_kept_strict=sum(kept for _, kept in strict),
-        refs_needed_loose=len(loose),
-        refs_kept_loose=sum(loose),
-        refs_needed_fresh=len(fresh),
-        refs_kept_fresh=sum(fresh),
-        refs_needed_carried=len(carried),
-        refs_kept_carried=sum(carried),
-        refs_needed_values=len(values),
-        refs_kept_values=sum(values),
-        refs_needed_user=len(said),
-        refs_kept_user=sum(said),
-        lost=tuple(need for need, kept in pairs if not kept),
+    # In the order of the fields.
+    kinds = (
+        [kept for _, kept in strict],
+        [kept for need, kept in pairs if need.detector == "loose" and need.age >= 1],
+        [kept for need, kept in pairs if need.detector == "strict" and need.age == 0],
+        carried,
+        [kept for need, kept in strict if need.value],
+        said,
     )
+    lost = tuple([need for need, kept in pairs if not kept])
+    return Counts(lost, *[number for kept in kinds for number in (len(kept), sum(kept))])
 
 
 def all_kept(references: References) -> list[Counts]:
     """Return the counts of each call for an unedited view, which holds everything."""
-    return [
-        counted(needs, [True] * len(needs), [True] * len(carried), [True] * len(said))
-        if needs or carried or said
-        else NOTHING
-        for needs, carried, said in zip(
-            references.needs_by_call, references.carried_by_call, references.said_by_call, strict=True
-        )
-    ]
+    by_call = zip(references.needs_by_call, references.carried_by_call, references.said_by_call, strict=True)
+    return [counted(needs, *([True] * len(of) for of in (needs, carried, said))) for needs, carried, said in by_call]
 
 
 class Survival:
@@ -182,7 +167,7 @@ class Needles:
         for number, needle in enumerate(self.needles):
             for call in needle.used:
                 self._due.setdefault(call, []).append(number)
-        self._folded: dict[tuple[int, str], str] = {}
+        self._text = cache(lambda item: fold(content(item)))
 
     def call(self, number: int, view: Sequence[Item]) -> Iterator[tuple[int, Needle, bool, bool]]:
         """Yield the number of each needle that a call, from 1, uses, the needle, whether the view holds it whole, and
@@ -193,9 +178,3 @@ class Needles:
         for index in due:
             kept, old = any(self._texts[index] in text for text in texts), self._replaced[index]
             yield index, self.needles[index], kept, bool(old) and not kept and any(old in text for text in texts)
-
-    def _text(self, item: Item) -> str:
-        key = (item.place, item.text)
-        if key not in self._folded:
-            self._folded[key] = fold(content(item))
-        return self._folded[key]

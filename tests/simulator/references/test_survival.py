@@ -6,7 +6,7 @@ import msgspec
 from samples import ASK, chat, conversation
 
 from ctxsim.simulator.references import Needles, Survival, all_kept, prepare
-from ctxsim.simulator.references.survival import NOTHING, Counts
+from ctxsim.simulator.references.survival import Counts
 from ctxsim.transcript import Item, Needle
 from ctxsim.view import Edit, Made
 
@@ -67,7 +67,7 @@ def test_counts_of_a_view_that_nobody_edited() -> None:
         refs_kept_values=1, refs_needed_user=1, refs_kept_user=1,
     )  # fmt: skip
     # What call 3 had just written call 4 needs of nobody.
-    assert all_kept(prepare(NEEDED)) == [NOTHING, NOTHING, third, NOTHING]
+    assert all_kept(prepare(NEEDED)) == [Counts(), Counts(), third, Counts()]
 
 
 def test_what_edits_take_from_a_call_and_give_back() -> None:
@@ -120,4 +120,4 @@ def test_what_was_found_in_a_changed_item_goes_with_it() -> None:
 
 
 def test_nothing_is_counted_where_nothing_is_needed() -> None:
-    assert msgspec.structs.astuple(NOTHING) == (*[0] * 12, ())
+    assert msgspec.structs.astuple(Counts()) == ((), *[0] * 12)
