@@ -12,7 +12,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.size_fit import CLEARED, Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
-from ctxsim.simulator.ledger import Ledger, Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry
@@ -195,7 +195,7 @@ def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Cou
         return transcript
     calls = list(transcript.calls)
     plain = msgspec.structs.replace(provider, rate_limit=None, window=1 << 60)
-    for number, step in enumerate(Walk(Ledger(transcript, plain, counter)).kept, 1):
+    for number, step in enumerate(Ledger(transcript, plain, counter).kept, 1):
         share, tokens = recorded.get(number), step.split.total
         if share is not None and abs(share * tokens - step.split.read) > UNLIKE * tokens:
             held = round(share * tokens) if share > NOTHING else 0

@@ -1,6 +1,7 @@
 """When each result leaves for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -11,8 +12,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
 from ctxsim.simulator.bounds.search import Search
-from ctxsim.simulator.ledger import Ledger, Step, Walk
-from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent
 from ctxsim.transcript import Transcript
@@ -45,11 +45,9 @@ def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[in
     at_once = {item.position: item.dies for item in dead}
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
-    walk = Walk(ledger)
-    kept = walk.kept
-    search = Search(walk, dead, stub, _limit(dead, len(kept)))
+    search = Search(ledger, dead, stub, _limit(dead, len(transcript.calls)))
     search.offer(at_once)
-    search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
+    search.offer(best_times(dead, cache_prices(ledger)).times)
     search.run()
     return search.best
 
@@ -85,12 +83,13 @@ def leaving(
     return of
 
 
-def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, kept: Sequence[Step]) -> KeepOrBreak:
+def cache_prices(ledger: Ledger) -> KeepOrBreak:
     """Return the costs of keeping and breaking at each call, by the requests without any clearing.
 
     An edit breaks what such a request could read behind it: nothing after a pause, below the cache's minimum, or behind
     thinking that has just left.
     """
+    transcript, provider, counter, kept = ledger.transcript, ledger.provider, ledger.counter, ledger.kept
     calls = transcript.calls
     rule = load_vendor(provider.cache).cache
     stays = provider.reasoning == "all"
@@ -121,40 +120,30 @@ def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:
     return np.cumsum([int(a != b or not b.startswith("tool")) for a, b in pairwise(kinds)], dtype=np.int64)
 
 
-class Scheduled:
-    """Schedules near one transcript's `results` frontier: each result is sent once or more, edits at best times."""
+def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | None]:
+    """Return a callback for the USD of schedules near a `results` frontier, by survival, output included; None if
+    prices are unknown. Each result is sent once or more, edits are at best times.
+    """
+    transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
+    prices = cache_prices(ledger) if provider.prices is not None and provider.cache != "none" else None
+    first, again = cheapest_usd(provider)
+    sent = first_sent(transcript)
+    results = (item for item in transcript.items if item.kind == "tool_result")
+    sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
+    leaves = leaving(transcript, counter)
 
-    def __init__(self, ledger: Ledger) -> None:
-        transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
-        known = provider.prices is not None and provider.cache != "none"
-        self._prices = cache_prices(transcript, provider, counter, Walk(ledger).kept) if known else None
-        self._token_usd = cheapest_usd(provider)
-        sent = first_sent(transcript)
-        results = (item for item in transcript.items if item.kind == "tool_result")
-        self._sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
-        self._sent = sent
-        self._leaving = leaving(transcript, counter)
-        self._known: dict[tuple[tuple[int, int], ...], float] = {}
-
-    def usd(self, frontier: Frontier, survival: float) -> float | None:
-        """Return the USD of the schedule at a survival, output included; None if prices are unknown."""
-        dialogue = frontier.cost_usd(0.0)
-        if dialogue is None:
-            return None
-        kept = frontier.kept(survival)
-        # Neighbouring levels often keep the same.
-        key = tuple(sorted(kept.items()))
-        if key not in self._known:
-            self._known[key] = self._usd(kept)
-        return dialogue + self._known[key]
-
-    def _usd(self, kept: Mapping[int, int]) -> float:
-        first, again = self._token_usd
-        results = sum(
-            tokens * (first + again * max(0, kept.get(place, 0) - self._sent[place]))
-            for place, tokens in self._sizes.items()
+    # Neighbouring levels often keep the same.
+    @cache
+    def results_usd(kept: tuple[tuple[int, int], ...]) -> float:
+        last = dict(kept)
+        usd = sum(
+            tokens * (first + again * max(0, last.get(place, 0) - sent[place])) for place, tokens in sizes.items()
         )
-        if self._prices is None:
-            return results
         # Any schedule is a valid one: the very best isn't needed, and would take most of a bench's time.
-        return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost
+        return usd if prices is None else usd + best_times(leaves(last), prices, FEW_STEPS).cost
+
+    def usd(survival: float) -> float | None:
+        dialogue = frontier.cost_usd(0.0)
+        return None if dialogue is None else dialogue + results_usd(tuple(sorted(frontier.kept(survival).items())))
+
+    return usd

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate, combinations
 
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.ledger import Ledger, Step, Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
 
@@ -25,23 +25,23 @@ class Search:
     `limit` is the number of requests that may be walked in addition to those of offered schedules.
     """
 
-    def __init__(self, walk: Walk, dead: Sequence[Dead], stub: str, limit: int) -> None:
-        self._walk, self._dead, self._stub, self._left = walk, dead, stub, limit
-        self._calls = len(walk.kept)
-        self._paid_keeping = [0.0, *accumulate(step.usd for step in walk.kept)]
+    def __init__(self, ledger: Ledger, dead: Sequence[Dead], stub: str, limit: int) -> None:
+        self._ledger, self._dead, self._stub, self._left = ledger, dead, stub, limit
+        self._calls = len(ledger.kept)
+        self._paid_keeping = [0.0, *accumulate(step.usd for step in ledger.kept)]
         self.best: Times = {}
         self.usd = self._paid_keeping[-1]
 
     @cached_property
     def _rest(self) -> list[float]:
         """By call, the least USD of it and all later ones; only a search needs it."""
-        least = [0.0, *_least(self._dead, self._walk.ledger, self._walk.kept), 0.0]
+        least = [0.0, *_least(self._dead, self._ledger), 0.0]
         return list(accumulate(reversed(least)))[::-1]
 
     def offer(self, times: Mapping[int, int]) -> None:
         """Walk a schedule to its end and take it if it is cheaper."""
         clearing = {place: call for place, call in times.items() if call <= self._calls}
-        self._take(clearing, [0.0, *accumulate(self._walk.usd(clearing, self._stub))])
+        self._take(clearing, [0.0, *accumulate(self._ledger.usd_if_cleared(clearing, self._stub))])
 
     def run(self) -> None:
         """Look for a cheaper schedule, within the limit."""
@@ -91,7 +91,7 @@ class Search:
     def _priced(self, times: Times) -> list[float]:
         """The running sum of USD by call, from 0, up to the call at which the schedule can't be cheaper any more."""
         paid = [0.0]
-        for number, usd in enumerate(self._walk.usd(times, self._stub), 1):
+        for number, usd in enumerate(self._ledger.usd_if_cleared(times, self._stub), 1):
             self._left -= 1
             paid.append(paid[-1] + usd)
             if paid[-1] + self._rest[number + 1] > self.usd - CHEAPER:
@@ -124,14 +124,14 @@ def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield from combinations(places, size)
 
 
-def _least(dead: Sequence[Dead], ledger: Ledger, kept: Sequence[Step]) -> list[float]:
+def _least(dead: Sequence[Dead], ledger: Ledger) -> list[float]:
     """The least USD of each call, output included: every dead item is gone, and all is read that is read uncleared.
 
     An edit never makes more of the other items readable: a cache entry needs an unchanged prefix.
     """
     rule = load_vendor(ledger.provider.cache).cache
     found = []
-    for number, step in enumerate(kept, 1):
+    for number, step in enumerate(ledger.kept, 1):
         split, provider = step.split, ledger.provider.of(ledger.transcript.calls[number - 1].model)
         prices, minimum = provider.prices or Prices(0.0, 0.0), rule.minimum(provider.model)
         gone = sum(item.saved for item in dead if item.dies <= number)

@@ -5,7 +5,7 @@
 """
 
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger, Step, Walk
+from ctxsim.simulator.ledger.ledger import Ledger, Step
 from ctxsim.simulator.ledger.legs import SPREAD, Leg
 
-__all__ = ["SPREAD", "Bill", "Kernel", "Ledger", "Leg", "Step", "SummaryCall", "Verdict", "Walk"]
+__all__ = ["SPREAD", "Bill", "Kernel", "Ledger", "Leg", "Step", "SummaryCall", "Verdict"]

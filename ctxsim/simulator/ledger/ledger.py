@@ -1,4 +1,4 @@
-"""What all policies on a transcript share under one provider, and a walk through its requests without a policy."""
+"""What all policies on a transcript share under one provider, and its requests without a policy."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ from ctxsim.view import Edit
 
 FINISHED = "reasoning of a finished turn"
 """The reason of an edit by which a vendor leaves reasoning out."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
+
+    usd: float
+    split: Split
+    output: int
+    unread: int
 
 
 class Ledger:
@@ -62,28 +71,14 @@ class Ledger:
             request.edit([Edit(item, None, at, FINISHED) for at, item in items if item.kind == "reasoning"])
         request.join(leg.joining)
 
-
-class Step(msgspec.Struct, frozen=True):
-    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
-
-    usd: float
-    split: Split
-    output: int
-    unread: int
-
-
-class Walk:
-    """A ledger's requests without a policy: unedited, or by a schedule of clearings. They cost what a replay costs."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    # requests without a policy: they cost what a replay costs
 
     @cached_property
     def kept(self) -> list[Step]:
-        """The requests without any clearing."""
-        kernel, places = self.ledger.kernel(), len(self.ledger.transcript.items)
+        """The requests without any edit."""
+        kernel, places = self.kernel(), len(self.transcript.items)
         found = []
-        for leg, bill in zip(self.ledger.legs, self._bills(kernel, {}, ""), strict=True):
+        for leg, bill in zip(self.legs, self._bills(kernel, {}, ""), strict=True):
             items, split = kernel.request.items, bill.split
             # Reads are rounded down to steps.
             whole = kernel.request.items_within(split.read + kernel.cache.step - 1) if split.read else 0
@@ -91,23 +86,23 @@ class Walk:
             found.append(Step(_usd(bill), split, leg.tokens_output, unread))
         return found
 
-    def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
+    def usd_if_cleared(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
         """Yield the USD of each request if each place of `clear_at` is sent as a stub from its call, from 1, on."""
         due: dict[int, list[int]] = {}
         for place, number in clear_at.items():
             due.setdefault(number, []).append(place)
-        yield from map(_usd, self._bills(self.ledger.kernel(), due, stub))
+        yield from map(_usd, self._bills(self.kernel(), due, stub))
 
     def _bills(self, kernel: Kernel, due: Mapping[int, Sequence[int]], stub: str) -> Iterator[Bill]:
-        ledger, items = self.ledger, self.ledger.transcript.items
-        for leg in ledger.legs:
-            ledger.enter(kernel.request, leg)
+        items = self.transcript.items
+        for leg in self.legs:
+            self.enter(kernel.request, leg)
             kernel.begin(leg)
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
             kernel.drop_thinking()
             # A rate limit delays the clock, by which cache entries expire. A refused request is billed like others.
-            if ledger.provider.rate_limit is not None:
+            if self.provider.rate_limit is not None:
                 kernel.judge()
             yield kernel.bill(leg)
 

@@ -196,11 +196,11 @@ def _lost(losses: Losses, basis: Basis) -> dict[str, Any]:
 
 def frontier_rows(basis: Basis) -> list[FrontierRow]:
     """Return both frontiers of a transcript, level by level; only the first level if it has no aged strict needs."""
-    scheduled = None
+    scheduled_usd = None
     if basis.provider.prices is not None:
-        from ctxsim.simulator.bounds.lossless import Scheduled
+        from ctxsim.simulator.bounds.lossless import scheduled
 
-        scheduled = Scheduled(basis.ledger)
+        scheduled_usd = scheduled(basis.ledger, basis.frontiers["results"])
     levels = LEVELS if any(basis.keep_all.calls["refs_needed_strict"]) else LEVELS[:1]
     return [
         FrontierRow(
@@ -209,7 +209,7 @@ def frontier_rows(basis: Basis) -> list[FrontierRow]:
             survival=level,
             tokens=_amount(frontier.tokens(level), 1),
             cost_usd=_amount(frontier.cost_usd(level), 10),
-            scheduled_usd=_amount(scheduled.usd(frontier, level), 10) if scheduled and family == "results" else None,
+            scheduled_usd=_amount(scheduled_usd(level), 10) if scheduled_usd and family == "results" else None,
         )
         for family, frontier in basis.frontiers.items()
         for level in levels

@@ -6,7 +6,7 @@ import pytest
 from samples import ASK, TASK, basis_of, chat
 
 from ctxsim.simulator.bounds.frontier import cheapest_usd
-from ctxsim.simulator.bounds.lossless import Scheduled
+from ctxsim.simulator.bounds.lossless import scheduled
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
@@ -84,15 +84,16 @@ def test_a_schedule_clears_what_is_dead_where_that_costs_least() -> None:
                 ("user", "more"), ("assistant", "ok"))  # fmt: skip
     held = basis_of(made, Provider(cache="anthropic", prices=CACHED))
     a, asked, b = (held.counter.item(made.items[place]) for place in (2, 3, 4))
-    scheduled, results = Scheduled(held.ledger), held.frontiers["results"]
+    results = held.frontiers["results"]
+    usd = scheduled(held.ledger, results)
     dialogue = results.cost_usd(0.0)
     assert dialogue is not None
-    assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 2.2 * a + 2 * b + 2.3 * asked)
+    assert usd(1.0) == pytest.approx(dialogue + 2.2 * a + 2 * b + 2.3 * asked)
     # What nobody needs leaves as soon as it was sent: nothing behind it has been cached by then.
-    assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + 2 * a + 2 * b)
+    assert usd(0.0) == pytest.approx(dialogue + 2 * a + 2 * b)
 
 
 def test_without_prices_a_schedule_has_none() -> None:
     held = basis_of(MADE, Provider(cache="anthropic"))
     assert held.frontiers["results"].cost_usd(1.0) is None
-    assert Scheduled(held.ledger).usd(held.frontiers["results"], 1.0) is None
+    assert scheduled(held.ledger, held.frontiers["results"])(1.0) is None

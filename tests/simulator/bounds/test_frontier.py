@@ -18,7 +18,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
-from ctxsim.simulator.bounds.lossless import Scheduled
+from ctxsim.simulator.bounds.lossless import scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.provider import Provider
@@ -188,6 +188,6 @@ def test_a_schedule_sends_each_result_at_least_once() -> None:
     count, results = basis.counter.text, basis.frontiers["results"]
     whole = sum(basis.keep_all.calls["tokens_sent"])
     dialogue = whole - 3 * count(a) - 2 * count(b) - count("ok")
-    scheduled = Scheduled(basis.ledger)
-    assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + count(a) + count(b) + count("ok"))
-    assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 3 * count(a) + count(b) + count("ok"))
+    usd = scheduled(basis.ledger, results)
+    assert usd(0.0) == pytest.approx(dialogue + count(a) + count(b) + count("ok"))
+    assert usd(1.0) == pytest.approx(dialogue + 3 * count(a) + count(b) + count("ok"))

@@ -8,7 +8,6 @@ from samples import ASK, TASK, basis_of, chat, conversation
 
 from ctxsim.simulator.bounds.lossless import cache_prices
 from ctxsim.simulator.bounds.schedule import KeepOrBreak
-from ctxsim.simulator.ledger import Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.rules import Other
@@ -28,7 +27,7 @@ def prices_at(made: Transcript = MADE, **rules: object) -> tuple[KeepOrBreak, li
     sizes = [0]
     for item in made.items:
         sizes.append(sizes[-1] + basis.counter.item(item))
-    return cache_prices(made, provider, basis.counter, Walk(basis.ledger).kept), sizes
+    return cache_prices(basis.ledger), sizes
 
 
 def test_what_is_read_costs_reading_and_what_is_not_costs_writing() -> None:

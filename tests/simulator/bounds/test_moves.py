@@ -24,14 +24,14 @@ class Told:
 
     def __init__(self, sent: list[int], dead: list[Dead], breaks: Mapping[int, float]) -> None:
         calls = [SimpleNamespace(model="") for _ in sent]
-        self.ledger = SimpleNamespace(provider=DOLLAR, transcript=SimpleNamespace(calls=calls))
+        self.provider, self.transcript = DOLLAR, SimpleNamespace(calls=calls)
         self.kept = [Step(float(tokens), Split(0, 0, tokens), 0, 0) for tokens in sent]
         self.dead = dead
         self.breaks = breaks
         self.walked: list[tuple[Times, int]] = []
         """The schedules that were asked for, and how many of their requests were looked at."""
 
-    def usd(self, times: Mapping[int, int], stub: str) -> Iterator[float]:
+    def usd_if_cleared(self, times: Mapping[int, int], stub: str) -> Iterator[float]:
         self.walked.append((dict(times), 0))
         for call, step in enumerate(self.kept, 1):
             self.walked[-1] = (self.walked[-1][0], call)
@@ -39,7 +39,7 @@ class Told:
             yield step.usd - saved + (self.breaks.get(call, 0.0) if call in times.values() else 0.0)
 
     def total(self, times: Mapping[int, int]) -> float:
-        return sum(Told([int(one.usd) for one in self.kept], self.dead, self.breaks).usd(times, ""))
+        return sum(Told([int(one.usd) for one in self.kept], self.dead, self.breaks).usd_if_cleared(times, ""))
 
 
 def search_of(told: Any, limit: int) -> Search:

@@ -12,7 +12,7 @@ from ctxsim.simulator.bounds import lossless, programme
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme, cheapest_alone
 from ctxsim.simulator.bounds.schedule import Dead
 from ctxsim.simulator.bounds.search import Search, _least
-from ctxsim.simulator.ledger import Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 
@@ -23,10 +23,10 @@ FLAT = Prices(input=1.0, output=0.0)
 CACHED = Prices(input=10.0, output=0.0, cache_read=1.0, cache_write=12.5)
 
 
-def walk(prices: Prices, cache: str = "none") -> tuple[Walk, list[int], int]:
-    """A walk, the tokens of each request, and those of the first result."""
+def walk(prices: Prices, cache: str = "none") -> tuple[Ledger, list[int], int]:
+    """A ledger, the tokens of each request, and those of the first result."""
     basis = basis_of(MADE, Provider(prices=prices, cache=cache))
-    return Walk(basis.ledger), list(basis.keep_all.calls["tokens_sent"]), basis.counter.item(MADE.items[2])
+    return basis.ledger, list(basis.keep_all.calls["tokens_sent"]), basis.counter.item(MADE.items[2])
 
 
 def test_an_offer_is_taken_if_it_is_cheaper() -> None:
@@ -65,7 +65,7 @@ def test_how_much_of_each_request_is_read_whole() -> None:
         (made, "deepseek", [0, 2, 4]),
         (sent_before, "deepseek", [6, 2, 4]),
     ):
-        kept = Walk(basis_of(transcript, Provider(cache=cache)).ledger).kept
+        kept = basis_of(transcript, Provider(cache=cache)).ledger.kept
         assert ([step.split.total for step in kept], [step.unread for step in kept]) == ([300, 398, 498], unread)
 
 
@@ -81,8 +81,8 @@ def test_the_least_of_each_call() -> None:
     assert least(walked, dead) == pytest.approx([*now[:2], now[2] - result, now[3] - result])
 
 
-def least(walked: Walk, dead: Sequence[Dead]) -> list[float]:
-    return [usd * 1e6 for usd in _least(dead, walked.ledger, walked.kept)]
+def least(walked: Ledger, dead: Sequence[Dead]) -> list[float]:
+    return [usd * 1e6 for usd in _least(dead, walked)]
 
 
 @pytest.mark.parametrize(("dies", "calls", "requests"), [

@@ -12,7 +12,7 @@ import pytest
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec
-from ctxsim.simulator.ledger import Ledger, Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, CacheRule, Resend, Vendor, load_vendor
@@ -129,15 +129,15 @@ def test_a_schedule_costs_what_a_policy_pays_that_clears_by_it(seed: int, monkey
     for _ in range(40):
         transcript, provider = conversation_of(rng), provider_of(rng, monkeypatch)
         ledger = Ledger(transcript, provider, Counter(Letters()))
-        walk, sent, calls = Walk(ledger), first_sent(transcript), len(transcript.calls)
+        sent, calls = first_sent(transcript), len(transcript.calls)
         results = [item.place for item in transcript.items if item.kind == "tool_result"]
-        assert list(walk.usd({}, STUB)) == [step.usd for step in walk.kept]
+        assert list(ledger.usd_if_cleared({}, STUB)) == [step.usd for step in ledger.kept]
         for _ in range(3):
             times.clear()
             times.update({place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7})
             spec = Spec("clearing", ((Clearing, "clearing", {}),), open_estimator())
             paid = [round(one.bill.cost.total, 10) if one.bill.cost else 0.0 for one in Replay(ledger, spec)]
-            assert list(walk.usd(times, STUB)) == paid
+            assert list(ledger.usd_if_cleared(times, STUB)) == paid
 
 
 def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
@@ -148,11 +148,11 @@ def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
     made = msgspec.structs.replace(made, calls=named)
     provider = Provider(prices=PRICES)
     paid = [one.cost_usd for one in run(made, "keep-all", prices=PRICES)]
-    assert list(Walk(Ledger(made, provider, provider.counter())).usd({}, STUB)) == paid
+    assert list(Ledger(made, provider, provider.counter()).usd_if_cleared({}, STUB)) == paid
 
 
 @pytest.mark.parametrize(("prices", "usd"), [(None, 0.0), (Prices(input=0.123456789, output=0.0), 0.0000011111)])
 def test_dollars_are_rounded_as_in_rows(prices: Prices | None, usd: float) -> None:
     # Nine letters at 0.123456789 USD in a million: 0.000001111111101.
     made = Transcript("made", Head(), (Item("user", 0, 0, "u" * 9), Item("assistant", 1, 1, "a")), (Call(1, 2),))
-    assert list(Walk(Ledger(made, Provider(prices=prices), Counter(Letters()))).usd({}, STUB)) == [usd]
+    assert list(Ledger(made, Provider(prices=prices), Counter(Letters())).usd_if_cleared({}, STUB)) == [usd]
