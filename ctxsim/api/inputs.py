@@ -26,7 +26,7 @@ from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     from ctxsim.policies.agents.given import Given
-    from ctxsim.simulator.provider.models import Entry
+    from ctxsim.simulator.provider.models import Model
 
 AnyEstimator = str | Estimator | type[Estimator]
 """A label, an object, or a class defined anywhere."""
@@ -45,7 +45,7 @@ class Inputs(msgspec.Struct, frozen=True):
     scenario: Scenario | None = None
     transcript: Transcript | None = None
     overrides: dict[str, Any] = {}
-    models: tuple[Entry, ...] = ()
+    models: tuple[Model, ...] = ()
     head: HeadMode = "fitted"
     across: bool = False
 
@@ -85,7 +85,7 @@ def inputs_of(
 
     Raises UnknownName for an unknown scenario, InputError for an unreadable file, and CtxsimError without a path.
     """
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Model, ...] = ()
     if models is not None:
         from ctxsim.simulator.provider.models import read_overrides
 

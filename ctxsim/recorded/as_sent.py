@@ -15,7 +15,7 @@ from ctxsim.recorded.size_fit import CLEARED, Request, fit_size, head_is_whole, 
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import Entry
+from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.priors import head_prior, tokens_factor, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
@@ -32,7 +32,7 @@ have kept all of it, and the fitted head is smaller by the tokens that were clea
 def as_sent(
     transcript: Transcript,
     overrides: dict[str, object] | None = None,
-    entries: tuple[Entry, ...] = (),
+    entries: tuple[Model, ...] = (),
     head: HeadMode = "fitted",
     whole: bool = False,
     accepted: Accepted | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ctxsim.recorded.least_squares import non_negative
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import Entry, candidates
+from ctxsim.simulator.provider.models import Model, candidates
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.transcript import Call, Transcript, Usage
 
@@ -38,7 +38,7 @@ def cost_by(prices: Prices, usage: Usage, paid_writes: bool) -> float:
     return cost_of(prices, Split(read, write, uncached), usage.output_tokens or 0).total
 
 
-def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[Entry, ...] = ()) -> Provider:
+def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[Model, ...] = ()) -> Provider:
     """Return the provider with the prices that give the recorded cost, if its own do not.
 
     Tried in order: all that the list knows of the model, the same without a discount for cached tokens (some proxies
@@ -102,7 +102,7 @@ def _with_read(call: Call, prices: Prices) -> Call | None:
 
 
 @lru_cache(maxsize=256)
-def _listed(model: str, entries: tuple[Entry, ...]) -> tuple[Prices, ...]:
+def _listed(model: str, entries: tuple[Model, ...]) -> tuple[Prices, ...]:
     """All prices of a model; memoized because an agent's sessions share few models and the list is long."""
     return tuple(candidates(model, entries))
 

@@ -28,7 +28,7 @@ from ctxsim.runs.user_code import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.measure.summary import WhatIf
-from ctxsim.simulator.provider.models import Entry
+from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.transcript import Transcript
@@ -55,7 +55,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     estimator: str | None = None
     overrides: dict[str, Any] = {}
     text: bool = True
-    models: tuple[Entry, ...] = ()
+    models: tuple[Model, ...] = ()
     head: HeadMode = "fitted"
     across: bool = False
     keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET

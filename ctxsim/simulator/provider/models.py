@@ -21,20 +21,14 @@ from ctxsim.simulator.provider.prices import Hours, Prices, Rate
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 
 
-class Model(msgspec.Struct, frozen=True):
-    """A model. None means that a value is unknown."""
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?.
+
+    '' and None mean that a value is unknown. `effective` is the first day on which the entry holds.
+    """
 
     id: str
-    vendor: str
-    window: int | None
-    prices: Prices | None
-
-
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One `[[model]]` of an override file: `id` may hold * and ?; `effective` is the first day it holds."""
-
-    id: str
-    vendor: str | None = None
+    vendor: str = ""
     window: int | None = None
     prices: Prices | None = None
     effective: date | None = None
@@ -42,30 +36,30 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    model: tuple[Entry, ...] = ()
+    model: tuple[Model, ...] = ()
 
 
 LATEST = date(2100, 1, 1)
 """A day after every price change that is known."""
 
 
-def read_overrides(path: Path) -> tuple[Entry, ...]:
+def read_overrides(path: Path) -> tuple[Model, ...]:
     """Return the entries of a user's TOML file. Raises InputError naming the field that doesn't fit."""
     try:
         return msgspec.convert(toml_values(small_file(path), path), _File).model
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        fields = ", ".join(Entry.__struct_fields__)
+        fields = ", ".join(Model.__struct_fields__)
         raise InputError(path, f"{error}; a file of models holds [[model]] tables with {fields}") from None
 
 
 @cache
-def _additions() -> tuple[Entry, ...]:
+def _additions() -> tuple[Model, ...]:
     return msgspec.toml.decode(Path(__file__).with_name("models.toml").read_bytes(), type=_File).model
 
 
-def _fitting(entries: tuple[Entry, ...], model: str) -> list[Entry]:
+def _fitting(entries: tuple[Model, ...], model: str) -> list[Model]:
     """The entries of a model. An entry's id, like a recorded name, may have a router's prefix."""
     names = {model.lower(), bare(model)}
     return [
@@ -75,7 +69,7 @@ def _fitting(entries: tuple[Entry, ...], model: str) -> list[Entry]:
     ]
 
 
-def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
+def _matching(entries: tuple[Model, ...], model: str, on: date) -> Model | None:
     """The entry in force on a day: of those that fit, the one that came into force last."""
     begun = [entry for entry in _fitting(entries, model) if _began(entry.effective, on)]
     return max(begun, key=lambda entry: entry.effective or date.min, default=None)
@@ -108,7 +102,7 @@ def _from_listed(model: Any, on: date) -> Model:
 
 
 def find_model(
-    model: str, on: date | None = None, overrides: tuple[Entry, ...] = (), recorded: bool = False
+    model: str, on: date | None = None, overrides: tuple[Model, ...] = (), recorded: bool = False
 ) -> Model | None:
     """Return what is known of a model on a day (default: by the latest prices), or None.
 
@@ -126,17 +120,16 @@ def find_model(
     if own is None and listed is None and added is None and not (recorded and vendor != "none"):
         return None
     chosen = [entry for entry in (own, *_by_date(listed, added)) if entry is not None]
+    vendors = [own.vendor if own else "", *(entry.vendor for entry in chosen if entry.vendor != "none"), vendor]
     return Model(
         id=listed.id if listed else name,
-        vendor=own.vendor
-        if own and own.vendor
-        else next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), vendor),
+        vendor=next(filter(None, vendors)),
         window=next((entry.window for entry in chosen if entry.window), None),
         prices=next((_dated(entry) for entry in chosen if entry.prices), None),
     )
 
 
-def _by_date(listed: Model | None, added: Entry | None) -> tuple[Model | Entry | None, ...]:
+def _by_date(listed: Model | None, added: Model | None) -> tuple[Model | None, ...]:
     """The list's entry and ours, the one in force last first; an addition without a date only fills gaps."""
     if added is None or added.effective is None:
         return listed, added
@@ -144,7 +137,7 @@ def _by_date(listed: Model | None, added: Entry | None) -> tuple[Model | Entry |
     return (added, listed) if since is None or since < added.effective else (listed, added)
 
 
-def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
+def candidates(model: str, overrides: tuple[Model, ...] = ()) -> list[Prices]:
     """Return every price that a model was ever listed at, each once, with its source and the day it came into force.
 
     From the user's file, our additions, then the price list: its maker's entry first, then those of other hosts (the
@@ -162,12 +155,10 @@ def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
     return list(dict.fromkeys(prices for prices in found if prices is not None))
 
 
-def _dated(entry: Entry | Model) -> Prices | None:
+def _dated(entry: Model) -> Prices | None:
     """An entry's prices, with its source and date where the prices don't say."""
     prices = entry.prices
-    if prices is None or isinstance(entry, Model):
-        return prices
-    return msgspec.structs.replace(
+    return prices and msgspec.structs.replace(
         prices, source=prices.source or entry.source or "override file", effective=prices.effective or entry.effective
     )
 

@@ -19,7 +19,7 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    from ctxsim.simulator.provider.models import Entry, Model
+    from ctxsim.simulator.provider.models import Model
 
 WINDOWS = (200_000, 256_000, 400_000, 1_000_000, 2_000_000)
 """Windows of models: if an accepted request exceeds the model's own window, the smallest that holds it is taken."""
@@ -28,7 +28,7 @@ MARK = "[1m]"
 """Suffix of the name of a model that was requested with a window of a million tokens."""
 
 
-def _of_named(model: str, entries: tuple[Entry, ...]) -> dict[str, Any]:
+def _of_named(model: str, entries: tuple[Model, ...]) -> dict[str, Any]:
     """The fields that follow from a model by today's list; none for an unknown model."""
     # Imported only if a model is named.
     from ctxsim.simulator.provider.models import find_model
@@ -65,7 +65,7 @@ def of_model(model: Model, name: str) -> dict[str, Any]:
     }
 
 
-def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str, Any] | None:
+def _of_recorded(transcript: Transcript, entries: tuple[Model, ...]) -> dict[str, Any] | None:
     """The fields that follow from a transcript's model; None for an unknown model."""
     from ctxsim.simulator.provider.models import find_model
 
@@ -161,7 +161,7 @@ def recorded_window(
 
 
 def _of_log(
-    transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int]
+    transcript: Transcript, entries: tuple[Model, ...], accepted: tuple[int, int]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the provider's fields that a recording shows, and how each is known.
 
@@ -203,7 +203,7 @@ def resolve(
     overrides: dict[str, Any],
     scenario: tuple[str, dict[str, Any]] | None = None,
     transcript: Transcript | None = None,
-    entries: tuple[Entry, ...] = (),
+    entries: tuple[Model, ...] = (),
     accepted: tuple[int, int] = (0, 1),
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.

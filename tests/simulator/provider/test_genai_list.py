@@ -11,7 +11,7 @@ from samples import call_rows
 
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.models import Entry, candidates, find_model, from_list
+from ctxsim.simulator.provider.models import Model, candidates, find_model, from_list
 from ctxsim.simulator.provider.prices import Hours, Prices, Split, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 
@@ -93,7 +93,7 @@ def test_a_price_holds_from_its_first_day_on_and_ours_of_that_day_only_fills_gap
         assert found and found.prices and found.prices.input == price
     # Of the user's entries, too, the newest that has begun.
     entries = tuple(
-        Entry("m", window=window, prices=Prices(usd, usd), effective=since)
+        Model("m", window=window, prices=Prices(usd, usd), effective=since)
         for window, usd, since in ((10, 1.0, None), (20, 2.0, date(2026, 1, 2)), (30, 3.0, date(2026, 1, 3)))
     )
     for day, window in ((date(2026, 1, 1), 10), (date(2026, 1, 2), 20), (date(2026, 1, 3), 30)):

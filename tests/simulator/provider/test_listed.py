@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxsim.simulator.provider.models import Entry, Model, all_models, candidates, find_model, from_list
+from ctxsim.simulator.provider.models import Model, all_models, candidates, find_model, from_list
 from ctxsim.simulator.provider.prices import Hours, Prices
 
 LIST = f"genai-prices {version('genai-prices')}"
@@ -106,9 +106,9 @@ def test_every_price_of_a_model_its_makers_first() -> None:
     ]  # fmt: skip
     assert candidates("gpt-9") == [*own, priced(9, None, f"{LIST}, host")]
     entries = (
-        Entry("gpt-*", prices=Prices(1.0, 1.0), effective=FIRST, source="a bill"),
-        Entry("gpt-9", prices=Prices(2.0, 1.0, source="mine", effective=SECOND), effective=FIRST),
-        Entry("gpt-9", prices=Prices(3.0, 1.0)), Entry("gpt-9", window=5), Entry("o3", prices=Prices(4.0, 1.0)),
+        Model("gpt-*", prices=Prices(1.0, 1.0), effective=FIRST, source="a bill"),
+        Model("gpt-9", prices=Prices(2.0, 1.0, source="mine", effective=SECOND), effective=FIRST),
+        Model("gpt-9", prices=Prices(3.0, 1.0)), Model("gpt-9", window=5), Model("o3", prices=Prices(4.0, 1.0)),
     )  # fmt: skip
     assert candidates("openai/gpt-9", entries)[:4] == [
         Prices(1.0, 1.0, source="a bill", effective=FIRST), Prices(2.0, 1.0, source="mine", effective=SECOND),
@@ -136,13 +136,13 @@ def test_a_recorded_name_existed_whoever_lists_it() -> None:
 
 @pytest.mark.parametrize(("entry", "vendor", "window", "prices"), [
     # What the user's file doesn't say the list says.
-    (Entry("gpt-9", window=50), "openai", 50, priced(1, None, LIST, (Hours(*NIGHT, Prices(2.0, 4.0)),))),
-    (Entry("gpt-9", prices=Prices(1.0, 2.0), source="mine"), "openai", 4_000, Prices(1.0, 2.0, source="mine")),
-    (Entry("gpt-9", vendor="none"), "none", 4_000, priced(1, None, LIST, (Hours(*NIGHT, Prices(2.0, 4.0)),))),
-    (Entry("gpt-9", vendor="zai", window=7, prices=Prices(1.0, 2.0)), "zai", 7,
+    (Model("gpt-9", window=50), "openai", 50, priced(1, None, LIST, (Hours(*NIGHT, Prices(2.0, 4.0)),))),
+    (Model("gpt-9", prices=Prices(1.0, 2.0), source="mine"), "openai", 4_000, Prices(1.0, 2.0, source="mine")),
+    (Model("gpt-9", vendor="none"), "none", 4_000, priced(1, None, LIST, (Hours(*NIGHT, Prices(2.0, 4.0)),))),
+    (Model("gpt-9", vendor="zai", window=7, prices=Prices(1.0, 2.0)), "zai", 7,
      Prices(1.0, 2.0, source="override file")),
 ])  # fmt: skip
-def test_the_users_file_goes_first(entry: Entry, vendor: str, window: int, prices: Prices) -> None:
+def test_the_users_file_goes_first(entry: Model, vendor: str, window: int, prices: Prices) -> None:
     assert find_model("gpt-9", date(2026, 1, 1), (entry,)) == Model("gpt-9", vendor, window, prices)
 
 

@@ -10,14 +10,14 @@ from samples import conversation
 
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import Entry
+from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.resolve import recorded_window, resolve
 from ctxsim.transcript import Transcript, Usage
 
 HOUSE = (
-    Entry("house-7b", vendor="anthropic", window=5_000, prices=Prices(1.0, 2.0), source="mine"),
-    Entry("claude-opus-4-6*", vendor="anthropic", window=1_000_000, prices=Prices(1.0, 2.0), source="mine"),
+    Model("house-7b", vendor="anthropic", window=5_000, prices=Prices(1.0, 2.0), source="mine"),
+    Model("claude-opus-4-6*", vendor="anthropic", window=1_000_000, prices=Prices(1.0, 2.0), source="mine"),
 )
 PRICES = Prices(1.0, 2.0, source="mine")
 ANTHROPIC: dict[str, Any] = {
