@@ -66,8 +66,10 @@ def as_sent(
         size = _size(one, recorded, head, counter, like)
         if other:
             size = _elsewhere(size, recorded.tokenizer, provider)
+        # Without any figure, which would hold for this one transcript.
+        told = {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
         scaled = msgspec.structs.replace(
-            provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{_told(size)}"
+            provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{told}"
         )
         same = scaled.counter(counter)
         yield AsSent(with_recorded_reads(_sized(one, size), scaled, same), scaled, size, same)
@@ -83,11 +85,6 @@ def _elsewhere(size: Size, tokenizer: str, provider: Provider) -> Size:
 
     steps = tuple(msgspec.structs.replace(step, tokens=moved(step.tokens)) for step in size.steps)
     return msgspec.structs.replace(size, head=moved(size.head), factor=factor, steps=steps)
-
-
-def _told(size: Size) -> str:
-    """Suffix of a provider's `origin` for a size that wasn't counted; it holds no figure of the one transcript."""
-    return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
 
 
 def with_unlogged_clearings(

@@ -7,6 +7,7 @@ model.
 import sys
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ctxsim.simulator.ledger.request import HEAD, Request, alike
@@ -296,12 +297,8 @@ class PrefixCache:
 
 def response_length(items: list[Item], first: int) -> int:
     """Return the number of items from `first` on that are one response of the model."""
-    count = 0
-    for item in items[first:]:
-        if item.kind not in RESPONSE_KINDS or item.message != items[first].message:
-            break
-        count += 1
-    return count
+    one = takewhile(lambda item: item.kind in RESPONSE_KINDS and item.message == items[first].message, items[first:])
+    return len(list(one))
 
 
 Cache = NoCache | BreakpointCache | PrefixCache

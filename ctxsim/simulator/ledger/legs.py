@@ -45,6 +45,7 @@ def legs_of(transcript: Transcript, provider: Provider, frames: Frames, apart: i
     """Return the calls of a transcript in order; neighbouring places and messages are `apart` from each other."""
     legs, joined, before = [], 0, 0
     items = transcript.items if apart == 1 else tuple(_spread(item, apart) for item in transcript.items)
+    first_s = next((call.time_s for call in transcript.calls), None)
     for number, call in enumerate(transcript.calls, 1):
         joining, response = items[joined : call.start], items[call.start : call.end]
         answered, begins_turn = response, False
@@ -54,7 +55,10 @@ def legs_of(transcript: Transcript, provider: Provider, frames: Frames, apart: i
             turn = max((at for at, item in enumerate(joining, 1) if item.kind == "user"), default=0)
             joining, begins_turn = (*_spoken(joining[:turn]), *joining[turn:]), turn > 0
         head = call.head or transcript.head
-        scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
+        if call.time_s is None or first_s is None:
+            scheduled_s = (number - 1) * provider.pace_s
+        else:
+            scheduled_s = max(0.0, call.time_s - first_s)
         recorded = call.usage.output_tokens if call.usage else None
         output = frames.written(response) if recorded is None else recorded
         legs.append(
@@ -79,10 +83,3 @@ def recorded(item: Item) -> Item:
 
 def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(item for item in items if item.kind != "reasoning")
-
-
-def _scheduled_s(transcript: Transcript, number: int, pace_s: float) -> float:
-    first, time_s = transcript.calls[0].time_s, transcript.calls[number - 1].time_s
-    if time_s is not None and first is not None:
-        return max(0.0, time_s - first)
-    return (number - 1) * pace_s

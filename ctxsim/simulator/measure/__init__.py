@@ -1,6 +1,6 @@
 """One transcript under one policy: its rows, what it lost, and what that costs."""
 
-from ctxsim.simulator.measure.columns import Columns, call_rows
+from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.measure.measured import KEEP_ALL, Basis, Measured, measure
 from ctxsim.simulator.measure.summary import frontier_rows, summarize, summary_row
 
@@ -9,7 +9,6 @@ __all__ = [
     "Basis",
     "Columns",
     "Measured",
-    "call_rows",
     "frontier_rows",
     "measure",
     "summarize",

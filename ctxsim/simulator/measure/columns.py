@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, Literal
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.results.columns import CallRow, Event
+from ctxsim.results.columns import Event
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import expected_loss
@@ -41,11 +41,6 @@ Misled = Literal["", "false-safe", "false-alarm"]
 
 Columns = Mapping[str, Sequence[Any]]
 """The columns of a replay's calls by name. Columns that replays share are one object."""
-
-
-def call_rows(columns: Columns) -> list[CallRow]:
-    """Return a row for each call."""
-    return [CallRow(*cells) for cells in zip(*(columns[name] for name in CallRow.__struct_fields__), strict=True)]
 
 
 def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[Counts]) -> Columns:
@@ -83,21 +78,16 @@ def outcome(sent: Sent, counts: Counts, events: Sequence[Event]) -> Outcome:
         usd = (cost.total + summaries, cost.read, cost.write, cost.uncached, cost.output, summaries)
         # To a hundred-millionth of a cent, so that sums in another order print the same.
         usd = tuple([round(one, 10) if one else one for one in usd])
-    summed = _summed(sent) if tally.summaries else (verdict.http_429, round(verdict.wait_s, 6), 0, 0, 0)
+    asked = tally.summaries
     return (
         verdict.status, verdict.reason, sent.attempts, sent.tokens_sent,
         split.read, split.write, split.uncached, bill.tokens_missed,
-        tally.thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
+        tally.thinking_dropped, bill.tokens_rewritten, bill.cause, *usd,
+        sent.http_429, round(sent.wait_s, 6),
+        len(asked), sum([one.tokens_in for one in asked]), sum([one.tokens_out for one in asked]),
         tally.compactions, *edits_of(events),
         *_kept_of(counts),
     )  # fmt: skip
-
-
-def _summed(sent: Sent) -> tuple[int, float, int, int, int]:
-    """Refusals and waiting of a call and its summaries, and the number and tokens of the summaries."""
-    asked = sent.tally.summaries
-    tokens_in, tokens_out = sum(one.tokens_in for one in asked), sum(one.tokens_out for one in asked)
-    return sent.http_429, round(sent.wait_s, 6), len(asked), tokens_in, tokens_out
 
 
 def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> Iterator[Event]:

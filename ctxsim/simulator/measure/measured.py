@@ -21,7 +21,6 @@ from ctxsim.simulator.measure.columns import (
     Columns,
     Outcome,
     by_lifetime,
-    call_rows,
     event_rows,
     nearest_rank,
     of_all_policies,
@@ -58,7 +57,8 @@ class Measured(msgspec.Struct, frozen=True):
     @property
     def rows(self) -> list[CallRow]:
         """A row for each call, made of the columns."""
-        return call_rows(self.calls)
+        cells = zip(*(self.calls[name] for name in CallRow.__struct_fields__), strict=True)
+        return [CallRow(*of_call) for of_call in cells]
 
 
 class Basis:

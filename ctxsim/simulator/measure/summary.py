@@ -19,7 +19,6 @@ from ctxsim.simulator.measure.columns import (
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
 from ctxsim.simulator.provider.rules import smallest_quota
-from ctxsim.simulator.references import Counts
 
 
 class WhatIf(NamedTuple):
@@ -57,7 +56,9 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         **_tokens(of),
         **_dollars(of, basis),
         **_limits(of, basis, measured),
-        "no_progress_compactions": _no_progress(of),
+        "no_progress_compactions": sum(
+            made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True)
+        ),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
         **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
@@ -122,11 +123,6 @@ def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
     }
 
 
-def _no_progress(of: Columns) -> int:
-    """The number of calls whose compactions removed no tokens."""
-    return sum(made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True))
-
-
 UNBRACKETED: dict[str, float | None] = dict.fromkeys(
     (
         "survival_low", "survival_high",
@@ -141,7 +137,10 @@ def _brackets(of: Columns, basis: Basis, measured: Measured, survival: float | N
     """
     low = high = None
     if any(of["summary_calls"]):
-        low, high = (_strict(counts_if(basis, measured.spec, mode)) for mode in ("empty", "clairvoyant"))
+        low, high = (
+            _mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts_if(basis, measured.spec, mode))
+            for mode in ("empty", "clairvoyant")
+        )
     # Without any aged need nothing has to be kept.
     kept, least = survival or 0.0, basis.frontiers
     return {
@@ -257,10 +256,6 @@ def _estimates(of: Columns) -> dict[str, float | None]:
 def mean_survival(of: Columns, kind: str) -> float | None:
     """Return the share of needs that the view still held, mean over the calls that have any; None if no call has."""
     return _mean_share(zip(of[f"refs_kept_{kind}"], of[f"refs_needed_{kind}"], strict=True))
-
-
-def _strict(counts: Iterable[Counts]) -> float | None:
-    return _mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts)
 
 
 def _mean_share(pairs: Iterable[tuple[int, int]]) -> float | None:

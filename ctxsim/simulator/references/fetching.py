@@ -35,12 +35,8 @@ def only_looks(call: Item) -> bool:
     if words & table["acting"]:
         return False
     if words & table["shells"]:
-        return not any(map(_changes, _commands(call)))
+        return not any(map(_changes, filter(str.strip, _SEVERAL.split(content(call)))))
     return bool(words & table["looking"])
-
-
-def _commands(call: Item) -> list[str]:
-    return [part.strip() for part in _SEVERAL.split(content(call)) if part.strip()]
 
 
 def _changes(command: str) -> bool:

@@ -239,7 +239,9 @@ def reissues(transcript: Transcript, contents: Mapping[int, str] | None = None) 
     """
     made = [item for item in transcript.items if item.kind == "tool_call"]
     # Most calls have values that no other call has. Only the others are compared whole, which takes longer.
-    values = {item.place: _values(item, contents[item.place] if contents else content(item)) for item in made}
+    # The order of an object's keys doesn't matter.
+    texts = {item.place: contents[item.place] if contents else content(item) for item in made}
+    values = {item.place: (item.tool, *sorted(texts[item.place].split("\n"))) for item in made}
     often = Frequencies(values.values())
     found: dict[int, int] = {}
     newest: dict[tuple[str, str], int] = {}
@@ -264,11 +266,6 @@ def asked_again(transcript: Transcript, contents: Mapping[int, str] | None = Non
         if places:
             found[number] = places
     return found
-
-
-def _values(item: Item, text: str) -> tuple[str, ...]:
-    """The tool and its arguments' values, sorted: equal for calls that differ only in the order of arguments."""
-    return item.tool, *sorted(text.split("\n"))
 
 
 def _key(item: Item) -> tuple[str, str]:

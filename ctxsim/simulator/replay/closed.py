@@ -140,9 +140,7 @@ class ClosedLoop(Replay):
 
 
 def _as_recorded(edits: Sequence[Made]) -> Sequence[Made]:
-    moved = []
-    for made in edits:
-        before, after = made.edit.before, made.edit.after
-        edit = replace(made.edit, before=before and recorded(before), after=after and recorded(after))
-        moved.append(replace(made, edit=edit))
-    return moved
+    def moved(edit: Edit) -> Edit:
+        return replace(edit, before=edit.before and recorded(edit.before), after=edit.after and recorded(edit.after))
+
+    return [replace(made, edit=moved(made.edit)) for made in edits]

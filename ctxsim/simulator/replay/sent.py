@@ -7,20 +7,17 @@ from ctxsim.transcript import Call
 from ctxsim.view import Edit, Made, View
 
 
-class Tally:
+class Tally(msgspec.Struct):
     """What happened since the last request: the policies' edits, messages and summaries."""
 
-    __slots__ = ("believed", "compactions", "edits", "said", "summaries", "thinking_dropped")
-
-    def __init__(self) -> None:
-        self.edits: list[Made] = []
-        self.said: list[str] = []
-        self.compactions = 0
-        self.believed: tuple[int, float] | None = None
-        """The estimate by which a policy decided, and its threshold."""
-        self.summaries: list[SummaryCall] = []
-        self.thinking_dropped = 0
-        """Counted tokens of the thinking that the provider dropped from the request."""
+    edits: list[Made] = []
+    said: list[str] = []
+    compactions: int = 0
+    believed: tuple[int, float] | None = None
+    """The estimate by which a policy decided, and its threshold."""
+    summaries: list[SummaryCall] = []
+    thinking_dropped: int = 0
+    """Counted tokens of the thinking that the provider dropped from the request."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -73,14 +70,12 @@ class Sent(msgspec.Struct, frozen=True):
     @property
     def http_429(self) -> int:
         """Refusals by the rate limit, those of summaries too."""
-        asked = self.tally.summaries
-        return self.verdict.http_429 + (sum(one.verdict.http_429 for one in asked) if asked else 0)
+        return self.verdict.http_429 + sum([one.verdict.http_429 for one in self.tally.summaries])
 
     @property
     def wait_s(self) -> float:
         """Seconds waited for the rate limit, for summaries too."""
-        asked = self.tally.summaries
-        return self.verdict.wait_s + (sum(one.verdict.wait_s for one in asked) if asked else 0)
+        return self.verdict.wait_s + sum([one.verdict.wait_s for one in self.tally.summaries])
 
     @property
     def cache_break(self) -> str:
@@ -92,8 +87,7 @@ class Sent(msgspec.Struct, frozen=True):
         """Dollars of the requested summaries; None without prices."""
         if self.bill.cost is None:
             return None
-        asked = self.tally.summaries
-        return sum(one.cost.total for one in asked if one.cost) if asked else 0
+        return sum([one.cost.total for one in self.tally.summaries if one.cost])
 
     @property
     def cost_usd(self) -> float | None:
