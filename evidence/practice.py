@@ -12,7 +12,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure import KEEP_ALL, Basis, measure
+from ctxsim.simulator.measure.measured import KEEP_ALL, Basis, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 

@@ -8,7 +8,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.columns import CallRow, SummaryRow
-from ctxsim.simulator.measure import Basis, measure, summary_row
+from ctxsim.simulator.measure.measured import Basis, measure
+from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent

@@ -22,7 +22,8 @@ from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.source import Sample
 from ctxsim.recorded.size_fit import growth
-from ctxsim.simulator.measure import Basis, measure, summary_row
+from ctxsim.simulator.measure.measured import Basis, measure
+from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.replay import replay

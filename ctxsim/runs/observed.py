@@ -22,9 +22,8 @@ from ctxsim.runs.rows import tables_together
 from ctxsim.runs.task import transcript_sha256
 from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.safety.redaction import Secrets
-from ctxsim.simulator.measure import Basis, measure, summarize
-from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.measure.summary import WhatIf
+from ctxsim.simulator.measure.measured import AsSent, Basis, measure
+from ctxsim.simulator.measure.summary import WhatIf, summarize
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Transcript

@@ -13,10 +13,10 @@ from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
 from ctxsim.runs.rows import Rows, rows_together
-from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
+from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
-from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
+from ctxsim.simulator.measure.measured import AsSent, Basis, Measured, measure
+from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf, frontier_rows, summarize
 from ctxsim.simulator.replay import Sent, replay
 from ctxsim.transcript import Transcript
 

@@ -14,8 +14,8 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.results.columns import CallRow, SummaryRow
 from ctxsim.simulator.ledger import Ledger
-from ctxsim.simulator.measure import Basis, Measured, measure, summary_row
-from ctxsim.simulator.measure.summary import WhatIf
+from ctxsim.simulator.measure.measured import Basis, Measured, measure
+from ctxsim.simulator.measure.summary import WhatIf, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import References, prepare

@@ -18,8 +18,7 @@ from ctxsim.report.picture import picture
 from ctxsim.report.planted import in_rounds, needle_sheets
 from ctxsim.report.sheet import text_rows
 from ctxsim.results import read_run
-from ctxsim.simulator.measure import measure
-from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.measured import AsSent, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Needles
 from ctxsim.simulator.replay import replay

@@ -7,7 +7,7 @@ from samples import ASK, TASK, basis_of, chat
 
 from ctxsim.simulator.bounds.frontier import cheapest_usd
 from ctxsim.simulator.bounds.lossless import scheduled
-from ctxsim.simulator.measure import Basis
+from ctxsim.simulator.measure.measured import Basis
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.rules import Other

@@ -20,7 +20,8 @@ from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.bounds.lossless import scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
-from ctxsim.simulator.measure import measure, summary_row
+from ctxsim.simulator.measure.measured import measure
+from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider import prices as genai_list
 from ctxsim.simulator.provider.resolve import resolve

@@ -13,7 +13,7 @@ from judge import Judge
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import CallRow
 from ctxsim.simulator.ledger.kernel import CAUSES
-from ctxsim.simulator.measure import Basis, measure
+from ctxsim.simulator.measure.measured import Basis, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.resolve import resolve

@@ -10,7 +10,7 @@ import pytest
 
 from ctxsim.policies import open_policy
 from ctxsim.policies.policy import Policy
-from ctxsim.simulator.measure import Basis, measure
+from ctxsim.simulator.measure.measured import Basis, measure
 from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve

@@ -7,7 +7,6 @@ import pytest
 from samples import basis_of, conversation
 
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure import measure
 from ctxsim.simulator.measure.columns import (
     SHOWN_CHARS,
     by_lifetime,
@@ -20,6 +19,7 @@ from ctxsim.simulator.measure.columns import (
     shown,
     total,
 )
+from ctxsim.simulator.measure.measured import measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, expected_loss
 from ctxsim.simulator.provider.rules import Other

@@ -21,8 +21,8 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.columns import SummaryRow
-from ctxsim.simulator.measure import measure, summary_row
-from ctxsim.simulator.measure.summary import frontier_rows
+from ctxsim.simulator.measure.measured import measure
+from ctxsim.simulator.measure.summary import frontier_rows, summary_row
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices, expected_loss
 from ctxsim.simulator.provider.summaries import PROMPT

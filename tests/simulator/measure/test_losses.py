@@ -8,8 +8,8 @@ from samples import ASK, TASK, basis_of, chat, run, summarized
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure import Measured, measure
 from ctxsim.simulator.measure.losses import Losses, item_rows, kind_of, need_rows
+from ctxsim.simulator.measure.measured import Measured, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.references import Need, prepare

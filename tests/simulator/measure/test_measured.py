@@ -6,8 +6,8 @@ import pytest
 from samples import basis_of, conversation, summarized
 
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure import measure, measured
-from ctxsim.simulator.measure.measured import Size
+from ctxsim.simulator.measure import measured
+from ctxsim.simulator.measure.measured import Size, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 

@@ -8,7 +8,7 @@ from samples import basis_of
 from ctxsim.policies import open_policy
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results.columns import NeedleRow
-from ctxsim.simulator.measure import Measured, measure
+from ctxsim.simulator.measure.measured import Measured, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.synthesis import load_scenario, synthesize

@@ -11,8 +11,8 @@ from samples import basis_of, conversation
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import CallRow
 from ctxsim.results.frames import columns_of
-from ctxsim.simulator.measure import measure, summarize
-from ctxsim.simulator.measure.summary import mean_survival
+from ctxsim.simulator.measure.measured import measure
+from ctxsim.simulator.measure.summary import mean_survival, summarize
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from samples import basis_of, conversation, summarized
 
 from ctxsim.policies import open_policy
-from ctxsim.simulator.measure import measure
+from ctxsim.simulator.measure.measured import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Split
 from ctxsim.simulator.provider.rules import Bucket, smallest_quota

@@ -10,7 +10,7 @@ from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, Stop, open_policy
-from ctxsim.simulator.measure import measure
+from ctxsim.simulator.measure.measured import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.summaries import EMPTY
 from ctxsim.simulator.replay import replay
