@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.simulator.references import Need, prepare
 from ctxsim.simulator.references.canonical import content, fold
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import Need
 from ctxsim.transcript import Transcript
 
 LABELS = Path(__file__).with_name("reference_labels.csv")

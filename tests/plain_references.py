@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterator
 
 from ctxsim.simulator.measure.losses import EDGE_CHARS
-from ctxsim.simulator.references import Need
 from ctxsim.simulator.references.canonical import decoded, fold
 from ctxsim.simulator.references.identifiers import is_value, tokens
+from ctxsim.simulator.references.needs import Need
 from ctxsim.simulator.references.quotations import TELLING, WORDS
 from ctxsim.transcript import Item, Transcript
 

@@ -23,7 +23,8 @@ from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of, event_rows
 from ctxsim.simulator.provider.wire import Format, request_body
-from ctxsim.simulator.references import Survival, prepare
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.survival import Survival
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 

@@ -31,7 +31,7 @@ from ctxsim.runs.workers import Workers, forget_policies
 from ctxsim.safety.redaction import marked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.simulator.references import DETECTORS
+from ctxsim.simulator.references.finding import DETECTORS
 from ctxsim.synthesis import Scenario
 
 LONG_LABEL = 44

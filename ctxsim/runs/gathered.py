@@ -16,7 +16,7 @@ from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.sizes import Plan
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import word_hash
+from ctxsim.simulator.references.needs import word_hash
 
 
 class Gathered:

@@ -25,7 +25,7 @@ from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent, Basis, measure
 from ctxsim.simulator.measure.summary import WhatIf, summarize
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import prepare
+from ctxsim.simulator.references.finding import prepare
 from ctxsim.transcript import Transcript
 
 REQUESTS = ("policy", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut", "inserted",

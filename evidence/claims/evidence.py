@@ -18,7 +18,8 @@ from ctxsim.simulator.measure.measured import Basis, Measured, measure
 from ctxsim.simulator.measure.summary import WhatIf, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.simulator.references import References, prepare
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import References
 from ctxsim.simulator.replay import Replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.synthesis import load_scenario, synthesize

@@ -219,7 +219,7 @@ def growth(evidence: Evidence) -> Finding:
     recorded=True,
 )
 def rarely_needed(evidence: Evidence) -> Finding:
-    from ctxsim.simulator.references import prepare
+    from ctxsim.simulator.references.finding import prepare
 
     needed = [
         any(need.detector == "strict" and need.age >= 1 for need in needs)

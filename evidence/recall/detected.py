@@ -13,8 +13,9 @@ from collections import Counter as Frequencies
 
 import msgspec
 
-from ctxsim.simulator.references import identifiers, prepare
+from ctxsim.simulator.references import identifiers
 from ctxsim.simulator.references.canonical import content, fold
+from ctxsim.simulator.references.finding import prepare
 from ctxsim.transcript import Call, Item, Transcript
 from evidence.recall.predicted import RECORDED, read_questions, requests
 

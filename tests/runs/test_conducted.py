@@ -38,7 +38,7 @@ from ctxsim.runs.task import Setting, Wanted
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import DETECTORS
+from ctxsim.simulator.references.finding import DETECTORS
 from ctxsim.synthesis import load_scenario
 
 

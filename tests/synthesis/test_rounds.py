@@ -20,7 +20,7 @@ from ctxsim.report.sheet import text_rows
 from ctxsim.results import read_run
 from ctxsim.simulator.measure.measured import AsSent, measure
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import Needles
+from ctxsim.simulator.references.survival import Needles
 from ctxsim.simulator.replay import replay
 from ctxsim.synthesis.rounds import CANARIES, PARTS, Parameters, generate
 from ctxsim.transcript import Transcript

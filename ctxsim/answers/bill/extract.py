@@ -25,7 +25,7 @@ from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_factor, tokens_per_default
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
-from ctxsim.simulator.references import prepare
+from ctxsim.simulator.references.finding import prepare
 from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]

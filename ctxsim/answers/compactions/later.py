@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ctxsim.simulator.references import References
 from ctxsim.simulator.references.canonical import canonical, content
 from ctxsim.simulator.references.identifiers import atoms, is_value
-from ctxsim.simulator.references.needs import Detector, Key
+from ctxsim.simulator.references.needs import Detector, Key, References
 from ctxsim.transcript import Item
 
 SOON = 10

@@ -13,9 +13,10 @@ from ctxsim.answers.compactions.later import identifiers
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
-from ctxsim.simulator.references import OUTPUT_KINDS, reissues
 from ctxsim.simulator.references.canonical import canonical, content
+from ctxsim.simulator.references.finding import reissues
 from ctxsim.simulator.references.identifiers import atoms
+from ctxsim.simulator.references.needs import OUTPUT_KINDS
 from ctxsim.transcript import Transcript
 
 

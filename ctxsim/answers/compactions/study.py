@@ -16,8 +16,8 @@ from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_u
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
-from ctxsim.simulator.references import References, prepare
-from ctxsim.simulator.references.needs import Key
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import Key, References
 from ctxsim.transcript import Item, Transcript
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, Rate
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.simulator.references import References, first_sent
+from ctxsim.simulator.references.finding import first_sent
+from ctxsim.simulator.references.needs import References
 
 Family = Literal["results", "any"]
 

@@ -14,7 +14,8 @@ from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
 from ctxsim.simulator.bounds.search import Search
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.simulator.references import References, first_sent
+from ctxsim.simulator.references.finding import first_sent
+from ctxsim.simulator.references.needs import References
 from ctxsim.transcript import Transcript
 
 Aim = Literal["tokens", "dollars"]

@@ -14,7 +14,7 @@ from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import expected_loss
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.simulator.references import Counts
+from ctxsim.simulator.references.survival import Counts
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 

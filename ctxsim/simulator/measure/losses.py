@@ -9,8 +9,10 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.simulator.measure.columns import shown
-from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, first_sent
 from ctxsim.simulator.references.canonical import content, fold, plain
+from ctxsim.simulator.references.finding import first_sent
+from ctxsim.simulator.references.needs import Need, References
+from ctxsim.simulator.references.survival import Counts, Needles, Survival
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 

@@ -14,7 +14,7 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.results.columns import CallRow, Event
-from ctxsim.simulator.bounds import Family, Frontier, frontiers
+from ctxsim.simulator.bounds.frontier import Family, Frontier, frontiers
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.columns import (
     OWN,
@@ -31,7 +31,9 @@ from ctxsim.simulator.measure.columns import (
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import SummaryMode, smallest_quota
-from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import References
+from ctxsim.simulator.references.survival import Counts, Survival, all_kept
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import UNLOGGED, Transcript
 

@@ -6,7 +6,7 @@ from math import floor
 from typing import Any, NamedTuple
 
 from ctxsim.results.columns import FrontierRow, SummaryRow
-from ctxsim.simulator.bounds import LEVELS
+from ctxsim.simulator.bounds.programme import LEVELS
 from ctxsim.simulator.measure.columns import (
     Columns,
     cost_interval,

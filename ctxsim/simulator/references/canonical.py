@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxsim.transcript import Item
 
-VERSION = "canonical-1"
+CANONICAL = "canonical-1"
 
 _BACKSLASHES = re.compile(r"\\(?:\\|u005c)+", re.IGNORECASE)
 _FOREIGN = re.compile(r"[^\x00-\x7f\w]+")

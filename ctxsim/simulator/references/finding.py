@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from ctxsim.simulator.references import identifiers, quotations
-from ctxsim.simulator.references.canonical import canonical, content, decoded, fold, plain, spaced
+from ctxsim.simulator.references.canonical import CANONICAL, canonical, content, decoded, fold, plain, spaced
 from ctxsim.simulator.references.needs import OUTPUT_KINDS, Held, Need, References, Vocabulary
 from ctxsim.transcript import Head, Item, Transcript
 
@@ -24,6 +24,9 @@ SHORTEST_ATOM = 4
 
 REISSUE = "reissue-1"
 """Version of the rule that finds repeated calls."""
+
+DETECTORS = (CANONICAL, identifiers.VERSION, quotations.VERSION, REISSUE)
+"""Versions of the rules that found the references of a run."""
 
 
 def first_sent(transcript: Transcript) -> list[int]:

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from ctxsim.policies import Spec
 from ctxsim.simulator.ledger import SPREAD, Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.legs import recorded
-from ctxsim.simulator.references import Counts, References, Survival
 from ctxsim.simulator.references.fetching import Fetching
+from ctxsim.simulator.references.needs import References
+from ctxsim.simulator.references.survival import Counts, Survival
 from ctxsim.simulator.replay import Replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item

@@ -10,8 +10,8 @@ from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.simulator.bounds.lossless import plan
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.ledger.legs import recorded
-from ctxsim.simulator.references import References, prepare
-from ctxsim.simulator.references.needs import Key
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import Key, References
 from ctxsim.transcript import Item
 
 

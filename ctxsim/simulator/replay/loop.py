@@ -11,7 +11,7 @@ from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
-from ctxsim.simulator.references import References
+from ctxsim.simulator.references.needs import References
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage

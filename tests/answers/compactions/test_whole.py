@@ -18,7 +18,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.references import prepare
+from ctxsim.simulator.references.finding import prepare
 from ctxsim.transcript import Head, Item, Transcript
 
 

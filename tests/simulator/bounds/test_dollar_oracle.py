@@ -21,7 +21,7 @@ from ctxsim.simulator.bounds.lossless import leaving, plan
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.references import prepare
+from ctxsim.simulator.references.finding import prepare
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 

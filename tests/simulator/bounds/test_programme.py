@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.simulator.bounds import LEVELS, programme
-from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme
+from ctxsim.simulator.bounds import programme
+from ctxsim.simulator.bounds.programme import LEVELS, Goal, Keeping, Point, Programme
 
 SOME = [Keeping(0, ((1, 0.5), (3, 0.25))), Keeping(1, ((1, 0.25),))]
 """0 costs a half up to call 1 and a quarter more up to call 3; 1 a quarter up to call 1."""

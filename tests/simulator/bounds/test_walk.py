@@ -16,7 +16,7 @@ from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, CacheRule, Resend, Vendor, load_vendor
-from ctxsim.simulator.references import first_sent
+from ctxsim.simulator.references.finding import first_sent
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
 from ctxsim.view import View

@@ -5,8 +5,9 @@ from __future__ import annotations
 from samples import ASK, TASK, chat
 
 from ctxsim.simulator.measure.losses import depth_in
-from ctxsim.simulator.references import Need, prepare
 from ctxsim.simulator.references.canonical import content, fold
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import Need
 
 
 def test_depth_is_head_middle_or_tail() -> None:

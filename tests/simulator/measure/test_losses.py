@@ -12,7 +12,8 @@ from ctxsim.simulator.measure.losses import Losses, item_rows, kind_of, need_row
 from ctxsim.simulator.measure.measured import Measured, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.references import Need, prepare
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.needs import Need
 from ctxsim.transcript import Transcript
 
 PRICES = Prices(input=1.0, output=1.0)

@@ -11,10 +11,11 @@ from plain_references import depth, identifiers, quotations, repeats, resolved, 
 from samples import TASK, chat
 
 from ctxsim.simulator.measure.losses import depth_in
-from ctxsim.simulator.references import Need, reissues
 from ctxsim.simulator.references import identifiers as strict
 from ctxsim.simulator.references import quotations as loose
 from ctxsim.simulator.references.canonical import fold, plain, resolve, spaced
+from ctxsim.simulator.references.finding import reissues
+from ctxsim.simulator.references.needs import Need
 
 # Words of eight bytes are told apart otherwise than longer ones, letters of other scripts otherwise than ASCII.
 WORDS = [

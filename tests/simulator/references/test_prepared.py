@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import chat
 
-from ctxsim.simulator.references import Need, first_sent, prepare
 from ctxsim.simulator.references.canonical import canonical, content, values
 from ctxsim.simulator.references.fetching import _NAMED, _PATH, Fetching, _paths, only_looks
-from ctxsim.simulator.references.needs import Held, Vocabulary
+from ctxsim.simulator.references.finding import first_sent, prepare
+from ctxsim.simulator.references.needs import Held, Need, Vocabulary
 from ctxsim.simulator.references.quotations import Quotations
 from ctxsim.transcript import Head, Item, Transcript
 

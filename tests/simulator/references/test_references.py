@@ -17,18 +17,11 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat
 from strategies import QUOTE, conversations, planted, transcripts
 
-from ctxsim.simulator.references import (
-    Counts,
-    Need,
-    Survival,
-    identifiers,
-    prepare,
-    quotations,
-    reissues,
-    word_hash,
-)
+from ctxsim.simulator.references import identifiers, quotations
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
-from ctxsim.simulator.references.survival import all_kept
+from ctxsim.simulator.references.finding import prepare, reissues
+from ctxsim.simulator.references.needs import Need, word_hash
+from ctxsim.simulator.references.survival import Counts, Survival, all_kept
 from ctxsim.transcript import Call, Head, Sizes, Transcript
 from ctxsim.view import Made, View
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from samples import ASK, chat, conversation
 
-from ctxsim.simulator.references import Needles, Survival, all_kept, prepare
-from ctxsim.simulator.references.survival import Counts
+from ctxsim.simulator.references.finding import prepare
+from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 from ctxsim.transcript import Item, Needle
 from ctxsim.view import Edit, Made
 

@@ -11,7 +11,8 @@ from ctxsim.policies import Policy, open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.ledger import SPREAD
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import Need, Survival
+from ctxsim.simulator.references.needs import Need
+from ctxsim.simulator.references.survival import Survival
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.closed import ClosedLoop
 from ctxsim.transcript import Transcript
