@@ -9,23 +9,20 @@ A head and a factor are fitted by weighted least squares; then steps: calls from
 difference is larger and stays so. All these numbers are *fitted*, and named so wherever they are shown.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby, pairwise
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.request import HEAD
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.ledger.request import Request as Sent
 from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.vendor import Resend
-from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
+from ctxsim.transcript import Sizes, Transcript
 
 Array = npt.NDArray[np.float64]
 
@@ -78,48 +75,25 @@ def requests(transcript: Transcript, provider: Provider, known: Counter | None =
     `known` is a counter whose memo is reused.
     """
     plain = msgspec.structs.replace(provider, rate_limit=None, tokens_factor=1.0, prices=None, cache="none")
-    counter = plain.counter(known)
-    counter.learn_transcript(transcript)
-    frames = Frames(plain, counter)
+    ledger = Ledger(transcript, plain, plain.counter(known))
+    frames, counter, hidden = ledger.frames, ledger.counter, transcript.head.hidden
     text_of = Sizes(lambda item: sum(map(counter.text, frames.texts(item))) + counter.unshown(item))
     request = Sent(frames, transcript.head)
-    found = []
-    for history, head, calls in _histories(transcript, plain.reasoning):
-        request.with_head(head)
-        request.become(history)
-        texts = list(accumulate(map(text_of, history), initial=counter.head(head) - transcript.head.hidden))
-        places = [item.place for item in history]
-        for number, call, recorded in calls:
-            sent = bisect_left(places, call.start)
-            tokens = request.tokens_to(HEAD - 1 + sent)
-            framing = tokens - texts[sent] - transcript.head.hidden
-            found.append(Request(number, texts[sent], framing, recorded, call.model))
+    recorded = {number: tokens for number, tokens, _ in recorded_calls(transcript)}
+    found, summed, texts = [], 0, 0
+    for leg in ledger.legs:
+        request.with_head(leg.head)
+        ledger.enter(request, leg)
+        if leg.begins_turn:
+            # The reasoning of earlier turns has left.
+            summed, texts = 0, 0
+        texts += sum(map(text_of, request.items[summed:]))
+        summed = len(request.items)
+        if leg.number in recorded:
+            text = counter.head(leg.head) - hidden + texts
+            framing = request.total - text - hidden
+            found.append(Request(leg.number, text, framing, recorded[leg.number], leg.call.model))
     return found
-
-
-def _histories(
-    transcript: Transcript, resend: Resend
-) -> Iterator[tuple[list[Item], Head, list[tuple[int, Call, int]]]]:
-    """Yield histories with their head and the calls that send a prefix of them: number, call, recorded tokens.
-
-    A history has no reasoning that isn't resent. By `current_turn`, a user text after reasoning begins a new history.
-    """
-    items = transcript.items
-    places = [item.place for item in items if item.kind == "reasoning"] if resend != "all" else []
-    turns = [item.place for item in items if item.kind == "user"] if places and resend == "current_turn" else []
-
-    def forgotten(call: Call) -> int:
-        """One past the place of the last reasoning that a call's request no longer has; 0 if there is none."""
-        turn = bisect_left(turns, call.start)
-        before = len(items) if resend == "never" else turns[turn - 1] if turn else 0
-        gone = bisect_left(places, before)
-        return places[gone - 1] + 1 if gone else 0
-
-    numbered = ((number, transcript.calls[number - 1], tokens) for number, tokens, _ in recorded_calls(transcript))
-    for (gone, head), calls in groupby(numbered, lambda one: (forgotten(one[1]), one[1].head or transcript.head)):
-        asked = list(calls)
-        kept = [item for item in items[:gone] if item.kind != "reasoning"]
-        yield [*kept, *items[gone : asked[-1][1].start]], head, asked
 
 
 def comparisons(segment: Transcript) -> Iterator[tuple[int, int, int | None]]:
