@@ -115,7 +115,6 @@ class PairCheck:
 
     def __init__(self) -> None:
         self._checked = 0
-        self._open: dict[int, Item] = {}
 
     def errors(self, view: Sequence[Item], changed_from: int = 0) -> list[str]:
         """Return what a provider would refuse in a request that holds these items; empty if it's valid.
@@ -123,11 +122,10 @@ class PairCheck:
         Items before position `changed_from` are those of the last check. Rule: Anthropic Messages API and OpenAI Chat
         Completions both refuse a request otherwise.
         """
-        if changed_from < self._checked:
-            self._checked, self._open = self._start_of_message(view, changed_from - 1), {}
-        open_calls = dict(self._open)
+        start = self._start_of_message(view, min(changed_from, self._checked) - 1)
+        open_calls: dict[int, Item] = {}
         found: list[str] = []
-        for item in view[self._checked :]:
+        for item in view[start:]:
             if item.kind == "tool_result":
                 if item.answers is None or open_calls.pop(item.answers, None) is None:
                     found.append(f"result {item.place} has no call in the message before it")
@@ -137,10 +135,7 @@ class PairCheck:
                 open_calls = {}
             if item.kind == "tool_call":
                 open_calls[item.place] = item
-        if not found:
-            self._checked, self._open = len(view), dict(open_calls)
-        else:
-            self._checked, self._open = 0, {}
+        self._checked = 0 if found else len(view)
         return found + self._unanswered(open_calls)
 
     @staticmethod
