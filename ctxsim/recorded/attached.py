@@ -4,10 +4,10 @@ Seen in 27 recorded compactions: the next request is larger than head and summar
 touched last, without those of over 5,000 tokens (correlation .63). No line of the log states this.
 """
 
-import json
 import re
 from collections.abc import Iterable
 
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies.agents.shared.tools import is_reader, path_read
 from ctxsim.transcript import Item
@@ -36,7 +36,8 @@ def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> in
                 # Move the path to the end: the newest is last.
                 touched.pop(path, None)
                 touched[path] = None
-                if (content := _written(item)) is not None:
+                content = handed(item.text).get("content") if item.tool.lower() == "write" else None
+                if isinstance(content, str):
                     sizes[path] = counter.text(content) * factor
         elif item.kind == "tool_result" and is_reader(item.tool) and item.answers in asked:
             lines = [int(number) for number in _NUMBERED.findall(item.text)]
@@ -46,13 +47,3 @@ def attached_again(items: Iterable[Item], counter: Counter, factor: float) -> in
                 sizes[path] = max(sizes.get(path, 0.0), whole)
     newest = list(touched)[-FILES:]
     return round(sum(size for path in newest if (size := sizes.get(path, 0.0)) <= FILE_TOKENS))
-
-
-def _written(call: Item) -> str | None:
-    """The whole new text of a file if the call is a `write`, else None."""
-    try:
-        arguments = json.loads(call.text) if call.tool.lower() == "write" else None
-    except ValueError:
-        return None
-    content = arguments.get("content") if isinstance(arguments, dict) else None
-    return content if isinstance(content, str) else None

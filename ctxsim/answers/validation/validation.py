@@ -74,7 +74,7 @@ def compare(transcript: Transcript, misses: Misses = "expected", by_cost: bool =
                 Compared(
                     segment.name, segment.format, sent.recorded.model or segment.model, number,
                     request.text, request.framing, request.recorded, sent.tokens_sent,
-                    sent.bill.split.read, trivial, usage.cache_read_tokens, sent.cache_break,
+                    sent.bill.split.read, trivial, usage.cache_read_tokens, sent.bill.cause,
                     head_is_whole(segment), usage.cost_usd, sent.cost_usd, sent.bill.tokens_missed,
                 )
             )  # fmt: skip

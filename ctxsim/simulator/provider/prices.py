@@ -164,16 +164,11 @@ class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sessions: int
 
 
-class _Losses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    source: str
-    date: date
-    loss: tuple[Loss, ...] = ()
-
-
 @cache
 def load_losses() -> tuple[Loss, ...]:
     """Return the fitted table, ordered by vendor and pause."""
-    return msgspec.toml.decode(Path(__file__).with_name("misses.toml").read_bytes(), type=_Losses).loss
+    table = msgspec.toml.decode(Path(__file__).with_name("misses.toml").read_bytes())
+    return msgspec.convert(table["loss"], tuple[Loss, ...])
 
 
 def expected_loss(vendor: str, gap_s: float) -> Loss | None:

@@ -39,10 +39,7 @@ def _of_named(model: str, entries: tuple[Model, ...]) -> dict[str, Any]:
 
 def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
     """The vendor's rule, for the fields of a rate limit that is stated only in part."""
-    vendor = values.get("vendor", "none")
-    if vendor == "none":
-        return {}
-    rule = load_vendor(vendor).rate
+    rule = load_vendor(values.get("vendor", "none")).rate
     reserved = values.get("reserved_output", 0) if rule.reserves_max_tokens else 0
     return {
         "counts_cache_reads": rule.counts_cache_reads,

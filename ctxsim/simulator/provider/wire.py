@@ -1,14 +1,13 @@
 """The exact request: a view as the JSON body that a vendor's API takes."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any, Literal
 
 from ctxsim.counting.estimators.serialized import handed, parsed
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 Format = Literal["anthropic", "openai"]
-
-_ASSISTANT = {"assistant", "reasoning", "tool_call"}
 
 
 def _ids(items: Iterable[Item]) -> dict[int | None, str]:
@@ -42,12 +41,8 @@ def _with_media(item: Item) -> str:
 
 def _anthropic(items: list[Item], head: Head) -> dict[str, Any]:
     ids = _ids(items)
-    messages: list[dict[str, Any]] = []
-    for item in items:
-        role = "assistant" if item.kind in _ASSISTANT else "user"
-        if not messages or messages[-1]["role"] != role:
-            messages.append({"role": role, "content": []})
-        messages[-1]["content"].append(_anthropic_block(item, ids))
+    runs = groupby(items, lambda item: "assistant" if item.kind in RESPONSE_KINDS else "user")
+    messages = [{"role": role, "content": [_anthropic_block(item, ids) for item in run]} for role, run in runs]
     return ({"system": head.system} if head.system else {}) | {"messages": messages}
 
 
@@ -68,7 +63,7 @@ def _openai(items: list[Item], head: Head) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": head.system}] if head.system else []
     response: int | None = None
     for item in items:
-        if item.kind in _ASSISTANT:
+        if item.kind in RESPONSE_KINDS:
             if response != item.message:
                 messages.append({"role": "assistant", "content": None})
                 response = item.message

@@ -78,11 +78,6 @@ class Sent(msgspec.Struct, frozen=True):
         return self.verdict.wait_s + sum([one.verdict.wait_s for one in self.tally.summaries])
 
     @property
-    def cache_break(self) -> str:
-        """Why tokens had to be written again that could have been read; '' if none had to."""
-        return self.bill.cause
-
-    @property
     def cost_summary_usd(self) -> float | None:
         """Dollars of the requested summaries; None without prices."""
         if self.bill.cost is None:

@@ -29,20 +29,20 @@ class TestPlantedWaste:
         heads = [Head(f"It is 10:0{n}. {BIG}") for n in range(4)]
         sent = sent_of(self.with_heads(list(heads)))
         assert [one.bill.split.read for one in sent] == [0, 0, 0, 0]
-        assert [one.cache_break for one in sent] == ["", *["another system prompt than in the request before"] * 3]
+        assert [one.bill.cause for one in sent] == ["", *["another system prompt than in the request before"] * 3]
         assert [one.bill.tokens_rewritten > 1_500 for one in sent] == [False, True, True, True]
 
     def test_a_tool_list_that_changes_once(self) -> None:
         before, after = Head(BIG, ('{"name":"a"}',)), Head(BIG, ('{"name":"a"}', '{"name":"b"}'))
         sent = sent_of(self.with_heads([before, before, after, after]))
-        assert [one.cache_break for one in sent] == ["", "", "another tools than in the request before", ""]
+        assert [one.bill.cause for one in sent] == ["", "", "another tools than in the request before", ""]
         assert sent[2].bill.split.read == 0 and sent[3].bill.split.read > 0
 
     def test_an_edit_in_mid_history(self) -> None:
         sent = sent_of(conversation(BIG, BIG, BIG, BIG, system=BIG), "mask:keep=2")
-        broken = [one.call for one in sent if one.cache_break]
+        broken = [one.call for one in sent if one.bill.cause]
         assert broken == [4, 5]
-        assert {sent[3].cache_break, sent[4].cache_break} == {"older than the newest 2 results"}
+        assert {sent[3].bill.cause, sent[4].bill.cause} == {"older than the newest 2 results"}
         # Call 4 masks result 1: read stops before it, and what stands after it is written again.
         assert sent[3].bill.split.read < sent[2].bill.split.read
         assert 1_500 < sent[3].bill.tokens_rewritten < 1_600
@@ -52,10 +52,10 @@ class TestPlantedWaste:
         times = [0, 100, 401, 500, 799]  # 301 s before call 3; 299 s before call 5
         calls = tuple(msgspec.structs.replace(c, time_s=1e9 + t) for c, t in zip(plain.calls, times, strict=True))
         sent = sent_of(msgspec.structs.replace(plain, calls=calls))
-        assert [one.call for one in sent if one.cache_break] == [3]
-        assert sent[2].cache_break == "lifetime" and sent[2].bill.split.read == 0
+        assert [one.call for one in sent if one.bill.cause] == [3]
+        assert sent[2].bill.cause == "lifetime" and sent[2].bill.split.read == 0
         hour = sent_of(msgspec.structs.replace(plain, calls=calls), long_cache=True)
-        assert not any(one.cache_break for one in hour)
+        assert not any(one.bill.cause for one in hour)
 
 
 class TestCacheRules:
@@ -90,7 +90,7 @@ class TestCacheRules:
             calls = (Call(1, 2, time_s=0.0), Call(2 + items, 3 + items, time_s=pause_s))
             task = Item("user", 0, 0, BIG)
             made = msgspec.structs.replace(plain, items=(task, plain.items[1], *more, answer), calls=calls)
-            return sent_of(made, breakpoints="automatic")[1].cache_break
+            return sent_of(made, breakpoints="automatic")[1].bill.cause
 
         assert broken(5, 1.0) == ""
         assert broken(30, 1.0) == "further back than the cache looks"
@@ -161,7 +161,7 @@ def test_equal_bytes_are_a_cache_hit_whatever_we_call_them() -> None:
     sent = run_class(Repin, conversation(*[WORDY * 3] * 4), cache="openai", pace_s=10)
     reads = [one.bill.split.read for one in sent]
     assert reads[2] < reads[3] < reads[4]
-    assert not any(one.cache_break for one in sent)
+    assert not any(one.bill.cause for one in sent)
 
 
 def test_expected_misses_are_a_share_of_each_read_and_written_again() -> None:

@@ -27,8 +27,8 @@ def test_a_thrown_away_overflow_edit_is_no_cause() -> None:
             return view.insert("longer", 0, "thrown away")
 
     sent = run_class(Useless, conversation(*[WORDY * 4] * 3), window=3_000, cache="openai", pace_s=10_000)
-    assert not any("thrown away" in one.cache_break for one in sent)
-    assert {one.cache_break for one in sent} == {"", "lifetime"}
+    assert not any("thrown away" in one.bill.cause for one in sent)
+    assert {one.bill.cause for one in sent} == {"", "lifetime"}
     assert not any(one.edits for one in sent)
 
 

@@ -95,7 +95,7 @@ def test_what_a_call_tells() -> None:
     )  # fmt: skip
     assert (second.call, list(second.view), second.changed_from) == (2, list(made.items[:3]), 1)
     assert second.tokens_sent == task + asked + 9
-    assert first.cost_usd == task + 2 * asked and (first.http_429, first.wait_s, first.cache_break) == (0, 0.0, "")
+    assert first.cost_usd == task + 2 * asked and (first.http_429, first.wait_s, first.bill.cause) == (0, 0.0, "")
 
 
 def test_what_a_rate_limit_and_a_refusal_add() -> None:
