@@ -1,14 +1,10 @@
-"""The prompt cache: which tokens of a request are read and written, under a vendor's rules and a simulated clock.
-
-Each class has `split`, which matches a request, `remember`, which stores it, and `pass_by` for a request to another
-model.
-"""
+"""The prompt cache: which tokens of a request are read and written, under a vendor's rules and a simulated clock."""
 
 import sys
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ctxsim.simulator.ledger.request import HEAD, Request, alike
 from ctxsim.simulator.provider.prices import Split
@@ -16,27 +12,36 @@ from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule
 from ctxsim.transcript import RESPONSE_KINDS, Item
 
 
-class NoCache:
-    """Every token is uncached, and nothing is remembered."""
+class Cache:
+    """What a provider keeps of earlier requests: here nothing, so that every token is uncached."""
 
     step = 1
+    """Reads are multiples of this many tokens."""
     used = False
-
-    def holds(self, split: Split, total: int) -> int:
-        """Return 0: nothing can be read again."""
-        return 0
+    """Whether a request was stored."""
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        """Return all tokens as uncached."""
+        """Match a request, and return its tokens by class; no more than `most` are read."""
         return Split(0, 0, request.total)
 
-    def _nothing(self, *seen: Any) -> None:
-        """Do nothing: there is nothing to forget, revive or remember."""
+    def remember(self, request: Request, now_s: float) -> None:
+        """Store the request that was matched last."""
 
-    forget = revive = remember = pass_by = _nothing
+    def pass_by(self, request: Request) -> None:
+        """Note a request to another model."""
+
+    def holds(self, split: Split, total: int) -> int:
+        """Return the tokens that a request with the same beginning could read."""
+        return 0
+
+    def forget(self) -> None:
+        """Drop everything, as providers do now and then."""
+
+    def revive(self, now_s: float) -> None:
+        """Extend the life of everything to now: providers keep some for longer than documented."""
 
 
-class BreakpointCache:
+class BreakpointCache(Cache):
     """Entries at marked positions: Anthropic, and OpenAI from GPT-5.6 on.
 
     A request marks up to `max_breakpoints` positions, and its end if the vendor adds that mark. From each mark, the
@@ -45,8 +50,6 @@ class BreakpointCache:
     written, and each mark of the minimum length becomes an entry. Lifetime counts from the request's start and is
     renewed by reading.
     """
-
-    step = 1
 
     def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints, lifetime_s: float) -> None:
         self._rule = rule
@@ -59,26 +62,20 @@ class BreakpointCache:
         """The positions that have entries, in order."""
         self._found: list[tuple[int, int]] = []
         """Position and tokens of the marks of the request matched last, and of the entry that it was read up to."""
-        self.used = False
-        """Whether a request was stored."""
 
     def forget(self) -> None:
-        """Drop every entry, as providers do now and then."""
         self._entries.clear()
         self._positions.clear()
 
     def revive(self, now_s: float) -> None:
-        """Extend the life of every entry to now: providers keep some for longer than documented."""
         for by_tokens in self._entries.values():
             for until_s in by_tokens.values():
                 until_s.update((identity, max(at_s, now_s)) for identity, at_s in until_s.items())
 
     def holds(self, split: Split, total: int) -> int:
-        """Tokens that a request with the same beginning could read: up to the last mark."""
         return split.read + split.write
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        """Return the request's tokens by class; no more than `most` are read."""
         chosen = marked_positions(request, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
@@ -92,16 +89,12 @@ class BreakpointCache:
         return Split(read, cached - read, request.total - cached)
 
     def remember(self, request: Request, now_s: float) -> None:
-        """Make entries of the request that was matched last."""
         self.used = True
         for position, tokens in self._found:
             if position not in self._entries:
                 insort(self._positions, position)
             here = self._entries.setdefault(position, {})
             here.setdefault(tokens, {})[request.identity(position)] = now_s + self._lifetime_s
-
-    def pass_by(self, request: Request) -> None:
-        """Entries stay as they are."""
 
     def _look_back(self, request: Request, mark: int, now_s: float) -> tuple[int, int] | None:
         """Return the newest position within reach of a mark that is a live entry, and its tokens; None without one."""
@@ -179,7 +172,7 @@ class _Branch(NamedTuple):
     at_s: float
 
 
-class PrefixCache:
+class PrefixCache(Cache):
     """Reads the longest prefix of an earlier request, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
 
     A request keeps all its prefixes alive. Inside the first item that differs from the last request,
@@ -199,28 +192,22 @@ class PrefixCache:
         """
         self._left: Item | None = None
         """The item of the last request stored here behind those positions."""
-        self.used = False
-        """Whether a request was stored."""
         self._branches: dict[int, _Branch] = {}
         """By the identity of a branch's first position, the oldest first. The last request has none of them."""
         self.step = rule.step
 
     def forget(self) -> None:
-        """Drop every request, as providers do now and then."""
         self._last_s, self._branches = float("-inf"), {}
 
     def revive(self, now_s: float) -> None:
-        """Extend the life of the last request and all branches to now: providers keep some longer than documented."""
         if self._last_s > float("-inf"):
             self._last_s = now_s
         self._branches = {at: _Branch(branch.own, now_s) for at, branch in self._branches.items()}
 
     def holds(self, split: Split, total: int) -> int:
-        """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
         return total if total >= self._minimum else 0
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        """Return the request's tokens by class; no more than `most` are read."""
         shared = self._with_last(request) if self._alive(self._last_s, now_s) else 0
         common = self._common(request, shared, now_s)
         tokens = request.tokens_to(common - 1) if common else 0
@@ -301,16 +288,13 @@ def response_length(items: list[Item], first: int) -> int:
     return len(list(one))
 
 
-Cache = NoCache | BreakpointCache | PrefixCache
-
-
 def open_cache(
     rule: CacheRule, model: str, strategy: Breakpoints, lifetime_s: float, shared: Callable[[Item, Item], int]
 ) -> Cache:
     """Return an empty cache under a vendor's rule. `shared` returns the leading tokens of two items."""
     match rule.kind:
         case "none":
-            return NoCache()
+            return Cache()
         case "prefix":
             return PrefixCache(rule, model, shared, lifetime_s)
         case "breakpoints":

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.ledger.cache import Cache, NoCache, open_cache
+from ctxsim.simulator.ledger.cache import Cache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
@@ -197,7 +197,7 @@ class Kernel:
         """Return a request's tokens by class, and those that the rules let it read but recorded reads don't."""
         cache, now_s, readable = self.cache, self.now_s, self._readable
         split = cache.split(request, now_s)
-        if readable is None or isinstance(cache, NoCache):
+        if readable is None or self._rule.kind == "none":
             return split, 0
         if not cache.used:
             # Other conversations begin alike: what of the first request nobody has edited may be there.

@@ -6,7 +6,7 @@ import pytest
 
 from ctxsim.simulator.ledger.cache import (
     BreakpointCache,
-    NoCache,
+    Cache,
     PrefixCache,
     marked_positions,
     open_cache,
@@ -267,7 +267,7 @@ def test_along_a_branch_only_what_goes_another_way_is_left_of_it() -> None:
 @pytest.mark.parametrize(("total", "held"), [(9, 0), (10, 10), (11, 11)])
 def test_what_could_be_read_next_is_all_from_the_minimum_on(total: int, held: int) -> None:
     assert prefixes().holds(Split(0, 0, total), total) == held
-    assert NoCache().holds(Split(0, 0, total), total) == 0
+    assert Cache().holds(Split(0, 0, total), total) == 0
 
 
 def test_each_kind_of_cache_is_opened() -> None:
