@@ -29,6 +29,7 @@ OWN = (
     "compactions", "items_edited", "items_dropped", "tokens_removed",
     "refs_kept_strict", "refs_kept_values", "refs_kept_loose", "refs_kept_fresh", "refs_kept_carried",
     "refs_kept_user",
+    "tokens_estimated", "trigger",
 )  # fmt: skip
 """The columns of a call that depend on the policy, in the order in which `outcome` returns them."""
 
@@ -87,6 +88,7 @@ def outcome(sent: Sent, counts: Counts, events: Sequence[Event]) -> Outcome:
         len(asked), sum([one.tokens_in for one in asked]), sum([one.tokens_out for one in asked]),
         tally.compactions, *edits_of(events),
         *_kept_of(counts),
+        sent.tokens_estimated, _trigger(sent, events),
     )  # fmt: skip
 
 
@@ -118,8 +120,8 @@ def edits_of(events: Sequence[Event]) -> tuple[int, int, int]:
     return actions.count("edited"), actions.count("dropped"), removed
 
 
-def trigger_of(sent: Sent, events: Sequence[Event]) -> str:
-    """Return whether the estimate that the policy decided by lies on the wrong side of its threshold."""
+def _trigger(sent: Sent, events: Sequence[Event]) -> str:
+    """Whether the estimate that the policy decided by lies on the wrong side of its threshold."""
     if sent.tally.believed is None:
         return ""
     estimate, limit = sent.tally.believed

@@ -26,7 +26,6 @@ from ctxsim.simulator.measure.columns import (
     of_all_policies,
     outcome,
     total,
-    trigger_of,
 )
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.provider import Provider
@@ -180,16 +179,12 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     replayed = Replay(basis.ledger, spec, basis.references)
     losses = Losses(transcript, basis.references, spec.label, basis.kept)
     outcomes: list[Outcome] = []
-    estimated: list[int] = []
-    triggers: list[str] = []
     events: list[Event] = []
     for number, sent in enumerate(replayed):
         if basis.tell and number % TOLD_CALLS == TOLD_CALLS - 1:
             basis.tell(number + 1)
         made = list(event_rows(sent, transcript.name, spec.label, counter))
         outcomes.append(outcome(sent, losses.after(sent), made))
-        estimated.append(sent.tokens_estimated)
-        triggers.append(trigger_of(sent, made))
         events += made
     own = dict(zip(OWN, zip(*outcomes, strict=True) if outcomes else repeat(()), strict=False))
     shared = keep_all.calls if keep_all else of_all_policies(basis.ledger, own["tokens_sent"], basis.kept)
@@ -198,8 +193,6 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
         **own,
         **by_lifetime(provider, own["tokens_cache_write"]),
         "policy": [spec.label] * len(outcomes),
-        "tokens_estimated": estimated,
-        "trigger": triggers,
     }
     return Measured(spec, calls, events, losses, replayed.kernel.demands, replayed.moments.threshold)
 

@@ -60,7 +60,9 @@ class Replay:
         asked = list(items)
         wanted = self._foresight.wanted(self._number, asked) if self._summaries == "clairvoyant" else ()
         summary = self.kernel.summarize(asked, max_tokens, wanted, self._summaries)
-        return self.moments.summarized(summary, self.kernel.now_s)
+        self.moments.tally.summaries.append(summary)
+        self.moments.sees.now_s = self.kernel.now_s
+        return summary.text
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:

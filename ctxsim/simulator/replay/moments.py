@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from ctxsim.counting.estimators import Reported
 from ctxsim.errors import ContractError
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
-from ctxsim.simulator.ledger.kernel import SummaryCall
 from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
 from ctxsim.simulator.replay.sent import Tally
@@ -153,12 +152,6 @@ class Moments:
         self.sees.reported = Reported(usage, self.view.size, outputs)
         for link in self._following:
             self.view = self._act(link, "after_call", self.view, True, usage)
-
-    def summarized(self, summary: SummaryCall, now_s: float) -> str | None:
-        """Record a summary that a policy requested, move its clock to `now_s`, and return the text."""
-        self.tally.summaries.append(summary)
-        self.sees.now_s = now_s
-        return summary.text
 
     def close(self) -> None:
         """End all policies after the last call."""
