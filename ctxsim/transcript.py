@@ -287,7 +287,6 @@ def problems(transcript: Transcript) -> list[str]:
 
 
 def _problems_of_edits(transcript: Transcript) -> list[str]:
-    """What is wrong with a transcript's compactions, clearings and carried items."""
     found: list[str] = []
     calls, size = transcript.calls, len(transcript.items)
     first = calls[0].start if calls else size

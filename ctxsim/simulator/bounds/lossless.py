@@ -18,8 +18,6 @@ from ctxsim.simulator.references.finding import first_sent
 from ctxsim.simulator.references.needs import References
 from ctxsim.transcript import Transcript
 
-Aim = Literal["tokens", "dollars"]
-
 MANY_CALLS = 40
 """Above this many calls the cheapest start is taken: moves save at most 1 %, and each walks all requests again."""
 
@@ -33,7 +31,7 @@ FEW_STEPS = 20_000
 """Steps of a schedule near a frontier; see `EXACT_STEPS`."""
 
 
-def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[int, int]:
+def plan(ledger: Ledger, references: References, aim: Literal["tokens", "dollars"], stub: str) -> dict[int, int]:
     """Return, by place of a result, the first call, from 1, that is sent a stub instead of it.
 
     For tokens, that is the call after the last one that needs the result. For dollars, the cheapest of that schedule,
@@ -42,7 +40,7 @@ def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[in
     prices both aims give the same plan. Other policies of a chain aren't considered.
     """
     transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
-    dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
+    dead = leaving(transcript, counter, references.last_needed(), counter.text(stub))
     at_once = {item.position: item.dies for item in dead}
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
@@ -63,25 +61,18 @@ def _limit(dead: Sequence[Dead], calls: int) -> int:
     return FEW_REQUESTS
 
 
-def leaving(
-    transcript: Transcript, counter: Counter, stub_tokens: int = 0
-) -> Callable[[Mapping[int, int]], list[Dead]]:
-    """Return a callback that returns the results that may leave, and when, given the last call that needs each result.
+def leaving(transcript: Transcript, counter: Counter, needed: Mapping[int, int], stub_tokens: int = 0) -> list[Dead]:
+    """Return the results that may leave, and when, given the last call that needs each result.
 
     No result leaves before it was sent once.
     """
-    calls, sent = len(transcript.calls), first_sent(transcript)
-    sizes = [
-        (item.place, counter.item(item) - stub_tokens, sent[item.place])
+    sent = first_sent(transcript)
+    dead = (
+        Dead(item.place, counter.item(item) - stub_tokens, max(needed.get(item.place, 0), sent[item.place]) + 1)
         for item in transcript.items
         if item.kind == "tool_result" and not item.media
-    ]
-
-    def of(needed: Mapping[int, int]) -> list[Dead]:
-        times = ((place, saved, max(needed.get(place, 0), born) + 1) for place, saved, born in sizes)
-        return [Dead(place, saved, dies) for place, saved, dies in times if saved > 0 and dies <= calls]
-
-    return of
+    )
+    return [item for item in dead if item.saved > 0 and item.dies <= len(transcript.calls)]
 
 
 def cache_prices(ledger: Ledger) -> KeepOrBreak:
@@ -131,7 +122,6 @@ def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | N
     sent = first_sent(transcript)
     results = (item for item in transcript.items if item.kind == "tool_result")
     sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
-    leaves = leaving(transcript, counter)
 
     # Neighbouring levels often keep the same.
     @cache
@@ -141,7 +131,7 @@ def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | N
             tokens * (first + again * max(0, last.get(place, 0) - sent[place])) for place, tokens in sizes.items()
         )
         # Any schedule is a valid one: the very best isn't needed, and would take most of a bench's time.
-        return usd if prices is None else usd + best_times(leaves(last), prices, FEW_STEPS).cost
+        return usd if prices is None else usd + best_times(leaving(transcript, counter, last), prices, FEW_STEPS).cost
 
     def usd(survival: float) -> float | None:
         dialogue = frontier.cost_usd(0.0)

@@ -176,7 +176,7 @@ class Kernel:
             cache.forget()
         rewritten, cause = 0, ""
         if split.read < self._held:
-            readable = min(self._held, request.tokens_before(leg.new_from))
+            readable = min(self._held, request.tokens_to(request.last_before(leg.new_from)))
             rewritten = max(0, readable - readable % cache.step - split.read)
             cause = (MISSED if missed else self._cause() or request.cause) if rewritten else ""
         if self.provider.misses == "expected" and split.read:

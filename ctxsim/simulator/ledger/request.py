@@ -161,7 +161,6 @@ class Request:
         return edit.after is None and edit.before is self.items[at + many]
 
     def _splice(self, at: int, many: int, new: list[Item]) -> None:
-        """Replace `many` items from index `at` on by new ones."""
         self.reshaped_from = min(self.reshaped_from, at)
         self._changes_from(HEAD + at)
         del self._upto[HEAD + at :]
@@ -173,7 +172,6 @@ class Request:
             self._render(moved)
 
     def _replace(self, at: int, item: Item) -> None:
-        """Replace an item by a version with another text."""
         if HEAD + at < self._same:
             self._other.setdefault(HEAD + at, (self._own[HEAD + at], self.items[at]))
         self.items[at] = item
@@ -201,10 +199,6 @@ class Request:
         if self.length - known > FAR:
             return self.total - sum(self._tokens[position + 1 - HEAD :])
         return self.upto()[position]
-
-    def tokens_before(self, order: int) -> int:
-        """Return the tokens of the head and of all items whose place in the recording is before `order`."""
-        return self.tokens_to(self.last_before(order))
 
     def last_before(self, order: int) -> int:
         """Return the position of the last item whose place in the recording is before `order`, or of the head's end."""

@@ -14,9 +14,8 @@ SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
 
 def vendor_gaps(name: str) -> list[str]:
     """Return a line for each section of a vendor's rules that has no source, and for each that has no date."""
-    found, plain = load_vendor(name), Vendor(name)
-    said = [(section, getattr(found, section)) for section in SECTIONS]
-    said = [(section, rule) for section, rule in said if rule != getattr(plain, section)]
+    rules = [(section, getattr(load_vendor(name), section)) for section in SECTIONS]
+    said = [(section, rule) for section, rule in rules if rule != type(rule)()]
     return [
         f"{section} names no {what}" for section, rule in said for what in ("source", "date") if not getattr(rule, what)
     ]

@@ -85,5 +85,4 @@ class Fetching:
 
 
 def _paths(call: Item) -> frozenset[str]:
-    """The paths that a tool call names."""
     return frozenset(found[0] for named in _NAMED.findall(content(call)) if (found := _PATH.match(named)))

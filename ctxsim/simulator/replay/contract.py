@@ -32,23 +32,20 @@ def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider
 
     Not checked, as one process can't show it: decisions by the order of a set of texts, which PYTHONHASHSEED changes.
     """
-    transcripts = list(transcripts)
     counter = provider.counter()
-    first: list[list[int] | None] = []
+    replayed: list[tuple[Transcript, list[int]]] = []
     with _dice(1):
         for transcript in transcripts:
             prints: list[int] = []
             try:
                 yield from _replayed(spec, transcript, provider, counter, prints)
+                replayed.append((transcript, prints))
             except ContractError as error:
                 yield f"{transcript.name}: {error}"
-                first.append(None)
-            else:
-                first.append(prints)
     # In reverse order: what a policy remembers of one transcript must not affect the next.
     with _dice(2):
-        for transcript, known in reversed(list(zip(transcripts, first, strict=True))):
-            if known is not None and (call := _differs(spec, transcript, provider, counter, known)):
+        for transcript, known in reversed(replayed):
+            if call := _differs(spec, transcript, provider, counter, known):
                 yield (
                     f"{spec.label} on {transcript.name}, call {call}: a second replay gave another result; "
                     "is it deterministic?"
@@ -57,7 +54,6 @@ def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider
 
 @contextmanager
 def _dice(seed: int) -> Iterator[None]:
-    """Seed the shared random number generators for the block, and restore their state after it."""
     kept, numpy_kept = random.getstate(), np.random.get_state()
     random.seed(seed)
     np.random.seed(seed)

@@ -197,7 +197,6 @@ class Moments:
 
 
 def _has(link: Policy, moment: str) -> bool:
-    """Whether a policy implements a moment."""
     return getattr(type(link), moment) is not getattr(Policy, moment) or moment in vars(link)
 
 

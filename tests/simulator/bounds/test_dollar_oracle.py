@@ -99,7 +99,7 @@ def test_no_schedule_is_cheaper_than_the_dollar_oracle(transcript: Transcript, p
     counter, references = Counter(open_tokenizer()), prepare(transcript)
     counter.learn_transcript(transcript)
     calls = len(transcript.calls)
-    dead = leaving(transcript, counter, counter.text(STUB))(references.last_needed())
+    dead = leaving(transcript, counter, references.last_needed(), counter.text(STUB))
     assume(dead and prod(calls + 2 - item.dies for item in dead) <= 150)
     everything = (
         dict(zip((item.position for item in dead), at, strict=True))

@@ -22,4 +22,4 @@ SIZE = COUNTER.item(MADE.items[2])
 def test_a_result_leaves_at_the_call_after_it_was_needed_or_sent(
     needed: dict[int, int], stub: int, left: list[Dead]
 ) -> None:
-    assert leaving(MADE, COUNTER, stub)(needed) == left
+    assert leaving(MADE, COUNTER, needed, stub) == left

@@ -198,5 +198,6 @@ def test_tokens_before_a_place_are_the_heads_and_those_of_all_that_stands_before
     items = [Item("user", place, place, " a" * 2**place) for place in range(4)]
     note = Item("note", -1, 9, " a" * 16, at=2)
     request = request_of([*items[:2], note, *items[2:]], head=Head(" a" * 10))
-    assert [request.tokens_before(order) for order in range(5)] == [10, 11, 13, 33, 41]
-    assert request_of([], head=Head(" a" * 10)).tokens_before(0) == 10
+    assert [request.tokens_to(request.last_before(order)) for order in range(5)] == [10, 11, 13, 33, 41]
+    alone = request_of([], head=Head(" a" * 10))
+    assert alone.tokens_to(alone.last_before(0)) == 10
