@@ -49,7 +49,7 @@ def main(path: str) -> None:
         for cache in ("none", "google"):
             provider = Provider(prices=PRICES, cache=cache, window=10_000_000, vendor="google")
             basis = Basis(transcript, provider, provider.counter())
-            base = basis.cost_usd or 0.0
+            base = total(basis.keep_all.calls["cost_usd"]) or 0.0
             for label in POLICIES:
                 spec = open_policy(label)
                 times = [process_time()]

@@ -117,12 +117,9 @@ def cheapest_usd(provider: Provider) -> tuple[float, float]:
     prices = [provider.prices or Prices(0.0, 0.0), *(other.prices for other in provider.others)]
 
     def low(*rates: Rate | None) -> float:
-        return min(price for rate in rates if rate is not None for price in _rates(rate)) / 1e6
+        steps = [rate if isinstance(rate, tuple) else ((0, rate),) for rate in rates if rate is not None]
+        return min(price for rate in steps for _, price in rate) / 1e6
 
     first = [rate for one in prices for rate in (one.input, None if provider.cache == "none" else one.cache_write)]
     again = [None if provider.cache == "none" else one.cache_read for one in prices]
     return low(*first), low(*first, *again)
-
-
-def _rates(rate: Rate) -> list[float]:
-    return [price for _, price in rate] if isinstance(rate, tuple) else [rate]

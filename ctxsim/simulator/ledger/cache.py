@@ -208,7 +208,7 @@ class PrefixCache(Cache):
         return total if total >= self._minimum else 0
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        shared = self._with_last(request) if self._alive(self._last_s, now_s) else 0
+        shared = min(request.shared(), self._own) if self._alive(self._last_s, now_s) else 0
         common = self._common(request, shared, now_s)
         tokens = request.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
@@ -220,10 +220,6 @@ class PrefixCache(Cache):
         if self._rule.paid_writes and request.total >= self._minimum:
             return Split(read, request.total - read, 0)
         return Split(read, 0, request.total - read)
-
-    def _with_last(self, request: Request) -> int:
-        """Number of leading positions that a request shares with the last one stored here."""
-        return min(request.shared(), self._own)
 
     def _alive(self, at_s: float, now_s: float) -> bool:
         return now_s - at_s <= self._lifetime_s
@@ -264,7 +260,7 @@ class PrefixCache(Cache):
 
     def pass_by(self, request: Request) -> None:
         """Note a request to another model: make a branch of what the last request stored here had more."""
-        shared = self._with_last(request)
+        shared = min(request.shared(), self._own)
         if lost := request.lost(shared)[: self._own - shared]:
             self._branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
             self._left = request.left_at(shared)

@@ -107,11 +107,7 @@ class Losses:
     """The losses of one replay; call `after` for every call in order."""
 
     def __init__(
-        self,
-        transcript: Transcript,
-        references: References,
-        policy: str,
-        kept: Sequence[Counts] | None = None,
+        self, transcript: Transcript, references: References, policy: str, kept: Sequence[Counts] | None = None
     ) -> None:
         """`kept`: the counts for unedited views, if they are known."""
         self._transcript = transcript

@@ -29,7 +29,7 @@ from ctxsim.simulator.measure.columns import (
 )
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.rules import SummaryMode, smallest_quota
+from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.simulator.references.finding import prepare
 from ctxsim.simulator.references.needs import References
 from ctxsim.simulator.references.survival import Counts, Survival, all_kept
@@ -115,11 +115,6 @@ class Basis:
         return Fetching(self.transcript)
 
     @cached_property
-    def cost_usd(self) -> float | None:
-        """USD of keep-all; None if prices are unknown."""
-        return total(self.keep_all.calls["cost_usd"])
-
-    @cached_property
     def against_recorded(self) -> dict[str, Any]:
         """By column of the summary: recorded tokens and dollars, those of keep-all at the same calls, and the time,
         project, model and version of the session.
@@ -144,11 +139,6 @@ class Basis:
             "version": transcript.version or None,
             "compactions_recorded": int(transcript.after_compaction),
         }
-
-    @cached_property
-    def smallest_quota(self) -> int:
-        """Tokens per minute with which no request of keep-all would have waited."""
-        return smallest_quota(self.keep_all.demands)
 
     @cached_property
     def frontiers(self) -> dict[Family, Frontier]:

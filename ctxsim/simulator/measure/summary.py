@@ -55,7 +55,7 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         "calls": len(of["call"]),
         **_tokens(of),
         **_dollars(of, basis),
-        **_limits(of, basis, measured),
+        **_limits(of, measured),
         "no_progress_compactions": sum(
             made > 0 >= removed for made, removed in zip(of["compactions"], of["tokens_removed"], strict=True)
         ),
@@ -94,8 +94,8 @@ def _tokens(of: Columns) -> dict[str, Any]:
 
 
 def _dollars(of: Columns, basis: Basis) -> dict[str, Any]:
-    paid, base = {name: total(of[name]) for name in DOLLARS}, basis.cost_usd
-    cost = paid["cost_usd"]
+    paid = {name: total(of[name]) for name in DOLLARS}
+    cost, base = paid["cost_usd"], total(basis.keep_all.calls["cost_usd"])
     sent, read = sum(of["tokens_sent"]), sum(of["tokens_cache_read"])
     low, high = cost_interval(of, basis.transcript, basis.provider) or (None, None)
     return {
@@ -109,12 +109,11 @@ def _dollars(of: Columns, basis: Basis) -> dict[str, Any]:
     }
 
 
-def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
+def _limits(of: Columns, measured: Measured) -> dict[str, Any]:
     statuses = of["status"]
     failed = next((number for number, status in enumerate(statuses) if status != "ok"), None)
-    same = measured.demands == basis.keep_all.demands
     return {
-        "smallest_quota": basis.smallest_quota if same else smallest_quota(measured.demands),
+        "smallest_quota": smallest_quota(measured.demands),
         "calls_until_first_failure": failed,
         "first_failure": None if failed is None else statuses[failed],
         "overflows": statuses.count("overflow"),
