@@ -75,8 +75,7 @@ def _answered(about: Prepared, asked: Asked, seen: Shown, watch: Watch) -> bytes
         if asked.calls:
             made = _calls(about.one, spec, failed)
         else:
-            with about.basis.telling(seen.replayed):
-                made = packed(rows_alone(about, spec, asked.what_if))
+            made = packed(rows_alone(about, spec, asked.what_if, seen.replayed))
     seen.within("")
     if (changed := watch.changed()) and not failed:
         failed, made = [f"{name}: {label}: {changed}"], None

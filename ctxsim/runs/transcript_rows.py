@@ -78,8 +78,7 @@ def rows_of(
                     here = _Rows(about, what_if)
                 continue
             # Progress counts only this replay, not those that the summary makes.
-            with about.basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
-                measured = measure(about.basis, spec)
+            measured = measure(about.basis, spec, lambda done: tell(before + done, known))  # noqa: B023
             here.add(spec, measured)
             if spec.label == baseline:
                 here.is_as_set(measured)
@@ -99,10 +98,12 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
     return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
 
 
-def rows_alone(about: Prepared, spec: Spec, what_if: WhatIf = WHAT_IF) -> Rows:
-    """Return one transcript's rows under one policy, without the rows that all policies share."""
+def rows_alone(
+    about: Prepared, spec: Spec, what_if: WhatIf = WHAT_IF, tell: Callable[[int], object] | None = None
+) -> Rows:
+    """Return one transcript's rows under one policy, without those that all policies share. `tell`: see `measure`."""
     made = _Rows(about, what_if)
-    made.add(spec, measure(about.basis, spec))
+    made.add(spec, measure(about.basis, spec, tell))
     return made.rows()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,15 +74,6 @@ class Basis:
         self.tell: Callable[[int], object] | None = None
         self._by_estimator: dict[Estimator, Measured] = {}
 
-    @contextmanager
-    def telling(self, tell: Callable[[int], object]) -> Iterator[None]:
-        """Within the block, call `tell` now and then with the number of calls of a replay that are done."""
-        self.tell = tell
-        try:
-            yield
-        finally:
-            self.tell = None
-
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger that its replays share."""
@@ -148,8 +138,11 @@ class Basis:
         return frontiers(self.ledger, self.references, calls["tokens_full"], output)
 
 
-def measure(basis: Basis, spec: Spec) -> Measured:
-    """Replay a policy once and return the results; keep-all is replayed once per basis."""
+def measure(basis: Basis, spec: Spec, tell: Callable[[int], object] | None = None) -> Measured:
+    """Replay a policy once and return the results; keep-all is replayed once per basis. `tell` is called now and then
+    with the number of calls that are done.
+    """
+    basis.tell = tell
     return basis.keep_all if spec == KEEP_ALL else _measure(basis, spec, basis.keep_all)
 
 
