@@ -50,7 +50,6 @@ PUBLIC = {
     "ctxsim.transcript": ("Transcript",),
     "ctxsim.view": ("View",),
 }
-"""Public names by the module that holds them."""
 
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Forecasts", "Policy", "Provider", "Replay", "Run", "Scenario",

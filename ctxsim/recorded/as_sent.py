@@ -18,7 +18,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.priors import head_prior, tokens_factor, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.transcript import UNLOGGED, Compaction, Item, Media, Transcript
+from ctxsim.transcript import UNLOGGED, Compaction, Media, Transcript
 
 GOOD_COUNT = 0.01
 """Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""
@@ -202,10 +202,6 @@ def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Cou
 
 def _beside(transcript: Transcript, call: int) -> int:
     """The place of an item that a call is the first to send, preferably of a kind that policies rarely cut alone."""
-
-    def worth(item: Item) -> tuple[bool, bool]:
-        return item.kind != "tool_result", item.kind != "reasoning"
-
     since = transcript.calls[call - 2].start if call > 1 else 0
     new = transcript.items[since : transcript.calls[call - 1].start] or transcript.items[:1]
-    return max(new, key=worth).place
+    return max(new, key=lambda item: (item.kind != "tool_result", item.kind != "reasoning")).place

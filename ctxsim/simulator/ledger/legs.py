@@ -29,7 +29,6 @@ class Leg(msgspec.Struct, frozen=True, gc=False):
     scheduled_s: float
     """Seconds from the first call to this one in the recording; without times, by the provider's pace."""
     joining: tuple[Item, ...]
-    """Items that join before it."""
     begins_turn: bool
     """Whether the vendor leaves out the reasoning of the turns before, which end here."""
     response: tuple[Item, ...]

@@ -61,19 +61,16 @@ def _anthropic_block(item: Item, ids: dict[int | None, str]) -> dict[str, Any]:
 def _openai(items: list[Item], head: Head) -> dict[str, Any]:
     ids = _ids(items)
     messages: list[dict[str, Any]] = [{"role": "system", "content": head.system}] if head.system else []
-    response: int | None = None
-    for item in items:
-        if item.kind in RESPONSE_KINDS:
-            if response != item.message:
-                messages.append({"role": "assistant", "content": None})
-                response = item.message
-            _add_to_response(messages[-1], item, ids)
-            continue
-        response = None
-        if item.kind == "tool_result":
-            messages.append({"role": "tool", "tool_call_id": ids[item.place], "content": _with_media(item)})
-        else:
-            messages.append({"role": "user", "content": _with_media(item)})
+    for response, run in groupby(items, lambda item: item.message if item.kind in RESPONSE_KINDS else None):
+        if response is not None:
+            messages.append({"role": "assistant", "content": None})
+        for item in run:
+            if response is not None:
+                _add_to_response(messages[-1], item, ids)
+            elif item.kind == "tool_result":
+                messages.append({"role": "tool", "tool_call_id": ids[item.place], "content": _with_media(item)})
+            else:
+                messages.append({"role": "user", "content": _with_media(item)})
     return {"messages": messages}
 
 

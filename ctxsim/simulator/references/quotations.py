@@ -62,6 +62,7 @@ class Words:
         parts = [text.encode() for text in texts]
         # A line end before and after each text, and eight bytes to read behind the last word.
         self._bytes = b"\n".join([b"", *parts, bytes(_FEW)])
+        self._data = np.frombuffer(self._bytes, np.uint8)
         self._behind = np.cumsum([len(part) + 1 for part in parts], dtype=np.int64)
         self._line_ends = np.flatnonzero(self._data == _LINE_END)
         kept = self._bytes.translate(_TABLE)
@@ -78,10 +79,6 @@ class Words:
             found = [numbers[word] for word in words] if new else list(map(numbers.get, words, repeat(0)))
             self._codes[long] = np.array(found, np.uint64) | _MANY
         self.count = len(self._codes)
-
-    @property
-    def _data(self) -> NDArray[np.uint8]:
-        return np.frombuffer(self._bytes, np.uint8)
 
     def texts(self, runs: Places) -> Places:
         """Return the index of the text that holds each run of words, given by its first word."""
