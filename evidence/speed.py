@@ -46,7 +46,7 @@ def say(text: str) -> None:
 def run(folder: Path, policies: tuple[str, ...], out: Path, jobs: int = 1, **how: float) -> None:
     """Run one bench."""
     shutil.rmtree(out, ignore_errors=True)
-    setting = Setting("b", "b", policies, overrides={"tokenizer": "o200k_base"}, **how)  # type: ignore[arg-type]
+    setting = Setting("b", "b", policies, **how)  # type: ignore[arg-type]
     conduct(setting, out, paths=[str(folder)], jobs=jobs)
 
 
