@@ -186,10 +186,10 @@ class Pooled:
 
     @cached_property
     def _noise(self) -> Array:
-        """Deviations of next sessions from those seen, in standard deviations by draw: of what sessions save, of what
-        others pay more, and of what is lost. They are the same for every policy.
+        """Deviations of next sessions from those seen, in standard deviations by draw: four of amounts (`varied`), and
+        that of what is lost. They are the same for every policy.
         """
-        return np.random.default_rng(1).normal(size=(3, len(self._drawn)))
+        return np.random.default_rng(1).normal(size=(5, len(self._drawn)))
 
     def draws(self, label: str, share: str) -> Array:
         """Return a share in every draw of the next sessions, or for a sample in random draws of its folder's share. NaN
@@ -213,8 +213,10 @@ class Pooled:
     def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
         own, whole = (self.sums[label][name] for name in (share, SHARES[share]))
         if share == "kept":
-            return by_odds(come, own, whole, noise[2])
-        return varied(come, own, whole, noise[:2])
+            return by_odds(come, own, whole, noise[4])
+        if label == self.nothing:
+            return np.where(come @ whole > 0, 1.0, np.nan)
+        return varied(come, own, whole, noise[:4])
 
     def interval(self, label: str, share: str, other: str | None = None) -> tuple[float, float] | None:
         """Return the interval of a share, or of its difference to another policy's; None without next sessions."""

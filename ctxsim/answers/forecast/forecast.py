@@ -159,7 +159,7 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     change = last_change(now)
     seen, rng = _that_count(now, change), np.random.default_rng(0)
     drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)
-    noise = np.random.default_rng(1).normal(size=(2, len(drawn)))
+    noise = np.random.default_rng(1).normal(size=(4, len(drawn)))
     left = varied(drawn, _that_count(then, change).amounts["usd"], seen.amounts["usd"], noise)
     # A draw without dollars saves nothing.
     return _amount(1 - np.nan_to_num(left, nan=1.0))

@@ -26,6 +26,9 @@ DRIFT, SCARCE = 0.3, 1.0
 one to divide by the root of their number. Measured over projects and dates.
 """
 
+FIRST = 0.1
+"""How much of a session's amount a policy saves or adds, where it has not done so before. Measured in the same way."""
+
 LEAST = 8
 """Least sessions for an interval; with fewer there is a range by priors over projects."""
 
@@ -99,14 +102,27 @@ def unseen(parts: Array, noise: Array) -> Array:
     return np.asarray(np.exp(noise * spread(worth(parts))))
 
 
+def anew(sessions: int, noise: Array) -> Array:
+    """Return, for each draw, the share of the next sessions that do what none of those seen did, from a row of noise.
+
+    As if half a session had done it (Jeffreys' prior).
+    """
+    half = noise**2 / 2
+    return np.asarray(half / (sessions + half))
+
+
 def varied(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
-    """Return the share of `whole` that `own` is in each draw, both given by session. The savings of some sessions and
-    the extra costs of others are each multiplied by a random factor, from a row of `noise`. NaN if a draw's whole is 0.
+    """Return the share of `whole` that `own` is in each draw, both given by session. NaN if a draw's whole is 0.
+
+    The savings of some sessions and the extra costs of others are each multiplied by a random factor, from the first
+    two rows of `noise`. By the other two, some of the next sessions save or add FIRST, even if none has so far.
     """
     less, more = np.maximum(whole - own, 0.0), np.maximum(own - whole, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         saved, added = (drawn @ np.stack([less, more], axis=1) / (drawn @ whole)[:, None]).T
-    return np.asarray(stretched(1 - saved, unseen(less, noise[0])) + added * unseen(more, noise[1]))
+    left = stretched(1 - saved, unseen(less, noise[0])) + added * unseen(more, noise[1])
+    saves, adds = (FIRST * anew(len(whole), one) for one in noise[2:])
+    return np.asarray(left * (1 - saves) + adds)
 
 
 def by_odds(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:

@@ -94,7 +94,8 @@ def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path
     # All alike, half as dear: what is drawn is the same each time, and what nobody has seen yet stretches the saving:
     # by exp(+-1.645 x spread), as a loss of odds for what is kept.
     for sessions, said in ((7, "from other projects, as sessions are too few"), (8, "the next 8 sessions, 90 %")):
-        table = {"keep-all": rows(*[10.0] * sessions, root=None), "a": rows(*[5.0] * sessions, root=None, kept=0.8)}
+        all_kept = rows(*[10.0] * sessions, root=None)
+        table = {"keep-all": all_kept, "a": rows(*[5.0] * sessions, root=None, kept=0.8), "idle": all_kept}
         found = Pooled(made_run(tmp_path / f"{sessions}", table))
         assert found.ranges == said and found.has_next and found.sessions == sessions
         reach = np.exp(1.645 * spread(sessions))
@@ -104,6 +105,9 @@ def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path
         assert usd is not None and usd[0] == pytest.approx(0.5**reach, abs=0.01)
         assert usd[1] == pytest.approx(1 - 0.5 / reach, abs=0.01)
         assert found.interval("keep-all", "usd") == (1.0, 1.0)
+        # What has done nothing yet may do it later.
+        low, high = found.interval("idle", "usd") or (1.0, 1.0)
+        assert 0.97 < low < 0.995 and 1.005 < high < 1.03
         # Beside another one the same draws are taken.
         assert found.interval("a", "usd", "a") == (0.0, 0.0)
         assert found.draws("a", "usd").shape == (10_000,)
