@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import pytest
 
 from ctxsim.readers.assembly.session_tree import Envelope, ancestors, beside, branch, conversations
@@ -50,3 +52,14 @@ def test_sub_agents_are_told_by_their_id_their_parent_or_their_first_line() -> N
     found = [(name, parent, [one.uuid for one in own]) for name, parent, own in told]
     # The last one says nothing.
     assert found == [("s", None, ["a"]), ("s#b", "s", ["b", "c"]), ("s#x", "s", ["d"])]
+
+
+@pytest.mark.parametrize("session", ["a/b", "..", "x\0y"])
+def test_a_sub_agents_file_is_read_whatever_its_session_is_called(session: str) -> None:
+    lines = [line("a", None, is_sidechain=True, agent_id="x", session_id=session)]
+    told = [parent for name in ("s/subagents/x.jsonl", "x.jsonl") for _, parent, _ in conversations(name, lines, _main)]
+    assert told == [f"s {session}", f"{session}.jsonl"]
+
+
+def _main(folder: PurePath, session: str) -> str:
+    return f"{folder} {session}"

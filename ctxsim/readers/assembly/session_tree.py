@@ -146,4 +146,5 @@ def beside(name: str, session: str) -> str:
     """Return the name that the session's own file would have in the folder of the file `name`."""
     path = PurePath(name)
     suffixes = "".join(suffix for suffix in path.suffixes[-2:] if suffix in (".jsonl", ".gz", ".zst"))
-    return str(path.with_name(f"{session}{suffixes or '.jsonl'}"))
+    # A log may name any session, also one that no file can be called.
+    return str(path.parent / f"{session}{suffixes or '.jsonl'}")
