@@ -138,7 +138,7 @@ def _as_shipped(cls: type[Policy], given: dict[str, str], version: str, model: s
 
     Raises LabelError for an invalid version.
     """
-    if not cls.ships:
+    if not (cls.agent and cls.ships):
         return given
     from ctxsim.policies.agents.settings_file import values_for
 
@@ -167,7 +167,7 @@ def old_names(label: str) -> list[str]:
 def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
     name, cls, given = registry.open(label)
     parameters = _of_today(name, cls, given)
-    if cls.ships and parameters.keys() & {"version", "model"}:
+    if cls.agent and cls.ships and parameters.keys() & {"version", "model"}:
         version, model = parameters.pop("version", ""), parameters.pop("model", "")
         parameters = _as_shipped(cls, parameters, version, model)
     own = parameters.pop("estimator", None)

@@ -158,6 +158,16 @@ def test_a_policy_made_of_an_agents_has_the_estimator_but_not_the_numbers_of_a_v
     assert spec.as_shipped("claude-code", "2.1.33", "") == spec and open_policy(spec.typed) == spec
 
 
+def test_a_users_own_parameters_may_be_called_as_what_a_version_ships(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n"
+        "@dataclass\nclass Mine(Policy):\n    ships: int = 3\n    version: str = ''\n"
+    )
+    spec = open_policy(f"{tmp_path}/mine.py:Mine:ships=2,version=4")
+    assert spec.as_shipped("claude-code", "2.1.33", "") == spec
+    assert vars(spec.create()[0]) == {"ships": 2, "version": "4"}
+
+
 def test_a_name_that_is_a_policy_and_a_framework_means_both() -> None:
     assert open_policy("langmem").links[0][1] == open_policy("langmem:max_tokens=300").links[0][1] == "langmem"
     with pytest.raises(LabelError, match="langmem:no_such_function"):
