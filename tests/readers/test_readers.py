@@ -205,6 +205,10 @@ def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
     assert converted.returncode == 0, converted.stderr
 
 
+def test_a_source_in_a_traceback_shows_no_conversation() -> None:
+    assert "secret" not in repr(Source("x", data=b"secret"))
+
+
 def test_all_that_a_torn_gzip_file_holds_is_read_before_the_error(tmp_path: Path) -> None:
     dice = random.Random(1)
     lines = [json.dumps({"a": dice.getrandbits(400)}).encode() for _ in range(3_000)]

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -42,7 +42,7 @@ class Source:
 
     name: str
     path: Path | None = None
-    data: bytes | None = None
+    data: bytes | None = field(default=None, repr=False)
     named: bool = False
     """Whether the user named the source; else it was found in a folder or an archive."""
     member: str | None = None
