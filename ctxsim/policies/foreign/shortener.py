@@ -117,9 +117,10 @@ def shortener(
     `session` returns a transcript's session; its arguments are those in `of`, and the policy.
     """
     # A parameter may have the name of a policy's attribute, such as `threshold` or `end`: its field gets another name.
+    # `made` is set only below.
     fields = []
     for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING):
-        called = f"{key}_" if hasattr(Shortener, key) else key
+        called = f"{key}_" if hasattr(Shortener, key) or key == "made" else key
         fields.append((called, kind, dataclasses.field(default=default, metadata={"label": key})))
     space = {
         "name": name, "__doc__": doc, "made": staticmethod(partial(session, *of)),

@@ -51,3 +51,10 @@ def test_a_functions_parameters_are_of_the_kinds_of_its_defaults_or_hints(tmp_pa
     ):  # fmt: skip
         with pytest.raises(LabelError, match=said):
             parameters(label)
+
+
+def test_a_parameter_may_be_called_as_what_makes_the_session(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text("def shorten(messages, made=2):\n    return messages[-made:]\n")
+    (policy,) = open_policy(f"messages:{tmp_path}/f.py:shorten:made=3").create()
+    policy.start()
+    assert labels.parameters(policy) == {"made": 3, "lasting": True}
