@@ -2,11 +2,12 @@
 
 import sys
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import msgspec
@@ -30,6 +31,7 @@ from ctxsim.transcript import Transcript
 CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "results", "tokens", "parent", "notes")
 """The columns of `transcripts check`."""
 
+Found = TypeVar("Found")
 
 WRITTEN = ("ctxsim", "atif")
 """Formats that transcripts are written in."""
@@ -44,6 +46,11 @@ def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterato
             yield transcript
 
 
+def _counted(function: Callable[..., Found], tokenizer: str | None, transcript: Transcript) -> Found:
+    # By name, and opened once in each process: tiktoken's would be downloaded by a process to which it is sent.
+    return function(transcript, open_tokenizer(tokenizer) if tokenizer else None)
+
+
 @click.group("transcripts")
 def command() -> None:
     """Check, convert, measure and find recorded transcripts."""
@@ -55,12 +62,12 @@ def command() -> None:
 @options.form
 def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print what each transcript holds, what was left out, and why."""
-    engine = open_tokenizer(tokenizer) if tokenizer else None
+    name = open_tokenizer(tokenizer).name if tokenizer else None
     reading = Reading(paths)
     formats: Frequencies[str] = Frequencies()
     rows = []
     # All before the first line: progress is shown meanwhile.
-    for one in list(reading.map(partial(check, tokenizer=engine))):
+    for one in list(reading.map(partial(_counted, check, name))):
         formats[one.format] += 1
         if form != "table":
             notes = Cell("; ".join(one.notes), f"{len(one.notes)}")
@@ -125,9 +132,9 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
 @options.form
 def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print how big tool results are, by tool and by kind of content."""
-    engine = open_tokenizer(tokenizer) if tokenizer else None
+    name = open_tokenizer(tokenizer).name if tokenizer else None
     reading = Reading(paths)
-    found = list(chain.from_iterable(reading.map(partial(results, tokenizer=engine))))
+    found = list(chain.from_iterable(reading.map(partial(_counted, results, name))))
     sheets = []
     for group in GROUPS:
         rows = sizes(found, group)
