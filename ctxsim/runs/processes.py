@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -47,12 +48,15 @@ def each(function: Callable[[Source], Found], sources: Sequence[Source], jobs: i
 
     The user's own readers, and what is no file, are read in this process. Raises CtxsimError if a process is killed.
     """
-    if jobs == 1 or any(source.path is None or source.reader for source in sources):
+    if jobs < 2 or any(source.path is None or source.reader for source in sources):
         yield from map(function, sources)
         return
     with Pool(jobs) as pool:
         try:
-            yield from pool.map(function, sources)
+            # Not by `map`: Python 3.11's pool, killed after an interrupt, fails on what `map` has cancelled.
+            asked = deque(pool.submit(function, source) for source in sources)
+            while asked:
+                yield asked.popleft().result()
         except BrokenProcessPool:
             raise CtxsimError("a process that read recordings was killed; is there enough memory?") from None
         finally:

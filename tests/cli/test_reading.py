@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -113,6 +114,19 @@ def test_a_killed_process_is_one_line(
     assert capfd.readouterr().err.strip().endswith("a process that read recordings was killed; is there enough memory?")
 
 
+def test_what_is_given_up_ends_quietly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[object] = []
+    monkeypatch.setattr("threading.excepthook", failed.append)
+    found = processes.each(slept, [Source("a", path=tmp_path / "a")] * 40, 2)
+    next(found)
+    found.close()  # type: ignore[attr-defined]
+    assert not failed
+
+
+def slept(source: object) -> None:
+    sleep(0.1)
+
+
 def killed(source: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -120,6 +134,6 @@ def killed(source: object) -> None:
 def test_what_no_other_process_can_read_is_read_in_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "Pool", None)
     one = Source("a", path=tmp_path / "a")
-    assert list(processes.each(str, [one, one], 1)) == [str(one), str(one)]
+    assert list(processes.each(str, [one, one], 1)) == list(processes.each(str, [one, one], 0)) == [str(one)] * 2
     for other in (Source("stdin", data=b""), Source("a", path=tmp_path / "a", reader="mine.py")):
         assert list(processes.each(lambda source: source.name, [one, other], 2)) == ["a", other.name]
