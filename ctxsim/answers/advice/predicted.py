@@ -60,7 +60,8 @@ def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | fl
     if "usd" not in now.amounts or not figures_of(run).by_dollars:
         return None
     # Both forecasts use the same sessions: those since the last change as set.
-    then = msgspec.structs.replace(then, amounts={**now.amounts, "usd": then.amounts["usd"]})
+    others = {**now.amounts, "usd": then.amounts["usd"]}
+    then = now if take == run.nothing else msgspec.structs.replace(then, amounts=others)
     timed = None not in now.started
     ahead = Next(30, days=True) if timed else Next(HORIZONS[0])
     known = forecast(now, "", ahead)

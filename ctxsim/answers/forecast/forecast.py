@@ -154,8 +154,11 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArr
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     """Return the share of the next sessions' dollars that `then` saves against `now`, from draws of the same sessions
-    for both. Savings and extra costs vary beyond the draws, as they do between projects (`ranges.varied`).
+    for both. Savings and extra costs vary beyond the draws, as they do between projects (`ranges.varied`). `now` itself
+    saves exactly nothing.
     """
+    if then is now:
+        return _amount(np.zeros(1))
     change = last_change(now)
     seen, rng = _that_count(now, change), np.random.default_rng(0)
     drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)

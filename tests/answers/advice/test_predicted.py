@@ -63,6 +63,12 @@ def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:
     assert predict(made_run(tmp_path / "b", {"keep-all": [{}], "a": [{}]}), "a", "codex", {}) is None
 
 
+def test_changing_nothing_saves_exactly_nothing(tmp_path: Path) -> None:
+    rows = [{"cost_usd": 1.0, "started": 86_400.0 * n} for n in range(20)]
+    found = predict(made_run(tmp_path, {"keep-all": rows, "a": rows}), "keep-all", "codex", {})
+    assert found is not None and found.saves is not None and set(found.saves.ranges.values()) == {(0.0, 0.0)}
+
+
 def test_a_sample_foretells_nothing_and_few_sessions_go_by_those_of_others(tmp_path: Path) -> None:
     rows = [{"cost_usd": 1.0 + n % 3, "started": 864_000.0 * n} for n in range(20)]
     drawn = Sample(4, 0, "", "tokens", 40, 40, 400, 100_000, 50.0, tuple(Drawn(f"t{n}", 0.1) for n in range(4)))
