@@ -171,6 +171,12 @@ def test_files_that_a_run_names_ask_for_trust(run: Path, monkeypatch: pytest.Mon
         (Path("made") / "run.json").write_bytes(sealed(made))
 
 
+def test_a_model_without_a_vendor_is_read_back(run: Path) -> None:
+    model = {"id": "m", "vendor": None, "window": 9_000, "prices": None, "effective": None, "source": ""}
+    resealed(run, lambda info: msgspec.structs.replace(info, setting={**(info.setting or {}), "models": [model]}))
+    assert told(run) == []
+
+
 def info(name: str, sha256: str) -> InputInfo:
     return InputInfo(name, sha256, 1, 1)
 

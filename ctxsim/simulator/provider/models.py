@@ -28,7 +28,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     id: str
-    vendor: str = ""
+    vendor: str | None = None
     window: int | None = None
     prices: Prices | None = None
     effective: date | None = None

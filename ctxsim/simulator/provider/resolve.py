@@ -50,7 +50,7 @@ def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
 
 def of_model(model: Model, name: str) -> dict[str, Any]:
     """Return the provider's fields that follow from a model. Unknown fields are left out."""
-    vendor = load_vendor(model.vendor)
+    vendor = load_vendor(model.vendor or "none")
     return {
         "model": model.id,
         **dict.fromkeys(("vendor", "framing", "cache"), model.vendor),
