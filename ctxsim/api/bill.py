@@ -111,7 +111,7 @@ def bill(
     - `index`: take the figures of unchanged files from ctxsim's cache folder, and store those of new files there.
     - `jobs`: processes that read new files. None: as many as are worth starting.
 
-    Raises InputError for an invalid path.
+    Raises InputError for an invalid path, and CtxsimError if memory isn't enough to read the files.
     """
     place = indexes.place()
     known = indexes.load(place) if index else indexes.Index()

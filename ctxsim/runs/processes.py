@@ -46,21 +46,27 @@ def fitting(sources: Iterable[Source], bytes_each: int = BYTES_EACH) -> int:
 def each(function: Callable[[Source], Found], sources: Sequence[Source], jobs: int) -> Iterator[Found]:
     """Yield a function of each source, in order, from `jobs` processes. The function raises nothing, can be pickled.
 
-    The user's own readers, and what is no file, are read in this process. Raises CtxsimError if a process is killed.
+    The user's own readers, and what is no file, are read in this process. Raises CtxsimError if a process is killed
+    that reads alone.
     """
     if jobs < 2 or any(source.path is None or source.reader for source in sources):
         yield from map(function, sources)
         return
-    with Pool(jobs) as pool:
-        try:
-            # Not by `map`: Python 3.11's pool, killed after an interrupt, fails on what `map` has cancelled.
-            asked = deque(pool.submit(function, source) for source in sources)
-            while asked:
-                yield asked.popleft().result()
-        except BrokenProcessPool:
-            raise CtxsimError("a process that read recordings was killed; is there enough memory?") from None
-        finally:
-            pool.kill()
+    done = 0
+    # If one is killed, which memory for several may be the reason of, one alone reads the rest.
+    for many in (jobs, 1):
+        with Pool(many) as pool, suppress(BrokenProcessPool):
+            try:
+                # Not by `map`: Python 3.11's pool, killed after an interrupt, fails on what `map` has cancelled.
+                asked = deque(pool.submit(function, source) for source in sources[done:])
+                while asked:
+                    found = asked.popleft().result()
+                    done += 1
+                    yield found
+                return
+            finally:
+                pool.kill()
+    raise CtxsimError("a process that read recordings was killed; is there enough memory?")
 
 
 class Pool(ProcessPoolExecutor):

@@ -114,6 +114,20 @@ def test_a_killed_process_is_one_line(
     assert capfd.readouterr().err.strip().endswith("a process that read recordings was killed; is there enough memory?")
 
 
+def test_after_one_of_several_is_killed_one_alone_reads_the_rest(tmp_path: Path) -> None:
+    sources = [Source(str(number), path=tmp_path / str(number)) for number in range(9)]
+    assert list(processes.each(killed_once, sources, 2)) == [source.name for source in sources]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def killed_once(source: Source) -> str:
+    assert source.path is not None
+    if source.name == "4" and not source.path.exists():
+        source.path.touch()
+        killed(source)
+    return source.name
+
+
 def test_what_is_given_up_ends_quietly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed: list[object] = []
     monkeypatch.setattr("threading.excepthook", failed.append)
