@@ -100,8 +100,8 @@ def test_transcripts_are_counted_as_is_typed(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "a.json").write_text(told)
     for command, function in (("check", "check"), ("stats", "results")):
         for option, name in (("", None), (" --tokenizer cl100k_base", "cl100k_base")):
-            _, named = heard(f"transcripts {command} a.json{option}", transcripts, function, monkeypatch, tmp_path)
-            assert (named["tokenizer"] and named["tokenizer"].name) == name
+            given, _ = heard(f"transcripts {command} a.json{option}", transcripts, function, monkeypatch, tmp_path)
+            assert (given[1] and given[1].name) == name
 
 
 def test_words_are_redacted_only_where_that_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
