@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -11,13 +12,26 @@ import pytest
 
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import files
-from ctxsim.plugins.files import FROM_FILE, MOST_BYTES, load_file, small_file, toml_values, user_file
+from ctxsim.plugins.files import (
+    FROM_FILE,
+    MOST_BYTES,
+    load_file,
+    small_file,
+    toml_values,
+    user_file,
+    without_comments,
+)
 
 
 @pytest.fixture(autouse=True)
 def nothing_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_texts", {})
     monkeypatch.setattr(files, "_given", set())
+
+
+def test_json_is_read_without_comments_and_trailing_commas() -> None:
+    text = '{"a": [1, 2,], // one, two\n "b": "no // comment", /* and */ }'
+    assert json.loads(without_comments(text)) == {"a": [1, 2], "b": "no // comment"}
 
 
 def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

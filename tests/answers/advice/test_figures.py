@@ -112,6 +112,8 @@ def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path
         assert found.interval("a", "usd", "a") == (0.0, 0.0)
         assert found.draws("a", "usd").shape == (10_000,)
         assert np.median(found.ways("a", "usd")) == pytest.approx(0.5, abs=0.02) and found.ways("a", "usd").std() > 0.1
+    cheap = Pooled(made_run(tmp_path / "cheap", {"keep-all": rows(*[0.01] * 8, root=None)}))
+    assert cheap.interval("keep-all", "usd") == (1.0, 1.0)
     many = Pooled(made_run(tmp_path / "many", {"keep-all": rows(*[10.0] * 400, root=None)}))
     assert many.draws("keep-all", "usd").shape == (5_000,)
     generated = made_run(tmp_path / "g", {"keep-all": rows(10, 10, root=None), "a": rows(5, 5, root=None)})

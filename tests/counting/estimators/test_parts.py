@@ -255,3 +255,9 @@ def test_any_ratio_above_nothing_will_do(ratio: float) -> None:
 def test_a_ratio_of_nothing_is_refused(ratio: float) -> None:
     with pytest.raises(LabelError, match=f"^chars: ratio must be positive, not {ratio:g}$"):
         positive("chars", ratio)
+
+
+def test_characters_are_tracked_of_tool_results_alone() -> None:
+    # 7 / 3.5; what the model and the user say is tracked by the usage.
+    tracked = open_estimator("tool-chars")
+    assert [tracked.item(Item(kind, 1, 1, "1234567")) for kind in ("tool_result", "user", "assistant")] == [2, 0, 0]
