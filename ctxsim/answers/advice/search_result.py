@@ -104,8 +104,9 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 
 
 def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
-    """Return the settings to replay over all sessions, from a run of single settings over some of them: the ALONE that
-    save most without losing much, and the best BASES of the best key, each with the best value of every other key.
+    """Return the settings to replay over all sessions, from a run of single settings over some of them: the best ALONE,
+    and the best BASES of the best key, each with the best value of every other key. Sound ones by the rule come first,
+    then others that don't lose much; of each the one that saves most.
     """
     if not _in(run, agent):
         return []
@@ -119,8 +120,9 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     best = {one.key: one for one in sorted(saved, key=lambda one: saved[one])}
     bearable = max(figures.seen(label, "kept") for label in own.labels) - MAY_LOSE[goal] - DOUBT
     fewest = min(map(figures.refusals, own.labels))
+    sound = may_be_taken(figures, goal)
     ranked = [
-        one for one in sorted(saved, key=lambda one: -saved[one])
+        one for one in sorted(saved, key=lambda one: (labels[one] not in sound, -saved[one]))
         if figures.seen(labels[one], "kept") >= bearable and figures.refusals(labels[one]) <= fewest
     ]  # fmt: skip
     main = max(best.values(), key=lambda one: saved[one]).key

@@ -73,6 +73,16 @@ def test_four_alone_and_three_beside_others(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_sound_ones_come_before_those_that_save_more(tmp_path: Path) -> None:
+    # Each of the sizes keeps .12 less than the .9 that keep most: more than the rule allows, not the first look.
+    sizes = [window(100_000 + 10_000 * n) for n in range(4)]
+    tried = [((one,), rows(5 + n / 10, 0.78)) for n, one in enumerate(sizes)]
+    run = run_of(tmp_path, *tried, ((window(200_000),), rows(7)), ((CUT,), rows(9.5)))
+    first = [window(200_000), *sizes]
+    alone, beside = [(one,) for one in (first[0], CUT, *sizes[:2])], [(one, CUT) for one in first[:3]]
+    assert finalists(run, "claude-code", "dollars") == [*alone, *beside]
+
+
 @pytest.mark.parametrize(("kept", "refused", "taken"), [(0.751, 0, True), (0.749, 0, False), (0.9, 1, False)])
 def test_what_may_be_lost_over_some_sessions(kept: float, refused: int, taken: bool, tmp_path: Path) -> None:
     # .1 less than the .9 that keep most, and .05 more over some sessions than over all; no more refusals than others.
