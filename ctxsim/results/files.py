@@ -1,8 +1,6 @@
 """Atomic writing: a file is written under a temporary name in its folder and then renamed, so it is never partial."""
 
-import glob
 import os
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,42 +26,6 @@ def description(folder: Path) -> bytes:
     return small_file(of_run(folder / "run.json", folder), MOST_BYTES)
 
 
-SUFFIX = ".tmp"
-"""The ending of temporary names."""
-
-
-_OWN = f".{os.getpid():x}-{secrets.token_hex(3)}{SUFFIX}"
-"""Ending of this process's temporary names, unique over machines: processes that write one file use different names."""
-
-
-def temporary_of(path: Path) -> Path:
-    """Return the temporary name of a file: in the same folder, so that renaming it is one step."""
-    return path.with_name(path.name + _OWN)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove temporary files of `path` whose process no longer runs: it was killed while it wrote."""
-    for found in path.parent.glob(f"{glob.escape(path.name)}.*{SUFFIX}"):
-        parts = _LEFT.fullmatch(found.name.removeprefix(path.name))
-        if parts and not _runs(int(parts[1], 16)):
-            with suppress(OSError):
-                found.unlink(missing_ok=True)
-
-
-_LEFT = re.compile(rf"\.([0-9a-f]{{1,8}})-[0-9a-f]{{6}}{re.escape(SUFFIX)}")
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        # Another user's process can't be asked, which says that there is one.
-        return True
-    return True
-
-
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk, if the file system can say so."""
     try:
@@ -81,9 +43,10 @@ def sync(path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to; then rename that file to `path`, in place of what was there.
 
-    If the block raises, the temporary file is removed and what was there stays.
+    If the block raises, the temporary file is removed and what was there stays. Each has another temporary name, in the
+    same folder, so that renaming is one step.
     """
-    temporary = temporary_of(path)
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         yield temporary
         temporary.replace(path)

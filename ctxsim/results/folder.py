@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file
-from ctxsim.results.files import description, remove_leftovers
+from ctxsim.results.files import description
 from ctxsim.results.run_info import TABLES
 
 WORK = "parts"
@@ -66,8 +66,6 @@ class RunFolder:
         with self._stack:
             self._lock()
             self._refuse_foreign()
-            for name in ("run.json", *PICTURES):
-                remove_leftovers(self.folder / name)
             self._stack = self._stack.pop_all()
         return self
 
