@@ -6,11 +6,8 @@ ctxsim, are ever removed or replaced; anything else under their names raises Inp
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import socket
-import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -25,9 +22,6 @@ from ctxsim.results.run_info import TABLES
 WORK = "parts"
 MARKER = "ctxsim-unfinished-run.txt"
 LOCK = ".ctxsim.lock"
-
-HOLDER_LOOKS, HOLDER_WAIT_S = 25, 0.02
-"""How often, and after which wait, a lock file that names no process yet is read again."""
 
 PICTURES = (
     "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-curves.png",
@@ -78,12 +72,9 @@ class RunFolder:
         try:
             lock.acquire()
         except Timeout:
-            raise InputError(
-                self.folder, f"is being written by {_holder(path)}; wait for it, or choose another folder with --out"
-            ) from None
+            what = "is being written by another ctxsim; wait for it, or choose another folder with --out"
+            raise InputError(self.folder, what) from None
         self._stack.callback(self._leave, lock, path)
-        with suppress(OSError):
-            path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
 
     def _leave(self, lock: FileLock, path: Path) -> None:
         # Removed while it is locked: a process that has opened the file sees that it is gone, and opens another.
@@ -155,13 +146,3 @@ def _is_run(folder: Path) -> bool:
     except (OSError, ValueError, RecursionError, InputError):
         return False
     return True
-
-
-def _holder(path: Path) -> str:
-    """Return the process that a lock file names. The name is written after locking, so it may take a moment."""
-    for _ in range(HOLDER_LOOKS):
-        with suppress(OSError, UnicodeDecodeError):
-            if found := path.read_text().strip()[:200]:
-                return found
-        time.sleep(HOLDER_WAIT_S)
-    return "another ctxsim"

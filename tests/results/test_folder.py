@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -81,14 +80,13 @@ def test_an_empty_folder_of_the_users_stays(logs: Path, tmp_path: Path) -> None:
     assert [one.name for one in (tmp_path / "new").iterdir()] == ["mine"]
 
 
-def test_the_second_is_told_who_writes(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "out"), pytest.raises(InputError) as told:
+def test_the_second_is_told_that_another_writes(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "out"), pytest.raises(InputError, match="is being written by another ctxsim; wait"):
         RunFolder(tmp_path / "out").__enter__()
-    assert f"is being written by process {os.getpid()} on " in str(told.value)
 
 
 def test_a_lock_of_a_dead_process_holds_nobody_up(few_logs: Path, tmp_path: Path) -> None:
-    (tmp_path / LOCK).write_text("process 1 on moon")
+    (tmp_path / LOCK).touch()
     (tmp_path / WORK).mkdir()
     shutil.copy(_marker(tmp_path), tmp_path / WORK / MARKER)
     assert conduct(SETTING, tmp_path, paths=[str(few_logs)]).complete
@@ -110,7 +108,7 @@ def test_another_process_is_told_too_and_changes_nothing(few_logs: Path, tmp_pat
         before = sorted(out.rglob("*"))
         done = process(*arguments(few_logs, out), cwd=tmp_path)
         assert sorted(out.rglob("*")) == before
-    assert done.returncode == 1 and "is being written by process" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and "is being written by another ctxsim" in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow

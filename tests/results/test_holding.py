@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 from made_runs import made_run
@@ -21,9 +18,8 @@ from ctxsim.results.run_info import TABLES, RunInfo
 from ctxsim.results.writer import PART_ROWS, ROW_GROUP, RunWriter
 
 
-def test_who_holds_a_folder_stands_in_it(tmp_path: Path) -> None:
+def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "a" / "b") as held:
-        assert (held.folder / LOCK).read_text() == f"process {os.getpid()} on {socket.gethostname()}\n"
         assert (held.work, held.marked, held.stopped) == (held.folder / WORK, False, False)
         held.begin()
         assert held.marked and not held.stopped, "it is being written"
@@ -52,21 +48,6 @@ def test_what_is_not_marked_is_nobody_s_to_clear(tmp_path: Path) -> None:
     assert not held.marked
     with pytest.raises(InputError, match="holds parts, which no run"):
         held.__enter__()
-
-
-@pytest.mark.parametrize(
-    ("text", "who", "waits"),
-    [("process 1 on moon\n", "process 1 on moon", 0), ("x" * 300, "x" * 200, 0), ("  \n", "another ctxsim", 25),
-     (b"\xff\xfe", "another ctxsim", 25), (None, "another ctxsim", 25)],
-)  # fmt: skip
-def test_the_holder_is_looked_for_half_a_second(
-    text: Any, who: str, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if text is not None:
-        (tmp_path / LOCK).write_bytes(text if isinstance(text, bytes) else text.encode())
-    waited: list[float] = []
-    monkeypatch.setattr("time.sleep", waited.append)
-    assert folder._holder(tmp_path / LOCK) == who and waited == [0.02] * waits
 
 
 def test_pictures_of_commands_may_be_replaced_in_a_run_of_ours_alone(tmp_path: Path) -> None:
