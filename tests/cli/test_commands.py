@@ -93,13 +93,9 @@ def test_a_process_ends_with_the_status_of_its_command(monkeypatch: pytest.Monke
 def test_paths_are_those_typed_or_the_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "ctxsim.toml").write_text("paths = ['logs']\n")
-    (tmp_path / "mask").mkdir()
     monkeypatch.chdir(tmp_path)
     assert usual_paths((), ()) == ("logs",) and usual_paths((), ("one-prompt",)) == ()
     assert usual_paths(("mask", "nowhere", "fifo/x", "*.json"), ()) == ("mask", "nowhere", "fifo/x", "*.json")
-    for name, option in (("fifo", "--policy fifo"), ("one-prompt", "--scenario one-prompt")):
-        with pytest.raises(CtxsimError, match=f"{name}: no file or folder; it is named by {option}"):
-            usual_paths((name,), ())
 
 
 def test_a_project_has_defaults_of_bench_and_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
