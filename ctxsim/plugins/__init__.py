@@ -188,8 +188,7 @@ class Registry(Generic[T]):
         name = _name(cls)
         known = self.classes.get(name)
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            article = "an" if self.kind[0] in "aeiou" else "a"
-            raise LabelError(f"there is {article} {self.kind} called {name} already: {known}; give yours another name")
+            raise LabelError(f"{self.kind} {name} is there already: {known}; give yours another name")
         self.classes[name] = cls
         return cls
 
@@ -223,18 +222,10 @@ class Registry(Generic[T]):
         return next((cls for cls in held if _name(cls) == name), None)
 
     def _from_file(self, path: str, class_name: str) -> type[T]:
-        module = load_file(self.kind, path)
-        classes = {cls.__name__: cls for cls in self._defined_in(module)}
+        classes = {cls.__name__: cls for cls in self._defined_in(load_file(self.kind, path))}
         if class_name not in classes:
-            stands = isinstance(getattr(module, class_name, None), type)
-            what = (
-                f"{class_name} in {path} is no {self.kind}"
-                if stands
-                else f"{path} has no {self.kind} {class_name}"
-                if class_name
-                else f"{path}: names no {self.kind}"
-            )
-            raise LabelError(f"{what}; {nearest(class_name, classes) or _held(classes)}")
+            close = nearest(class_name, classes) or _held(classes)
+            raise LabelError(f"{path} has no {self.kind} '{class_name}'; {close}")
         return classes[class_name]
 
     def _defined_in(self, module: object) -> list[type[T]]:

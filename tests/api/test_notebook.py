@@ -89,7 +89,7 @@ def test_a_class_that_is_defined_again_is_the_new_one() -> None:
     class KeepAll(ctxsim.Policy):
         """Its name belongs to another one."""
 
-    with pytest.raises(LabelError, match="keep-all already"):
+    with pytest.raises(LabelError, match="keep-all is there already"):
         ctxsim.replay(transcript, KeepAll)
 
 
@@ -142,7 +142,7 @@ def test_an_estimator_from_a_notebook() -> None:
         def text(self, text: str) -> int:
             return len(text)
 
-    with pytest.raises(LabelError, match="called chars already"):
+    with pytest.raises(LabelError, match="estimator chars is there already"):
         ctxsim.replay(transcript, estimator=Chars())
 
 

@@ -139,11 +139,11 @@ def test_a_class_of_ones_own_has_its_name_alone() -> None:
 
         name = "fifo"
 
-    with pytest.raises(LabelError, match=r"there is a policy called fifo already: .*; give yours another name"):
+    with pytest.raises(LabelError, match=r"policy fifo is there already: .*; give yours another name"):
         registry.register(Fifo)
     estimators = Registry("estimator", "ctxsim.counting.estimators", object)  # type: ignore[type-abstract]
     estimators.__dict__["_found"] = ({"own-one": Policy}, {})
-    with pytest.raises(LabelError, match="there is an estimator called own-one already"):
+    with pytest.raises(LabelError, match="estimator own-one is there already"):
         estimators.register(Own)
 
 
@@ -185,11 +185,11 @@ def test_a_file_names_its_class_and_an_estimators_file_is_another(tmp_path: Path
     assert registry.open(f"{file}:Other")[2] == {}
     assert registry.open(f"fifo:budget=3,estimator={file}:Half")[0] == "fifo"
     for label, said in (
-        (f"{file}:Thing", f"Thing in {file} is no policy; it has Installed, Other"),
-        (f"{file}:", f"{file}: names no policy; it has Installed, Other"),
-        (f"{file}:Quiet", f"Quiet in {file} is no policy; it has Installed, Other"),
-        (f"{file}:Instaled", f"{file} has no policy Instaled; did you mean Installed?"),
-        (f"{file}:zzz", f"{file} has no policy zzz; it has Installed, Other"),
+        (f"{file}:Thing", f"{file} has no policy 'Thing'; it has Installed, Other"),
+        (f"{file}:", f"{file} has no policy ''; it has Installed, Other"),
+        (f"{file}:Quiet", f"{file} has no policy 'Quiet'; it has Installed, Other"),
+        (f"{file}:Instaled", f"{file} has no policy 'Instaled'; did you mean Installed?"),
+        (f"{file}:zzz", f"{file} has no policy 'zzz'; it has Installed, Other"),
         (f"{file}", f"{file}: name a class of it, as in {file}:CLASS; it has Installed, Other"),
     ):  # fmt: skip
         with pytest.raises(LabelError, match=re.escape(said)):
