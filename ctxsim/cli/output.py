@@ -85,15 +85,12 @@ def tell_providers(info: RunInfo) -> None:
 
 
 def tell_recorders(info: RunInfo) -> None:
-    """Print which agents recorded the transcripts, in which versions and with which models, in one line."""
+    """Print which agents recorded the transcripts, and in which versions, in one line."""
     from ctxsim.answers.advice.setting_names import who
 
     recorders = info.recorders or ()
-    models = list(dict.fromkeys(one.model for one in recorders if one.model))
-    more = f" and {len(models) - PROVIDERS_SHOWN} more" if len(models) > PROVIDERS_SHOWN else ""
     if recorders:
-        named = f" with {', '.join(models[:PROVIDERS_SHOWN])}{more}" if models else ""
-        note(f"Recorded by {who(recorders)}{named}")
+        note(f"Recorded by {who(recorders)}")
         tell_newer((one.agent, one.version) for one in recorders)
 
 
