@@ -26,7 +26,7 @@ from ctxsim.results.run_info import __version__
 @click.argument("before", type=options.PATH, metavar="RUN_A", shell_complete=completion.runs)
 @click.argument("after", type=options.PATH, metavar="RUN_B", required=False, shell_complete=completion.runs)
 @click.option(
-    "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies_of_run,
+    "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies,
     help="Compare these two policies: both in RUN_A, or the first in RUN_A and the second in RUN_B.",
 )  # fmt: skip
 @click.option(

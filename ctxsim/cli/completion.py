@@ -36,19 +36,3 @@ def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list
     folder = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     found = (file.parent for level in ("*", "*/*") for file in Path(folder or ".").glob(f"{level}/run.json"))
     return [name for name in sorted(map(str, found)) if name.startswith(typed.removeprefix("./"))]
-
-
-def policies_of_run(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the policies of the run that is typed before the option, or all policies if no run can be read."""
-    from ctxsim.errors import CtxsimError
-    from ctxsim.results import read_run
-
-    # While the option has no value yet, click leaves the words before it in `context.args`.
-    given = context.params.get("run") or context.params.get("before") or next(iter(context.args), None)
-    try:
-        run = read_run(given) if given else None
-    except (CtxsimError, OSError):
-        run = None
-    if run is None:
-        return policies(context, parameter, typed)
-    return [name for label in run.info.policies if (name := run.info.shown.get(label, label)).startswith(typed)]

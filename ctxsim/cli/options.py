@@ -84,11 +84,12 @@ def one_of(
     return click.option(name, *parameter, type=click.Choice(list(words)), default=usual, help=what)
 
 
-def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
+def policies(what: str) -> Callable[[Command], Command]:
     """Give a command `--policy`, which may be repeated; `what` says what is done under each policy."""
     return click.option(
-        "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=complete, help=f"{what} May be repeated."
-    )
+        "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
+        help=f"{what} May be repeated.",
+    )  # fmt: skip
 
 
 def out(what: str) -> Callable[[Command], Command]:

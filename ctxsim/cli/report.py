@@ -32,9 +32,7 @@ BY = ("age", "depth", "kind", "tool", "form")
     metavar="WORD",
     help="Put only transcripts whose name contains WORD on the page.",
 )
-@options.policies(
-    "In pictures, draw only this policy beside the best and worst possible ones.", completion.policies_of_run
-)
+@options.policies("In pictures, draw only this policy beside the best and worst possible ones.")
 @click.option(
     "--by", type=click.Choice(BY), multiple=True,
     help="With --only losses, list them only by this breakdown. May be repeated.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench_runs import POLICIES
 from click.shell_completion import ShellComplete
 
 from ctxsim.cli import cli
@@ -48,7 +47,7 @@ def test_other_values(line: str, value: str) -> None:
     assert all(found.startswith(typed) for found in completed(line))
 
 
-def test_folders_of_runs_and_their_policies(undisturbed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_folders_of_runs(undisturbed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "one").symlink_to(undisturbed)
     (tmp_path / "results" / "no-run").mkdir()
@@ -57,7 +56,4 @@ def test_folders_of_runs_and_their_policies(undisturbed: Path, monkeypatch: pyte
         assert completed(line) == ["results/one"], line
     assert completed(f"report {tmp_path}/results/o") == [f"{tmp_path}/results/one"]
     assert completed("report results/n") == [] and completed("check agent r") == []
-    assert completed("compare results/one --policy ") == [open_policy(label).label for label in POLICIES]
-    assert completed("report results/one --policy mask") == ["mask:keep=1,batch=1"]
-    # Of no run that can be read, all policies.
-    assert completed("report nowhere --policy head-t") == ["head-tail"]
+    assert completed("report results/one --policy head-t") == completed("compare a b --policy head-t") == ["head-tail"]
