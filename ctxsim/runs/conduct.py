@@ -95,7 +95,8 @@ def conduct(
         if not replace:
             refuse_another(out.absolute(), asked)
         others = others_code(specs)
-        made_with = _made_with(common, others, names, len(each))
+        options = [msgspec.json.encode(setting).decode(), *map(str, sorted(common.accepted.items()))]
+        made_with = fingerprint([own_code(), others, *options, *names, str(len(each))])
         stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [partial(content_of, task.what) for task in tasks]
@@ -136,20 +137,6 @@ def conduct(
         if info.complete:
             folder.clear()
     return info
-
-
-def _made_with(common: Common, others: str, names: Sequence[str], each: int) -> dict[str, str]:
-    """Return what finished tasks depend on, by its name in words: `others` is the code that isn't ctxsim's, `each` the
-    number of tasks of a source.
-    """
-    options = [msgspec.json.encode(common.setting).decode(), *map(str, sorted(common.accepted.items()))]
-    return {
-        "ctxsim itself": own_code(),
-        "policies or options": fingerprint(options),
-        "policy or estimator files": others,
-        "the list of sources": fingerprint(names),
-        "the number of --jobs that do one source": str(each),
-    }
 
 
 def _chosen(tasks: Sequence[Task], sample: Plan | None) -> dict[int, Task]:

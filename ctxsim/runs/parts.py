@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,28 +39,22 @@ def fingerprint(texts: Iterable[str]) -> str:
 class Parts(AbstractContextManager["Parts"]):
     """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now.
 
-    `made_with` has, for each thing that parts depend on, its name in words and its hash.
+    `made_with` is a hash of what all parts depend on.
     """
 
-    def __init__(
-        self, out: RunFolder, made_with: dict[str, str], contents: Sequence[Callable[[], str]], resume: bool
-    ) -> None:
+    def __init__(self, out: RunFolder, made_with: str, contents: Sequence[Callable[[], str]], resume: bool) -> None:
         """Begin or, with `resume`, go on. Raises InputError if existing parts were made with something else."""
         self.folder = out.work
         self._out = out
         self._whole: set[int] = set()
         stored = self.folder / MADE_WITH
-        known: dict[str, str] = {}
-        if resume and out.marked:
-            # A file that can't be read counts as absent.
-            with suppress(OSError, ValueError, RecursionError):
-                known = msgspec.json.decode(stored.read_bytes(), type=dict[str, str])
-        if not known:
+        if not (resume and out.marked and stored.is_file()):
             out.begin()
             with replacing(stored) as temporary:
-                temporary.write_bytes(msgspec.json.encode(made_with))
-        elif different := [what for what in {**known, **made_with} if known.get(what) != made_with.get(what)]:
-            raise InputError(out.folder, f"can't be resumed: {' and '.join(different)} changed; run without --resume")
+                temporary.write_text(made_with)
+        elif stored.read_bytes() != made_with.encode():
+            changed = "ctxsim, the options, a policy's file, the list of sources or --jobs changed"
+            raise InputError(out.folder, f"can't be resumed: {changed}; run without --resume")
         self._keep_what_holds(contents)
 
     def _keep_what_holds(self, contents: Sequence[Callable[[], str]]) -> None:
