@@ -104,7 +104,7 @@ def command(
         verified = not verify or (_verify(agent) and verified)
         if write:
             _apply(agent, said["project"])
-    if tell_what_was_left_out(found.run.info, stored=False) or not verified:
+    if tell_what_was_left_out(found.run.info) or not verified:
         sys.exit(1)
 
 

@@ -78,7 +78,7 @@ def command(
             answer, _, *ground = _lines(found)
             written = plot_forecast(out, found.recorded, found.today, answer, " ".join(ground))
         tell_written([written], form)
-    if tell_what_was_left_out(found.run.info, stored=False):
+    if tell_what_was_left_out(found.run.info):
         sys.exit(1)
 
 

@@ -153,26 +153,22 @@ def tell_keys(info: RunInfo) -> None:
         click.echo(f"warning: {found} in the transcripts ({whose}): {done}{left}", err=True)
 
 
-def tell_what_was_left_out(info: RunInfo, stored: bool = True) -> int:
-    """Print what was left out and why; return the number of failures. `stored`: the run has a run.json."""
+def tell_what_was_left_out(info: RunInfo) -> int:
+    """Print what was left out and why; return the number of failures."""
     notes = [note for source in info.inputs for note in source.notes]
     errors = [source.error for source in info.inputs if source.error]
     if notes:
-        shown = None if loudness() == "verbose" else NOTES_SHOWN
-        more = shown is not None and len(notes) > shown
-        about = many(len(notes), "note(s) on what was left out or mended")
-        note(f"{about}{'; the first' if more else ''}:", err=True)
+        shown = len(notes) if loudness() == "verbose" else NOTES_SHOWN
+        note(f"{many(len(notes), 'note(s) on what was left out or mended')}:", err=True)
         for one in notes[:shown]:
             note(f"  {agreed(one_line(one))}", err=True)
-        if more:
-            note(f"  ... -v shows all of them{', as does run.json under inputs[].notes' if stored else ''}", err=True)
+        if len(notes) > shown:
+            note("  ... -v shows all of them", err=True)
     for error in errors:
         tell(error)
     failed = [line for source in info.inputs for line in source.failures]
     for line in failed[:NOTES_SHOWN]:
         tell(f"no rows of {line}")
     if len(failed) > NOTES_SHOWN:
-        tell(
-            f"... and {len(failed) - NOTES_SHOWN} more without rows; all of them are in run.json under inputs[].failed"
-        )
+        tell(f"... and {len(failed) - NOTES_SHOWN} more without rows; a bench's run.json names all in inputs[].failed")
     return len(errors) + len(failed)

@@ -47,7 +47,7 @@ def advised(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(advise_room, "advise", advise)
     monkeypatch.setattr(advise_room, "screen", lambda one: [one.title, "more"])
     monkeypatch.setattr(advise_room, "STEPS", ("a step",))
-    monkeypatch.setattr(advise_room, "tell_what_was_left_out", lambda info, stored: made["left_out"])
+    monkeypatch.setattr(advise_room, "tell_what_was_left_out", lambda info: made["left_out"])
     monkeypatch.setattr(advise_room, "keep", lambda one, at, paths: made["kept"].append((one, paths)))
     return made
 

@@ -210,7 +210,7 @@ def test_too_few_sessions_to_test_a_forecast_on_are_told(monkeypatch: pytest.Mon
     # Texts of sessions are tested all the same.
     told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
     monkeypatch.setattr(room, "forecast", lambda *paths, **how: forecasts(one(), told=[(each, each) for each in told]))
-    monkeypatch.setattr(room, "tell_what_was_left_out", lambda info, stored: False)
+    monkeypatch.setattr(room, "tell_what_was_left_out", lambda info: False)
     done = CliRunner().invoke(room.command, ["logs", "--backtest"])
     assert "No forecast of several sessions could be tested: these sessions are too few." in done.output
     assert "Forecasts that know the next session's texts" in done.output and done.exit_code == 0
