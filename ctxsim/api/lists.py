@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.plugins import labels
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, as_markdown, sheet
 
 if TYPE_CHECKING:
     from ctxsim.api.settings import SettingRow
@@ -39,13 +38,17 @@ def listed(kind: str, pattern: str = "*", file: str = "") -> tuple[Sheet, Said]:
 
 def page(kind: str) -> str:
     """Return the page of the site that lists everything of a kind, as Markdown; "" if the site has none."""
-    if kind not in PAGES:
-        return ""
-    text: str = importlib.import_module(PAGES[kind]).markdown()
-    if kind == "columns":
-        from ctxsim.report.cells import glossary
+    if kind == "formats":
+        from ctxsim.readers.formats_page import markdown
 
-        text += f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
+        return markdown()
+    if kind != "columns":
+        return ""
+    text = Path(__file__).with_name("columns.md").read_text(encoding="utf-8")
+    every, _ = _columns("*")
+    for table, rows in groupby(every.rows, key=lambda row: row[0]):
+        columns = [msgspec.structs.replace(column, left=True) for column in every.columns[1:]]
+        text += f"\n## {table}\n\n{as_markdown(sheet(table, '', columns, [row[1:] for row in rows]))}"
     return text
 
 
@@ -248,10 +251,13 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.report.cells import EVERY
-    from ctxsim.results.columns_page import column_rows
+    from ctxsim.results.columns import described
+    from ctxsim.results.compactions import COMPACTION_TABLES
+    from ctxsim.results.run_info import TABLES
 
-    printed = [("table", one.name, "", one.kind, "", one.about) for one in EVERY]
-    every = [*column_rows(), *printed]
+    tables = {name: row for name, (row, _) in TABLES.items()} | COMPACTION_TABLES
+    every = [(name, *line) for name, row in tables.items() for line in described(row)]
+    every += [("table", one.name, "", one.kind, "", f"{one.about} (heading: {one.heading})") for one in EVERY]
     rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 
     said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
@@ -290,9 +296,6 @@ LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
     "config": _config,
 }  # fmt: skip
 
-
-PAGES = {"columns": "ctxsim.results.columns_page", "formats": "ctxsim.readers.formats_page"}
-"""Lists that are pages of the site, and the modules that write these pages."""
 
 KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "defects",
          "columns", "tokenizers", "config")  # fmt: skip

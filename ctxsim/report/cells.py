@@ -191,11 +191,6 @@ BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
 """The default columns of a table with prices, and of one without."""
 
 
-def glossary() -> str:
-    """Return all columns as a Markdown list."""
-    return "".join(f"- `{one.name}` ({one.heading}; {one.kind}): {one.about}\n" for one in EVERY)
-
-
 def chosen_columns(names: str) -> tuple[str, ...]:
     """Return the names in `a,b`. Raises UnknownName for an unknown column, and if there is no name."""
     known = [one.name for one in EVERY]

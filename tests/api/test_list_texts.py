@@ -58,8 +58,8 @@ SEEN = (
          ("calls.tokens_sent   (int, counted, tokens)",
           "input of the request that the policy sent, also if it was refused")),
         ("columns", "table.usd", "table column type kind unit meaning",
-         ("table", "usd", "", "modelled", "", "cost of all transcripts with known prices"),
-         ("table.usd   (modelled)", "cost of all transcripts with known prices")),
+         ("table", "usd", "", "modelled", "", "cost of all transcripts with known prices (heading: USD)"),
+         ("table.usd   (modelled)", "cost of all transcripts with known prices (heading: USD)")),
     ],
 )  # fmt: skip
 def test_a_row_and_its_text(kind: str, pattern: str, columns: str, row: tuple[Any, ...], said: tuple[str, str]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from ctxsim.api import lists
-from ctxsim.api.lists import KINDS, LISTS, PAGES, completions, listed, page
+from ctxsim.api.lists import KINDS, LISTS, completions, listed, page
 from ctxsim.api.settings import SettingRow
 from ctxsim.errors import CtxsimError
+from ctxsim.results.compactions import COMPACTION_TABLES
+from ctxsim.results.run_info import TABLES
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "models"])
@@ -102,5 +105,12 @@ def test_a_shell_completes_with_what_must_be_given() -> None:
 
 
 def test_pages_are_those_of_the_site() -> None:
-    assert page("policies") == "" and set(PAGES) <= set(KINDS) and set(LISTS) == set(KINDS) - {"models"}
-    assert "## table" in page("columns") and "## table" not in page("formats") and page("formats")
+    assert page("policies") == "" and set(LISTS) == set(KINDS) - {"models"}
+    assert page("formats").startswith("# ")
+    columns = page("columns")
+    assert re.findall("^## (.*)", columns, re.MULTILINE) == [*TABLES, *COMPACTION_TABLES, "table"]
+    head = "| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
+    assert f"\n## calls\n\n{head}| transcript | str | fact |  | the transcript's name |\n" in columns
+    assert "\n| usd |  | modelled |  | cost of all transcripts with known prices (heading: USD) |\n" in columns
+    (csv,) = re.findall("Each table is a Parquet file. (.*) are also CSV files.", columns)
+    assert re.findall("`(.*?)`", csv) == [name for name, (_, csv_too) in TABLES.items() if csv_too]

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
-from ctxsim.report.cells import EVERY, glossary
+from ctxsim.report.cells import EVERY
 from ctxsim.report.sheet import Sheet, text_rows
 from ctxsim.report.tables import bench_sheet, fitting, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
@@ -57,9 +57,9 @@ def test_columns_have_names_and_meanings() -> None:
 
 
 def test_the_page_of_columns_is_the_tables(documented: Any) -> None:
-    assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
+    page = ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout
     for one in EVERY:
-        assert f"- `{one.name}` ({one.heading}; {one.kind}): " in glossary()
+        assert f"| {one.name} |  | {one.kind} |  | {one.about} (heading: {one.heading}) |" in page
     gone = fitting(documented[2].only([one.name for one in EVERY]), 30)[1]
     assert [one.name for one in gone] == ["tokens", "tokens_share", "peak", "usd", "usd_share"]
 
