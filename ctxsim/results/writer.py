@@ -53,9 +53,9 @@ class _Table:
         self._waiting.append(batch)
         self._rows += batch.num_rows
         if self._rows >= ROW_GROUP:
-            self.write_group()
+            self._write_group()
 
-    def write_group(self) -> None:
+    def _write_group(self) -> None:
         if not self._waiting:
             return
         batch = joined(self._waiting)
@@ -80,7 +80,7 @@ class _Table:
             remove(Path(self._csv.name))
 
     def close(self) -> None:
-        self.write_group()
+        self._write_group()
         self._writer.close()
         if self._csv:
             self._csv.close()
@@ -107,8 +107,6 @@ class RunWriter:
         self._out = out
         self._info = out.work / "run.json"
         self._tables: dict[str, _Table] = {}
-        self._summary: list[SummaryRow] = []
-        """Rows that aren't written yet; each transcript has only a few."""
 
     def __enter__(self) -> RunWriter:
         return self
@@ -127,18 +125,10 @@ class RunWriter:
 
     def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
         """Append the rows of one transcript under all policies."""
-        for name, batch in msgspec.structs.asdict(tables).items():
+        batches = msgspec.structs.asdict(tables) | {"summary": arrow_batch(SummaryRow, summary)}
+        for name, batch in batches.items():
             if batch.num_rows:
                 self._table(name).write(batch)
-        self._summary += summary
-        if len(self._summary) >= ROW_GROUP:
-            self._write_summary()
-
-    def _write_summary(self) -> None:
-        if self._summary:
-            self._table("summary").write(arrow_batch(SummaryRow, self._summary))
-            self._table("summary").write_group()
-        self._summary = []
 
     def finish(self, info: RunInfo) -> None:
         """Complete the run: flush all files to the disk, then rename them, `run.json` last.
@@ -146,7 +136,6 @@ class RunWriter:
         If the disk is full, the run that was there before stays. If the process is killed while it renames files, there
         is no `run.json`, and so no run: tables of two runs never mix.
         """
-        self._write_summary()
         unasked = [name for name in WHERE_ASKED if name not in self._tables]
         for name in TABLES:
             if name not in unasked:
