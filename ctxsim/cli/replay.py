@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
+from ctxsim.api.inputs import inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
@@ -19,7 +19,6 @@ from ctxsim.cli.terminal import safe, say
 from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
-from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of, event_rows
 from ctxsim.simulator.provider.wire import Format, request_body
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 CELLS = 18
 """Characters of the bar that shows the window. With the figures, a line has 79 columns."""
-
-OTHERS_SHOWN = 3
-"""Names of other files that are printed for the user to choose from."""
 
 
 @click.command("replay")
@@ -67,8 +63,10 @@ def command(
     inputs = inputs_of(what, **options.fields(said))
     with stage("read"):
         one = the_one(inputs, number or 1)
-        if number is None and inputs.paths:
-            _tell_more(what, inputs)
+        # Standard input can't be read twice.
+        again = inputs.each() if number is None and inputs.paths and what != "-" else ()
+        if next(islice(again, 1, None), None) is not None:
+            note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N", err=True)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
     spec = opened(label)
@@ -103,16 +101,6 @@ def command(
                 say(line, err=to_stderr)
             else:
                 console.print(_coloured(line, number, call, room))
-
-
-def _tell_more(what: str, inputs: Inputs) -> None:
-    """Print a note if a path has more transcripts than the first, with how to choose another."""
-    more = next(islice(inputs.each(), 1, None), None)
-    if more is None or what == "-":
-        return
-    others = [source.name for source in islice(sources(what), 1, 1 + OTHERS_SHOWN)]
-    name = f" or by its path, as {', '.join(others)}" if others else f", as --number 2: {more.transcript.name}"
-    note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
 
 
 def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:

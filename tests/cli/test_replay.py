@@ -32,15 +32,12 @@ def test_replay_says_what_call_7_had_lost(tmp_path: Path) -> None:
 def test_replay_of_a_folder_says_that_there_are_others_and_how_to_choose(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", count=1)
     done = ctxsim("replay", "logs", "--policy", "keep-all", cwd=tmp_path)
-    assert done.stderr == (
-        "Note: logs has more transcripts; this is the first. Choose another by --number N or by its path, as "
-        "logs/claude-1.jsonl, logs/rollout-1.jsonl\n"
-    )
-    assert ctxsim("transcripts", "convert", "logs", "--out", "all.jsonl", cwd=tmp_path).returncode == 0
-    told = ctxsim("replay", "all.jsonl", "--policy", "keep-all", cwd=tmp_path).stderr
-    assert told.endswith("Choose another by --number N, as --number 2: logs/claude-1.jsonl\n")
+    assert done.stderr == "Note: logs has more transcripts; this is the first. Choose another by --number N\n"
     for line in ("logs --number 2", "logs/chat-1.json", "logs -q"):
         assert ctxsim("replay", *line.split(), "--policy", "keep-all", cwd=tmp_path).stderr == "", line
+    log = (tmp_path / "logs" / "chat-1.json").read_text()
+    done = ctxsim("replay", "-", "--policy", "keep-all", cwd=tmp_path, stdin=log)
+    assert (done.returncode, done.stderr) == (0, ""), "standard input is read once"
 
 
 def test_a_known_defect_is_a_scenario_by_its_name(tmp_path: Path) -> None:

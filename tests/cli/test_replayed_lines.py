@@ -10,7 +10,7 @@ from rich.text import Text
 from samples import ASK, TASK, chat, conversation
 
 from ctxsim.cli import replay as room
-from ctxsim.cli.replay import LostReferences, _coloured, _tell_more, lines_of
+from ctxsim.cli.replay import LostReferences, _coloured, lines_of
 from ctxsim.cli.tracker import HEADINGS, TokenTracker
 from ctxsim.policies import open_policy
 from ctxsim.simulator.ledger import Verdict
@@ -97,24 +97,6 @@ def test_what_a_policy_did_after_a_call_took_nothing_from_it() -> None:
     assert watch._edits == {2: "dropped at call 3 (before_call: old)", 4: "edited at call 3 (on_tool_result: long)"}
     watch._note(call(edits=moments), after_call=True)
     assert watch._edits[2] == "edited at call 3 (after_call: new)" and len(watch._edits) == 2
-
-
-def test_other_transcripts_are_told_by_three_paths_or_by_number(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "1000")
-    ones = [SimpleNamespace(transcript=conversation("a", name=name)) for name in "ab"]
-
-    def tell(what: str, transcripts: list[Any], files: str) -> str:
-        monkeypatch.setattr(room, "sources", lambda what: [SimpleNamespace(name=name) for name in files])
-        inputs: Any = SimpleNamespace(each=lambda: iter(transcripts))
-        _tell_more(what, inputs)
-        return capsys.readouterr().err
-
-    begin = "Note: x has more transcripts; this is the first. Choose another by --number N"
-    assert tell("x", ones, "pqrst") == f"{begin} or by its path, as q, r, s\n"
-    assert tell("x", ones, "p") == f"{begin}, as --number 2: b\n"
-    assert tell("x", ones[:1], "pq") == "" and tell("-", ones, "p") == ""
 
 
 def test_a_tracker_knows_what_is_left() -> None:
