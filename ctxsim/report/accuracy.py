@@ -9,9 +9,9 @@ import numpy as np
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, Point
 from ctxsim.answers.validation.unseen import Unseen
 from ctxsim.answers.validation.validation import Score
-from ctxsim.report.figure import boxes, finished, heat_map, new_figure
+from ctxsim.report.figure import ERROR_MARKS, boxes, error_boxes, finished, heat_map, new_figure
 from ctxsim.report.sheet import Column, Sheet, sheet_of
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, at_axis, direct_labels, plain_axes
+from ctxsim.report.style import COLORS, at_axis, plain_axes
 
 UNSEEN = (
     Column("way", "predicted", left=True), Column("n", "n"), Column("median", "median", form="{:.1%}"),
@@ -102,62 +102,22 @@ def consequence_sheet(rows: Sequence[Consequence], threshold: int | None) -> She
     return sheet_of("consequences", title, CONSEQUENCES, rows, notes=(OF_CONSEQUENCES,))
 
 
-FAR = 0.2
-"""Error, as a share of the count, above which an estimate is far off."""
-
-
 def plot_accuracy(labels: Sequence[str], seen: Observed, tokenizer: str, out: Path) -> list[Path]:
     """Write the pictures of observed estimates, and return their paths. Each point has an estimate for each label."""
-    longest = max(seen.runs, key=lambda run: run[-1].tokens)
     return [
-        _per_call(labels, longest, tokenizer, out / "estimates-per-call.png"),
         _spread(labels, seen.requests, tokenizer, out / "error-distribution.png"),
         _heat_map(labels, seen.texts, tokenizer, out / "error-by-kind.png"),
     ]
 
 
-def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path: Path) -> Path:
-    figure, axes = new_figure(10.5, 6)
-    calls, last = range(1, len(run) + 1), run[-1].tokens
-    ends, off = [(f"counted ({tokenizer})", len(run), float(last), "black")], 0
-    for number, label in enumerate(labels):
-        values = [point.estimates[number] for point in run]
-        ratio = values[-1] / last if last else 1.0
-        color = LIMIT_COLOR if ratio < 1 - FAR else COLORS[0] if ratio > 1 + FAR else OTHER_COLOR
-        off += color != OTHER_COLOR
-        axes.plot(calls, values, color=color, linewidth=1.1)
-        ends.append((label, len(run), float(values[-1]), color))
-    axes.plot(calls, [point.tokens for point in run], color="black", linewidth=2.4)
-    top = max(end[2] for end in ends) * 1.05 or 1.0
-    axes.set(xlim=(1, max(2, len(run))), ylim=(0, top))
-    direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
-    axes.yaxis.set_major_formatter(at_axis)
-    plain_axes(axes, xlabel="call of the segment that ends with the largest request", ylabel="tokens of the request")
-    finding = f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call"
-    marks = (
-        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early"
-    )
-    return finished(figure, path, finding, marks)
-
-
 def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, path: Path) -> Path:
-    figure, (left, right) = new_figure(12.5, 0.34 * len(labels) + 2.4, columns=2)
+    figure, axes = new_figure(9, 0.34 * len(labels) + 2.4)
     some = [point for point in requests if point.tokens]
     errors = [[100 * (one.estimates[n] / one.tokens - 1) for one in some] for n in range(len(labels))]
-    boxes(left, errors[::-1], labels[::-1])
-    for span, line in ((left.axvspan, left.axvline), (right.axhspan, right.axhline)):
-        span(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-        line(0, color="#333333", linewidth=1)
-    plain_axes(left, xlabel=f"error of whole requests against {tokenizer}, %\n(box: middle half, whiskers: 5 to 95 %)")
-    right.plot([point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
-               markeredgewidth=0)  # fmt: skip
-    plain_axes(right, xscale="log", xlabel="tokens of the request (log scale)", ylabel="error, %")
-    right.xaxis.set_major_formatter(at_axis)
-    right.set_title(f"{labels[0]}: error against size", fontsize=11)
+    error_boxes(axes, errors[::-1], labels[::-1], f"error of whole requests against {tokenizer}, %")
     off = [float(np.mean(np.abs(one))) if one else inf for one in errors]
     finding = f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average"
-    about = f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}"
-    return finished(figure, path, finding, about)
+    return finished(figure, path, finding, ERROR_MARKS)
 
 
 def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, path: Path) -> Path:
@@ -203,8 +163,7 @@ def plot_calibration(
         if t >= 20:
             groups.setdefault(group, []).append(c / t)
     largest = sorted(groups.items(), key=lambda pair: -len(pair[1]))[:12][::-1]
-    if largest:
-        boxes(right, [its for _, its in largest], [f"{name} ({len(its)})" for name, its in largest])
+    boxes(right, [its for _, its in largest], [f"{name} ({len(its)})" for name, its in largest])
     right.axvline(4, color="#555555", linewidth=1, linestyle=":")
     plain_axes(right, xlabel="characters per token (box: middle half, whiskers: 5 to 95 %)")
     about = "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4"

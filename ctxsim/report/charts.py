@@ -43,7 +43,7 @@ OF_COMMAND = {
 """The charts of the two commands, in order; survival is against tokens only if most prices are unknown."""
 
 
-BY_COLOR = ("estimates", "cache", "rounds")
+BY_COLOR = ("cache", "rounds")
 """Charts for the screen only: they need colours, or more room than a paper's column has."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError
-from ctxsim.report.style import COLORS, middle_cut
+from ctxsim.report.style import COLORS, middle_cut, plain_axes
 from ctxsim.results.files import replacing
 
 NOTEBOOK_DPI = 75
@@ -126,10 +126,23 @@ def stacked_bars(
 
 def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) -> None:
     """Draw a row for each name, the last on top: a box for the middle half, whiskers from 5 to 95 %."""
-    axes.boxplot(
-        values, orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95), tick_labels=names,
-        medianprops={"color": COLORS[1], "linewidth": 1.6},
-    )  # fmt: skip
+    if names:
+        axes.boxplot(
+            values, orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95), tick_labels=names,
+            medianprops={"color": COLORS[1], "linewidth": 1.6},
+        )  # fmt: skip
+
+
+ERROR_MARKS = "left of 0: requests get refused; right: context is cut too early; band: ±20 %"
+"""What the sides of `error_boxes` mean."""
+
+
+def error_boxes(axes: Any, errors: Sequence[Sequence[float]], names: Sequence[str], about: str) -> None:
+    """Draw `boxes` of errors in per cent, on a band of 20 around a line at 0; `about` says what they are errors of."""
+    boxes(axes, errors, names)
+    axes.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
+    axes.axvline(0, color="#333333", linewidth=1)
+    plain_axes(axes, xlabel=f"{about}\n(box: middle half, whiskers: 5 to 95 %)")
 
 
 def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:

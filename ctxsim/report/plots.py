@@ -12,14 +12,14 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import entitle, finished, is_for_paper, legend_below, load_matplotlib, new_figure
+from ctxsim.report.figure import ERROR_MARKS, entitle, error_boxes, finished, is_for_paper, load_matplotlib, new_figure
 from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
+    LONGEST_NAME,
     OTHER_COLOR,
     at_axis,
-    colors_of,
     compact,
     direct_labels,
     middle_cut,
@@ -39,15 +39,7 @@ MOST_NAMES = 16
 LIMIT_GAP = 0.035
 """Share of the axis' height. Limits that are nearer to each other share a text."""
 
-MOST_OFF = 10
-"""The factor at which the axis of estimates ends. Estimates that are farther off are triangles there."""
-
-RATIOS = (0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10)
-
-MARKERS = "osDPXh*"
-"""The marker of each colour."""
-
-DOTS = 20_000
+SAMPLED = 20_000
 """The largest number of requests in the picture of estimates."""
 
 
@@ -207,49 +199,18 @@ def counted_by(info: RunInfo) -> str:
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """Draw how far the policies' estimates are from the count, against size, for up to DOTS requests of the run."""
-    run = one.run
-    figure, axes = new_figure(9, 5.5)
-    calls = _sample(run, DOTS)
+    """Draw a box for each kind of policy: the errors of its estimates, over up to SAMPLED requests of the run."""
+    calls = _sample(one.run, SAMPLED)
     # Bounds don't decide by estimates.
-    calls = calls[~calls.policy.isin(run.info.bounds)]
-    ratio = (calls.tokens_estimated / calls.tokens_sent).astype(float)
-    clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)
-    families = calls.policy.astype(str).map(family)
-    off = np.log(clipped).abs().groupby(families).mean().sort_values(ascending=False, kind="stable")
-    colors = colors_of(list(off.index))
-    axes.axhspan(1 / 1.2, 1.2, color="#333333", alpha=0.06, linewidth=0)
-    axes.axhline(1, color="#333333", linewidth=1)
-    # Policies that are off the most lie above the others and come first in the legend.
-    for rank, name in enumerate(off.index):
-        mine, color = families == name, COLORS[colors[name]] if name in colors else OTHER_COLOR
-        shape = MARKERS[colors[name]] if name in colors else "."
-        for chosen, marker in ((mine & (ratio == clipped), shape), (mine & (ratio > clipped), "^"),
-                               (mine & (ratio < clipped), "v")):  # fmt: skip
-            axes.plot(calls.tokens_sent[chosen], clipped[chosen], marker, color=color, markersize=4, alpha=0.5,
-                      markeredgewidth=0, zorder=3 - rank / 100)  # fmt: skip
-        if rank <= len(COLORS):
-            rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
-            # The legend has room for four such names in a row.
-            axes.plot([], [], shape, color=color, label=middle_cut(rest, 24))
-    reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
-    axes.set(yscale="log", ylim=(1 / reach, reach), yticks=[tick for tick in RATIOS if 1 / reach <= tick <= reach])
-    axes.set_yticks([], minor=True)
-    if len(calls):
-        axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(at_axis)
-    # Puts these labels as low as those of whole decades, whose ticks are longer.
-    axes.tick_params(axis="x", which="minor", pad=5)
-    # Over many decades, there is room for labels of whole decades only.
-    between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
-    axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
-    axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
-    plain_axes(axes, xlabel=f"input tokens of the request, {counted_by(run.info)} (log scale)",
-               ylabel="estimate / count (log scale)\n← refused calls      context cut too early →")  # fmt: skip
-    if len(off):
-        legend_below(figure, axes, 4)
+    calls = calls[~calls.policy.isin(one.run.info.bounds)]
+    errors = 100 * (calls.tokens_estimated / calls.tokens_sent - 1).astype(float)
+    by_policy = dict(iter(errors.groupby(calls.policy.astype(str).map(family))))
+    # Those that are off the most stand on top.
+    names = sorted(by_policy, key=lambda name: float(by_policy[name].abs().mean()))
+    figure, axes = new_figure(9, 2.4 + 0.3 * len(names))
+    about = f"error of estimates, % of the tokens {counted_by(one.run.info)}"
+    error_boxes(axes, [by_policy[name] for name in names], [middle_cut(name, LONGEST_NAME) for name in names], about)
     finding = "No estimate"
     if len(calls):
-        finding = f"Estimates of a request's size are off by {(ratio - 1).abs().mean():.0%} on average"
-    marks = f"a mark: a request; band: within a factor of 1.2; triangle: beyond a factor of {MOST_OFF}"
-    return finished(figure, path, finding, f"{one.title}, {one.many}; {marks}")
+        finding = f"Estimates of a request's size are off by {errors.abs().mean():.0f}% on average"
+    return finished(figure, path, finding, f"{one.title}, {one.many}", ERROR_MARKS)

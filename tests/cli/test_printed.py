@@ -266,7 +266,7 @@ def test_a_request_is_told_as_it_comes(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("line", "out", "files"), [
-    ("validate s --estimates --estimator chars", "o", 5), ("compactions s", "o", 8), ("calibrate s", "o/c.json", 2)
+    ("validate s --estimates --estimator chars", "o", 4), ("compactions s", "o", 8), ("calibrate s", "o/c.json", 2)
 ])  # fmt: skip
 def test_files_are_written_even_if_nobody_reads_what_is_printed(
     line: str, out: str, files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

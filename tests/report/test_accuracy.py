@@ -13,7 +13,7 @@ from ctxsim.answers.validation.validation import Score
 from ctxsim.report import accuracy
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 from ctxsim.report.sheet import text_rows, value_rows
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
+from ctxsim.report.style import COLORS
 
 
 def texts(sheet: object) -> list[list[str]]:
@@ -77,41 +77,29 @@ def lines(axes: Any) -> list[tuple[Any, ...]]:
     return [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in axes.lines]
 
 
-def test_the_longest_run_is_drawn_with_estimates_that_are_far_off_in_colour(drawn: list[Any]) -> None:
-    # At the last call of 100 tokens: 79 is 21 % too low, 80 is not yet, 120 neither, 121 is too high.
-    long = [point(50, 40, 45, 50, 60), point(100, 79, 80, 120, 121)]
-    seen = Observed([Point("", "json", 100, None, (90, 100, 110, 120))], [*long, point(0, 1, 1, 1, 1)],
-                    [[point(20, 1, 1, 1, 1)], long], [])  # fmt: skip
-    paths = accuracy.plot_accuracy(list("abcd"), seen, "o200k_base", Path("out"))
-    assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
-    [axes] = drawn[0].axes
-    assert lines(axes) == [
-        ([1, 2], [40, 79], LIMIT_COLOR), ([1, 2], [45, 80], OTHER_COLOR), ([1, 2], [50, 120], OTHER_COLOR),
-        ([1, 2], [60, 121], COLORS[0]), ([1, 2], [50, 100], "black"),
-    ]  # fmt: skip
-    # The highest end is 121, and 5 % more.
-    assert axes.get_xlim() == (1, 2) and axes.get_ylim() == pytest.approx((0, 127.05))
-    assert drawn[0].texts[0].get_text().startswith("2 of 4 estimators are off by more than 20%")
-
-
 def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     requests = [point(50, 40, 55), point(100, 90, 100), point(0, 7, 7)]
-    accuracy._spread(["a", "b"], requests, "t", Path("x.png"))
-    left, right = drawn[0].axes
+    seen = Observed([Point("", "json", 100, None, (90, 100))], requests, [requests], [])
+    paths = accuracy.plot_accuracy(["a", "b"], seen, "t", Path("out"))
+    assert [path.name for path in paths] == ["error-distribution.png", "error-by-kind.png"]
+    [axes] = drawn[0].axes
     # a: 40 / 50 is -20 %, 90 / 100 is -10 %, 15 % off on average; b: +10 % and 0, 5 %.
-    xs, errors, color = lines(right)[-1]
-    assert (xs, errors, color) == ([50, 100], pytest.approx([-20, -10]), COLORS[0])
-    assert lines(right)[0][1] == [0, 0] and lines(left)[-1][0] == [0, 0] and right.get_xscale() == "log"
-    assert [text.get_text() for text in left.get_yticklabels()] == ["b", "a"]
-    assert right.xaxis.get_major_formatter()(20_000) == "20K" and "against t, %\n(box:" in left.get_xlabel()
-    medians = [line.get_xdata()[0] for line in left.lines if line.get_color() == COLORS[1]]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["b", "a"]
+    assert axes.get_xlabel() == "error of whole requests against t, %\n(box: middle half, whiskers: 5 to 95 %)"
+    medians = [line.get_xdata()[0] for line in axes.lines if line.get_color() == COLORS[1]]
     assert medians == pytest.approx([5, -15])
     # A box is the middle half: of 0 and 10 it is 2.5 to 7.5.
-    edges = {round(float(x), 6) for line in left.lines for x in line.get_xdata()}
+    edges = {round(float(x), 6) for line in axes.lines for x in line.get_xdata()}
     assert {2.5, 7.5, -17.5, -12.5} <= edges
-    assert drawn[0].texts[0].get_text() == "b is nearest: off by 5.0 % on average"
+    # A band of 20 % on either side, and a line at none.
+    assert (axes.patches[-1].get_x(), axes.patches[-1].get_width()) == (-20, 40) and lines(axes)[-1][0] == [0, 0]
+    assert drawn[0].get_size_inches().tolist() == pytest.approx([9, 2.4 + 2 * 0.34])
+    assert [" ".join(text.get_text().split()) for text in drawn[0].texts] == [
+        "b is nearest: off by 5.0 % on average",
+        "left of 0: requests get refused; right: context is cut too early; band: ±20 %",
+    ]
     accuracy._spread(["a"], [point(0, 7)], "t", Path("x.png"))
-    assert drawn[1].texts[0].get_text().endswith("inf % on average")
+    assert drawn[2].texts[0].get_text().endswith("inf % on average")
 
 
 def test_what_rounds_to_nothing_is_not_less_than_it(drawn: list[Any]) -> None:
@@ -144,47 +132,6 @@ def test_errors_by_kind_are_of_all_texts_of_a_kind_together(drawn: list[Any]) ->
     assert drawn[2].axes[0].images[0].get_array().shape == (1, 1)
 
 
-def test_pictures_say_what_their_marks_mean(drawn: list[Any]) -> None:
-    run = [point(10, 9), point(20_000, 15_000)]
-    accuracy._per_call(["chars"], run, "o200k", Path("x.png"))
-    [axes] = drawn[0].axes
-    assert axes.yaxis.get_major_formatter()(20_000) == "20K" and drawn[0].get_size_inches().tolist() == [10.5, 6]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == (
-        "call of the segment that ends with the largest request", "tokens of the request"
-    )  # fmt: skip
-    names = {text.get_text(): (text.get_color(), text.get_position()[1]) for text in axes.texts}
-    assert names == {
-        "counted (o200k)": ("black", pytest.approx(20 / 21)),
-        "chars": (LIMIT_COLOR, pytest.approx(15 / 21)),
-    }
-    told = [" ".join(text.get_text().split()) for text in drawn[0].texts]
-    assert told == [
-        "1 of 1 estimators are off by more than 20% at the last call",
-        "black: counted; red: over 20% too low, requests get refused; blue: too high, context is cut too early",
-    ]
-    # Names are 4.2 % of the height apart: of two at 20,000 each gives way by half of that.
-    accuracy._per_call(["a"], [point(20_000, 20_000)], "o200k", Path("x.png"))
-    heights = sorted(text.get_position()[1] for text in drawn[1].axes[0].texts)
-    assert heights[1] - heights[0] == pytest.approx(0.042) and sum(heights) / 2 == pytest.approx(20 / 21)
-    accuracy._per_call(list("abc"), [point(20_000, 20_000, 0, 0)], "o200k", Path("x.png"))
-    heights = sorted(text.get_position()[1] for text in drawn[2].axes[0].texts)
-    assert heights[0] == pytest.approx(0.02) and drawn[2].texts[0].get_text().startswith("2 of 3")
-    accuracy._per_call(list("ab"), [point(20_000, 20_900, 20_900)], "o200k", Path("x.png"))
-    heights = sorted(text.get_position()[1] for text in drawn[3].axes[0].texts)
-    assert heights[-1] <= 0.985 + 1e-9
-    accuracy._spread(["a"], [point(50, 40), point(100, 110)], "t", Path("x.png"))
-    left, right = drawn[4].axes
-    assert drawn[4].get_size_inches().tolist() == pytest.approx([12.5, 2.4 + 0.34])
-    assert (right.get_xlabel(), right.get_ylabel()) == ("tokens of the request (log scale)", "error, %")
-    assert right.get_title(loc="left") == "a: error against size"
-    # A band of 20 % on either side, and a line at none.
-    assert (left.patches[0].get_x(), left.patches[0].get_width()) == (-20, 40)
-    assert (right.patches[0].get_y(), right.patches[0].get_height()) == (-20, 40)
-    assert " ".join(drawn[4].texts[1].get_text().split()) == (
-        "left of 0: requests get refused; right: context is cut too early; band: ±20%"
-    )
-
-
 def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
     accuracy.plot_calibration([(1_000, 20, "x"), (9_000, 30, "y")], 3.456, Path("c.png"))
     accuracy.plot_calibration([(1_000, 2, "x")], 3.5, Path("c.png"), "a request", "tokens, recorded")
@@ -208,12 +155,6 @@ def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
     left, right = drawn[1].axes
     assert (left.get_xlabel(), left.get_ylabel()) == ("characters of a request", "tokens, recorded")
     assert len(right.lines) == 1
-
-
-def test_a_run_of_one_call_without_tokens_has_axes(drawn: list[Any]) -> None:
-    accuracy._per_call(["a"], [point(0, 0)], "t", Path("x.png"))
-    [axes] = drawn[0].axes
-    assert (axes.get_xlim(), axes.get_ylim()) == ((1, 2), (0, 1)) and lines(axes)[0][2] == OTHER_COLOR
 
 
 def test_a_calibration_is_a_cloud_two_lines_and_a_box_for_each_group(drawn: list[Any]) -> None:
