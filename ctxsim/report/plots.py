@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import ERROR_MARKS, entitle, error_boxes, finished, is_for_paper, load_matplotlib, new_figure
+from ctxsim.report.figure import ERROR_MARKS, entitle, error_boxes, finished, load_matplotlib, new_figure
 from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import (
     COLORS,
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 16
 """The largest number of names beside the lines."""
-
-LIMIT_GAP = 0.035
-"""Share of the axis' height. Limits that are nearer to each other share a text."""
 
 SAMPLED = 20_000
 """The largest number of requests in the picture of estimates."""
@@ -138,27 +134,15 @@ def _growth(
 
 
 def _draw_limits(axes: Any, limits: Sequence[tuple[int, str]], top: float) -> tuple[float, list[tuple[str, int]]]:
-    """Draw limits up to 1.5 times the axis' end, and return the new end, and the limits' names with their places."""
-    near: list[list[tuple[int, str]]] = []
+    """Draw limits up to 1.5 times the axis' end, and return the new end, and a text for each name with its place."""
+    drawn: dict[str, list[int]] = {}
     for limit, name in sorted(limits):
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)
             axes.axhline(limit, color="black", linewidth=1, linestyle=":", zorder=1)
-            if not near or limit - near[-1][-1][0] > LIMIT_GAP * top:
-                near.append([])
-            near[-1].append((limit, name))
-    return top, [(_named_limits(those), those[-1][0]) for those in near]
-
-
-def _named_limits(those: Sequence[tuple[int, str]]) -> str:
-    """One text for limits whose names would overlap: `window: 50,000; budget: 48,000 to 50,000`."""
-    by_name: dict[str, list[int]] = {}
-    for limit, name in those[::-1]:
-        # A paper's column has room for the first words only.
-        by_name.setdefault(re.split(" per | less ", name)[0] if is_for_paper() else name, []).insert(0, limit)
-    form = compact if is_for_paper() else "{:,}".format
-    return "; ".join(f"{name}: {' to '.join(dict.fromkeys(map(form, (found[0], found[-1]))))}"
-                     for name, found in by_name.items())  # fmt: skip
+            drawn.setdefault(name, []).append(limit)
+    return top, [(f"{name}: {' to '.join(f'{one:,}' for one in dict.fromkeys((its[0], its[-1])))}", its[-1])
+                 for name, its in drawn.items()]  # fmt: skip
 
 
 def _together(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from ctxsim.report import figure, plots
+from ctxsim.report import plots
 from ctxsim.report.picture import CHOSEN
 from ctxsim.report.plots import (
     estimates,
@@ -112,7 +112,7 @@ def test_names_keep_apart_and_within_the_axes() -> None:
 
 
 def test_of_seventeen_grey_names_sixteen_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (plots.MOST_NAMES, plots.SAMPLED, plots.LIMIT_GAP) == (16, 20_000, 0.035)
+    assert (plots.MOST_NAMES, plots.SAMPLED) == (16, 20_000)
     monkeypatch.setattr(plots, "MOST_NAMES", 2)
     found = grown(calls_of({"a": [1], "b": [10], "c": [30], "d": [100]}), "d")
     assert {one.get_text() for one in found.axes[0].texts} == {"c", "▶ d"}
@@ -140,40 +140,17 @@ def test_limits_in_reach_are_drawn(rows: list[int], limits: Any, top: float, dra
     assert [line.get_ydata()[0] for line in dotted] == drawn and all(line.get_zorder() == 1 for line in dotted)
 
 
-@pytest.mark.parametrize(
-    ("limits", "texts"),
-    [
-        # 3.5 % of 108 are 3.78.
-        ([(50.0, "x"), (53.7, "y")], {"y: 53.7; x: 50.0": 53.7}),
-        # Texts are 4.2 % of 108 apart, 4.536, around 51.9.
-        ([(50.0, "x"), (53.8, "y")], {"x: 50.0": 51.9 - 2.268, "y: 53.8": 51.9 + 2.268}),
-        ([(1_000.0, "x")], {}),
-    ],
-)
-def test_limits_further_apart_have_texts_of_their_own_beside_the_lines(limits: Any, texts: dict[str, float]) -> None:
-    [axes] = grown(calls_of({"a": [100]}), limits=limits).axes
+def test_limits_of_one_name_share_a_text_at_the_largest() -> None:
+    given = [(50, "x"), (70, "y"), (90, "x"), (1_000, "x")]
+    [axes] = grown(calls_of({"a": [100]}), limits=given).axes
     found = {one.get_text(): one for one in axes.texts if ": " in one.get_text()}
-    assert {name: one.get_position()[1] * 108 for name, one in found.items()} == pytest.approx(texts)
+    places = {name: one.get_position()[1] * 108 for name, one in found.items()}
+    assert places == pytest.approx({"y: 70": 70, "x: 50 to 90": 90})
     # No line goes through a name, and red is what fails alone.
     assert all(one.get_position()[0] == NAMES_AT > 1 and one.get_color() == "black" for one in found.values())
-    assert all(line.get_color() == "black" for line in axes.lines if line.get_linestyle() == ":")
-
-
-def test_limits_that_are_just_so_near_share_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without a token the axis ends at 1, of which a quarter lies between the two.
-    monkeypatch.setattr(plots, "LIMIT_GAP", 0.25)
-    [axes] = grown(calls_of({"a": [0]}), limits=[(0.5, "x"), (0.75, "y")]).axes
-    assert [one.get_text() for one in axes.texts if ": " in one.get_text()] == ["y: 0.75; x: 0.5"]
-
-
-def test_limits_are_shorter_on_paper() -> None:
-    near = [(50_000, "rate limit per minute"), (50_100, "window less reserved output"), (50_200, "budget"),
-            (50_300, "budget"), (50_300, "budget")]  # fmt: skip
-    with figure.for_paper():
-        [axes] = grown(calls_of({"a": [60_000]}), limits=near).axes
-    assert [one.get_text() for one in axes.texts if ": " in one.get_text()] == [
-        "budget: 50.2K to 50.3K; window: 50.1K; rate limit: 50.0K"
-    ]
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert [line.get_ydata()[0] for line in dotted] == [50, 70, 90]
+    assert all(line.get_color() == "black" for line in dotted)
 
 
 def test_what_a_request_must_stay_under() -> None:
