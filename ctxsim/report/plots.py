@@ -124,8 +124,7 @@ def _growth(
     axes.set(xlim=(1 - 0.02 * last, last), ylim=(0, top))
     named, unnamed = thinned([(_together(names) + note, last, end, color)
                               for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
-    direct_labels(axes, [*named, *((name, last, limit, "black") for name, limit in drawn)],
-                  top * 0.042, 0.02 * top, 0.985 * top)  # fmt: skip
+    direct_labels(axes, [*named, *((name, last, limit, "black") for name, limit in drawn)])
     axes.yaxis.set_major_formatter(at_axis)
     plain_axes(axes, xlabel="call", ylabel="input tokens sent (counted)")
     if last <= 20:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 from zlib import crc32
 
@@ -78,45 +77,32 @@ def short_number(text: str) -> str:
 NAMES_AT = 1.03
 """The x position at which names beside lines begin, in widths of the axes."""
 
+NAMES_APART = 0.042
+"""The least distance of such names, in heights of the axes."""
+
 Label = tuple[str, float, float, str]
 """A name, x and y of its line's end or of its point, and its colour."""
 
 
 def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
-    """Return at most `most` names, and a text on the others. The grey names that are nearest to another go first."""
-    grey = {n for n, (name, *_, color) in enumerate(labels) if color == OTHER_COLOR and not name.endswith(BOUND)}
-    order = sorted(range(len(labels)), key=lambda n: labels[n][2])
-    while len(order) > most and grey:
-        heights = [-inf, *(labels[n][2] for n in order), inf]
-        gaps = {n: min(heights[at + 1] - heights[at], heights[at + 2] - heights[at + 1]) for at, n in enumerate(order)}
-        gone = min(grey, key=lambda n: (gaps[n], n))
-        order.remove(gone)
-        grey.remove(gone)
-    left = len(labels) - len(order)
-    return [labels[n] for n in sorted(order)], f"; lines without a name: {left}, see the table" if left else ""
+    """Return at most `most` names, and a text on the others. Of too many, the lowest grey ones go, but no bound."""
+    grey = [one for one in labels if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
+    gone = sorted(grey, key=lambda one: one[2])[: max(0, len(labels) - most)]
+    rest = f"; lines without a name: {len(gone)}, see the table" if gone else ""
+    return [one for one in labels if one not in gone], rest
 
 
-def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:
-    """Move labels apart so that neighbours are at least `gap` apart, each as near to its own place as possible.
-
-    All stay between `low` and `high` as long as there is room.
-    """
+def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Move labels up so that neighbours are at least `gap` apart, and down again as far as they would pass `high`."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])
-    blocks: list[tuple[list[int], float]] = []
-
-    def centred(members: list[int]) -> float:
-        half = gap * (len(members) - 1) / 2
-        return max(low + half, min(high - half, sum(positions[j] for j in members) / len(members)))
-
-    for i in order:
-        blocks.append(([i], centred([i])))
-        while len(blocks) > 1 and blocks[-1][1] - blocks[-2][1] < gap * (len(blocks[-1][0]) + len(blocks[-2][0])) / 2:
-            members = blocks[-2][0] + blocks[-1][0]
-            blocks[-2:] = [(members, centred(members))]
     moved = list(positions)
-    for members, centre in blocks:
-        for rank, i in enumerate(members):
-            moved[i] = centre + (rank - (len(members) - 1) / 2) * gap
+    least, most = low, high
+    for i in order:
+        moved[i] = max(moved[i], least)
+        least = moved[i] + gap
+    for i in reversed(order):
+        moved[i] = min(moved[i], most)
+        most = moved[i] - gap
     return moved
 
 
@@ -128,20 +114,16 @@ def plain_axes(axes: Any, **properties: Any) -> None:
     axes.set_axisbelow(True)
 
 
-def direct_labels(axes: Any, labels: Sequence[Label], gap: float, low: float = -inf, high: float = inf) -> None:
-    """Write names to the right of axes, and join each to its point by a thin line. All else must have been drawn.
-
-    Names are at least `gap` apart and stay between `low` and `high`, in units of the y axis.
-    """
+def direct_labels(axes: Any, labels: Sequence[Label]) -> None:
+    """Write names to the right of axes, and join each to its point by a thin line. All else must have been drawn."""
     from matplotlib.collections import LineCollection
 
     axes.autoscale_view()
-    places = spread([y for _, _, y, _ in labels], gap, low, high)
-    in_axes = (axes.transScale + axes.transLimits).transform
-    heights = [in_axes((1, place))[1] for place in places]
+    points = (axes.transScale + axes.transLimits).transform([(x, y) for _, x, y, _ in labels])
+    heights = spread([height for _, height in points], NAMES_APART, 0.02, 0.985)
     # Plain lines, no arrows: matplotlib takes longer to cut an arrow at its text than to draw everything else.
     joins = LineCollection(
-        [((NAMES_AT - 0.003, height), in_axes((x, y))) for (_, x, y, _), height in zip(labels, heights, strict=True)],
+        [((NAMES_AT - 0.003, height), point) for point, height in zip(points, heights, strict=True)],
         colors=[color for *_, color in labels], linewidths=0.5, alpha=0.6, zorder=3,
         transform=axes.transAxes, clip_on=False,
     )  # fmt: skip

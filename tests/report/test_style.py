@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from itertools import combinations
-from time import process_time
 
 import numpy as np
 import pytest
@@ -71,22 +70,19 @@ def test_texts_and_lines_of_the_page_stand_out_from_their_ground(scheme: int) ->
     assert min(contrast(colours["text"], colours[name]) for name in ("gone", "new")) >= 4.5
 
 
-def test_of_too_many_names_the_grey_ones_nearest_to_another_go() -> None:
-    own, near, middle, far = (
+def test_of_too_many_names_the_lowest_grey_ones_go() -> None:
+    own, low, middle, high = (
         (name, 5.0, at, color)
-        for name, at, color in (("own", 0.0, COLORS[0]), ("near", 1.0, OTHER_COLOR), ("middle", 3.0, OTHER_COLOR),
-                                ("far", 9.0, OTHER_COLOR))
+        for name, at, color in (("own", 0.0, COLORS[0]), ("low", 1.0, OTHER_COLOR), ("middle", 3.0, OTHER_COLOR),
+                                ("high", 9.0, OTHER_COLOR))
     )  # fmt: skip
-    every = [own, near, middle, far]
+    every = [own, low, middle, high]
     assert thinned(every, 4) == (every, "")
-    assert thinned(every, 3) == ([own, middle, far], "; lines without a name: 1, see the table")
-    assert thinned(every[::-1], 3)[0] == [far, middle, own]
-    assert thinned(every, 2)[0] == [own, far] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
+    assert thinned(every, 3) == ([own, middle, high], "; lines without a name: 1, see the table")
+    assert thinned(every[::-1], 3)[0] == [high, middle, own]
+    assert thinned(every, 2)[0] == [own, high] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
     bound = ("best (bound)", 5.0, 1.5, OTHER_COLOR)
     assert thinned([*every, bound], 2)[0] == [own, bound], "so does a bound's"
-    began = process_time()
-    assert len(thinned([(f"{n}", 5.0, n * n % 997, OTHER_COLOR) for n in range(400)], 16)[0]) == 16
-    assert process_time() - began < 1
 
 
 def test_a_name_keeps_its_colour_and_seven_have_one() -> None:
@@ -123,12 +119,11 @@ def test_names_beside_lines_are_apart_and_joined_to_their_points() -> None:
     axes.set_xscale("log")
     axes.plot([1, 10, 1000], [0, 90, 91])
     points = [("high", 1000.0, 90.0, "#000000"), ("higher", 10.0, 91.0, "#111111"), ("low", 1.0, 0.0, "#222222")]
-    direct_labels(axes, points, gap=20)
+    direct_labels(axes, points)
     figure.draw_without_rendering()
     assert {text.get_position()[0] for text in axes.texts} == {1.03}
-    heights = axes.transLimits.inverted().transform([text.get_position() for text in axes.texts])[:, 1]
-    # 90 and 91 are 1 apart instead of 20: each gives way by half of what is missing, 19 / 2.
-    assert heights.tolist() == pytest.approx([80.5, 100.5, 0])
+    # The higher one can't go higher, so the high one goes lower. 91 and a margin of 5 % on both sides are the axis.
+    assert [text.get_position()[1] for text in axes.texts] == pytest.approx([0.943, 0.985, 0.05 / 1.1])
     [joins] = axes.collections
     in_data = (joins.get_transform() - axes.transData).transform([line[-1] for line in joins.get_segments()])
     assert in_data.tolist() == [pytest.approx(point[1:3]) for point in points]

@@ -99,10 +99,10 @@ def test_numbers_at_axes_and_in_names() -> None:
 
 @pytest.mark.parametrize(
     ("given", "gap", "ends", "moved"),
-    [([0, 10], 5, (-99, 99), [0, 10]), ([0, 1], 5, (-99, 99), [-2, 3]), ([1, 0], 5, (-99, 99), [3, -2]),
-     ([0, 1], 5, (0, 99), [0, 5]), ([9, 10], 5, (0, 10), [5, 10]), ([0, 4, 8], 5, (-99, 99), [-1, 4, 9]),
+    [([0, 10], 5, (-99, 99), [0, 10]), ([0, 1], 5, (-99, 99), [0, 5]), ([1, 0], 5, (-99, 99), [5, 0]),
+     ([0, 1], 5, (2, 99), [2, 7]), ([9, 10], 5, (0, 10), [5, 10]), ([0, 4, 8], 5, (-99, 99), [0, 5, 10]),
      # Two that move apart leave a third one where it is, before or behind them.
-     ([0, 1, 9], 5, (-99, 99), [-2, 3, 9]), ([0, 50, 51], 5, (-99, 99), [0, 48, 53])],
+     ([0, 1, 11], 5, (-99, 99), [0, 5, 11]), ([0, 50, 51], 5, (-99, 54), [0, 49, 54])],
 )  # fmt: skip
 def test_names_move_apart_by_a_gap_and_stay_within(
     given: list[float], gap: float, ends: tuple[float, float], moved: list[float]
