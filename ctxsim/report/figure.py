@@ -98,18 +98,16 @@ def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
 def heat_map(
     axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True,
     form: str = ".0f",
-) -> list[list[str]]:  # fmt: skip
-    """Draw a table as coloured cells, with numbers if `written`, and return the text colour that each cell needs."""
+) -> None:  # fmt: skip
+    """Draw a table as coloured cells, with numbers if `written`."""
     image = axes.imshow(table, cmap=cmap, aspect="auto", vmin=ends[0], vmax=ends[1])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    inks = []
-    for y, row in enumerate(table):
-        shades = [image.cmap(image.norm(value)) for value in row]
-        inks.append(["white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.45 else "black" for r, g, b, _ in shades])
-        for x, value in enumerate(row if written else ()):
-            axes.text(x, y, f"{value:{form}}", ha="center", va="center", color=inks[y][x], fontsize=10)
-    return inks
+    for y, row in enumerate(table if written else ()):
+        for x, value in enumerate(row):
+            red, green, blue, _ = image.cmap(image.norm(value))
+            ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.45 else "black"
+            axes.text(x, y, f"{value:{form}}", ha="center", va="center", color=ink, fontsize=10)
 
 
 def stacked_bars(

@@ -27,8 +27,8 @@ LONGEST_TICK = 10
 MOST_CURVES = 5
 """Policies in one picture of curves or of heat maps, at most. If there are more, the first ones are drawn."""
 
-ROOM = {"interval": 14, "value": 26}
-"""The largest number of columns of a heat map whose cells have room for an interval, and for a value."""
+MOST_WRITTEN = 26
+"""The largest number of columns of a heat map whose cells have room for a number."""
 
 MARK = "#ce450a"
 """The colour of the chosen setting's frame."""
@@ -115,7 +115,7 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
     marks = {
         f"{mark}: {CHOSEN}": one.chosen in labels,
         f"{'red' if curves else '×'}: some calls refused": any(one.pooled.refusals(label) for label in labels),
-        "whiskers: ranges" if curves else "below each figure its range": one.pooled.sessions > 1,
+        "whiskers: ranges": curves and one.pooled.sessions > 1,
         "dotted: keep-all": curves,
         f"the first {len(drawn)} of {all_of_them} policies": all_of_them > len(drawn),
         "darker is better": not curves,
@@ -150,18 +150,12 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
 def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) -> None:
     """Draw one map: rows are the label's first parameter that varies, columns the second. Cells show their values."""
     rows, columns = grid.values
-    shares = [[cells[(row, column)] for column in columns] for row in rows]
-    table = [[100 * cell.value for cell in row] for row in shares]
+    table = [[100 * cells[(row, column)].value for column in columns] for row in rows]
     least, most = min(map(min, table)), max(map(max, table))
-    inks = heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= ROOM["value"])
+    heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= MOST_WRITTEN)
     axes.set_xticks(range(len(columns)), [short_number(value) for value in columns])
     axes.set_yticks(range(len(rows)), [short_number(value) for value in rows])
     axes.set(xlabel=grid.varied[1], ylabel=grid.varied[0])
-    for y, row in enumerate(shares):
-        for x, cell in enumerate(row):
-            if len(columns) <= ROOM["interval"] and cell.low is not None and cell.high is not None:
-                interval = f"{100 * cell.low:.0f}-{100 * cell.high:.0f}"
-                axes.text(x, y + 0.3, interval, ha="center", va="center", color=inks[y][x], fontsize=7.5)
 
 
 def _marks(one: Picture, axes: Any, grid: Grid) -> None:
