@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxsim.answers.advice.predicted import Came, Range
+from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.advice.verdict import usd as few_digits
 from ctxsim.answers.bill.sums import Sum
@@ -90,57 +90,30 @@ def plot_bill(by: str, found: Mapping[str, Sum], path: Path) -> Path:
     return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
 
 
-WIDE = 20
-"""If the largest amount is more than this many times the least, the axis of dollars is logarithmic."""
-
-
 def plot_came(found: Sequence[Came], path: Path) -> Path:
     """Draw predictions and outcomes, a row for each prediction, into a PNG or SVG file, and return its path."""
     figure, axes = new_figure(10.5, 1.9 + 0.62 * max(2, len(found)))
-    from matplotlib.ticker import LogLocator
-
-    for row, one in enumerate(found):
-        color, weight = (COLORS[0], "normal") if one.advised else (COLORS[1], "bold")
-        _bar(axes, row, one.prediction.advised[one.sessions], 0.34, COLORS[0], 0.35)
-        if one.prediction.settings:
-            _bar(axes, row - 0.3, one.prediction.as_set[one.sessions], 0.1, OTHER_COLOR, 0.5)
-        axes.plot(one.usd, row, "o" if one.advised else "X", color=color, markersize=9, markeredgecolor="white",
-                  zorder=3)  # fmt: skip
-        axes.annotate(_result(one), (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9,
-                      color=color, fontweight=weight)  # fmt: skip
-    axes.set_yticks(range(len(found)), [_name(one) for one in found], fontsize=9)
-    axes.set_ylim(len(found) - 0.5, -0.6)
-    ends = [end for one in found for end in (one.usd, *one.prediction.advised[one.sessions],
-                                             *one.prediction.as_set[one.sessions])]  # fmt: skip
-    if min(ends) > 0 and max(ends) > WIDE * min(ends):
-        axes.set_xscale("log", subs=())
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.set_xlim(min(ends) / 1.2, 1.2 * max(ends))
-    else:
-        axes.set_xlim(0, 1.05 * max(ends))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-    plain_axes(axes, xlabel="USD")
+    rows = np.arange(len(found))
+    for place, height, color, spans, label in (
+        (rows, 0.34, COLORS[0], [one.prediction.advised[one.sessions] for one in found], "with what was advised"),
+        (rows - 0.3, 0.1, OTHER_COLOR, [one.prediction.as_set[one.sessions] for one in found], "as it was set before"),
+    ):
+        low, high = np.array(spans).T
+        axes.barh(place, high - low, height, left=low, color=color, alpha=0.4, label=f"predicted {label}")
+    for held, mark, color, label in ((True, "o", COLORS[0], "as predicted"), (False, "X", COLORS[1], "otherwise")):
+        those = [row for row, one in enumerate(found) if one.advised == held]
+        axes.plot([found[row].usd for row in those], those, mark, color=color, markersize=9, markeredgecolor="white",
+                  label=f"what came: {label}")  # fmt: skip
+    axes.set_yticks(rows, [_name(one) for one in found], fontsize=9)
+    plain_axes(axes, xlabel="USD", xlim=(0, None), ylim=(len(found) - 0.5, -0.6))
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.grid(visible=False, axis="y")
-    axes.plot([], [], color=COLORS[0], alpha=0.35, linewidth=9, label="predicted with what was advised")
-    axes.plot([], [], color=OTHER_COLOR, alpha=0.5, linewidth=3, label="predicted as it was set before")
-    for mark, color, where in (("o", COLORS[0], "within the prediction"), ("X", COLORS[1], "outside it")):
-        axes.plot([], [], mark, color=color, markersize=9, markeredgecolor="white", label=f"what came: {where}")
     legend_below(figure, axes)
     about = "Dollars of the first sessions after each advice, beside ranges of 90 %."
     return finished(figure, path, came_answer(found), about)
 
 
-def _bar(axes: Any, row: float, span: Range, height: float, color: str, alpha: float) -> None:
-    axes.barh(row, span[1] - span[0], height, left=span[0], color=color, alpha=alpha, linewidth=0)
-
-
 def _name(one: Came) -> str:
     what = "\n".join(f"{key} = {value}" for key, value in one.prediction.settings.items()) or "change nothing"
-    return f"{title_of(one.prediction.agent)}, {day(one.prediction.made)}\n{what}"
-
-
-def _result(one: Came) -> str:
-    low, high = one.prediction.advised[one.sessions]
-    off = "" if one.advised else f"\nmissed by {few_digits(max(low - one.usd, one.usd - high))}"
-    return f"{few_digits(one.usd)} USD in {one.sessions} sessions{off}"
+    sums = f"{few_digits(one.usd)} USD in {one.sessions} sessions"
+    return f"{title_of(one.prediction.agent)}, {day(one.prediction.made)}: {sums}\n{what}"
