@@ -151,9 +151,6 @@ def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
 
 FORMS = ("png", "svg", "pdf")
 
-PNG_LEVEL = 3
-"""Level of zlib. The usual 6 takes half as long again, for files that are smaller by a thirtieth."""
-
 LETTERS_PER_INCH = 12
 """Characters per inch of a panel's title, at 10 points."""
 
@@ -214,9 +211,8 @@ def save(figure: Any, path: Path) -> Path:
         _fit_paper(figure)
     # Left out: matplotlib's version in PNG and the date in SVG and PDF, so that equal figures are equal files.
     metadata = {{"png": "Software", "svg": "Date", "pdf": "CreationDate"}[form]: None}
-    level = {"pil_kwargs": {"compress_level": PNG_LEVEL}} if form == "png" else {}
     with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
         # Names may hold characters that the font lacks; a box is drawn for them.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        figure.savefig(temporary, dpi=150, format=form, metadata=metadata, **level)
+        figure.savefig(temporary, dpi=150, format=form, metadata=metadata)
     return path
