@@ -197,8 +197,8 @@ def _nothing(one: AgentAdvice) -> str:
         return f"Change nothing: ctxsim knows no setting of {one.title} that changes what is sent."
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead or one.sampled else ""
-    part = [each for each in one.tried if each.sessions < one.sessions]
-    some = f" ({len(part)} on {_some(one, part)})" if part else ""
+    part = [each.sessions for each in one.tried if each.sessions < one.sessions]
+    some = f" ({len(part)} on {max(part):,} of them)" if part else ""
     tried = f"None of {_settings(len(one.tried))} tried over {many(one.sessions, 'session(s)')}{some}"
     return f"Change nothing. {tried} {surely}saves more than {least} See what you pay for: {BILL}"
 
@@ -225,24 +225,13 @@ def _doubts(one: AgentAdvice) -> list[str]:
 def _also(one: AgentAdvice) -> str:
     if one.tried and all(each.idle for each in one.tried):
         return f"None of the {'other ' * bool(one.settings)}settings tried changes these sessions."
-    whole = [each for each in one.tried if each.sessions == one.sessions]
-    part = [each for each in one.tried if each not in whole]
-    found, named = [], False
-    for tried, where in ((whole, ""), (part, f" on {_some(one, part)}")):
-        best = [] if named else [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(tried)]
-        idle = sum(each.idle for each in tried)
-        rest = len(tried) - len(best) - idle
-        found += [f"Also tried{where}: {', '.join(best)}."] * bool(best)
-        more = " more" * (named or bool(best))
-        found += [f"{_settings(rest, more)} {'was' if rest == 1 else 'were'} tried{where}."] * bool(rest)
-        found += [f"{_settings(idle, more)} tried{where} change{'s' * (idle == 1)} nothing."] * bool(idle)
-        named = named or bool(best)
-    return " ".join(found)
-
-
-def _some(one: AgentAdvice, part: Sequence[Tried]) -> str:
-    """`4 of the 9 sessions`: the part on which settings were tried that weren't worth a replay of all sessions."""
-    return f"{max((each.sessions for each in part), default=0):,} of the {one.sessions:,} sessions"
+    best = _spread(one.tried)
+    if not best:
+        return ""
+    named = ", ".join(f"{told(each.settings, False)} ({_effect(each, one.sessions)})" for each in best)
+    rest, idle = len(one.tried) - len(best), sum(each.idle for each in one.tried)
+    more = f" {_settings(rest, ' more')} tried" + (f", {idle} of them without effect." if idle else ".")
+    return f"Also tried: {named}.{more if rest else ''}"
 
 
 def _spread(tried: Sequence[Tried]) -> list[Tried]:
@@ -255,9 +244,10 @@ def _spread(tried: Sequence[Tried]) -> list[Tried]:
     return order[:TRIED_NAMED]
 
 
-def _effect(one: Tried) -> str:
+def _effect(one: Tried, sessions: int) -> str:
     amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
-    return amount if one.kept is None else f"{amount}, keeps {kept_percent(one.kept)} %"
+    kept = "" if one.kept is None else f", keeps {kept_percent(one.kept)} %"
+    return amount + kept + (f", on {many(one.sessions, 'session(s)')}" if one.sessions < sessions else "")
 
 
 def _change(share: Share | None) -> str:

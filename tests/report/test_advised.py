@@ -122,10 +122,10 @@ probability, a range contains the next 10 sessions' figure.
 Weak: keep-all is -6 % off what was recorded, so all figures may be off.
 A caveat.
 
-Also tried on 3 of the 4 sessions: autoCompactWindow = 1 (-50 %, keeps 90 %),
-bashOutputMaxChars = 10000 (-20 %, keeps 90 %), autoCompactWindow = 2 (-45 %,
-keeps 90 %), autoCompactWindow = 3 (+0 %). 3 more settings were tried on 3 of
-the 4 sessions. 1 more setting tried on 3 of the 4 sessions changes nothing."""
+Also tried: autoCompactWindow = 1 (-50 %, keeps 90 %, on 3 sessions),
+bashOutputMaxChars = 10000 (-20 %, keeps 90 %, on 3 sessions),
+autoCompactWindow = 2 (-45 %, keeps 90 %, on 3 sessions), autoCompactWindow = 3
+(+0 %, on 3 sessions). 4 more settings tried, 1 of them without effect."""
     )
     page = list(answer([one]))
     # A page has paragraphs and no empty ones; nothing is wrapped.
@@ -134,21 +134,18 @@ the 4 sessions. 1 more setting tried on 3 of the 4 sessions changes nothing."""
         "Set in ~/.codex/config.toml:",
     ]  # fmt: skip
     assert page[6].startswith("Claude Code 2.1.5, opus and 2 more: 4 sessions") and len(page) == 19
-    assert page[-2] == "A caveat." and page[-1].startswith("Also tried on 3 of the 4 sessions")
+    assert page[-2] == "A caveat." and page[-1].startswith("Also tried: autoCompactWindow = 1 (")
 
 
 @pytest.mark.parametrize(
     ("of_all", "lines"),
     [
         ((tried(1, 0.9), tried(2, 0.996, idle=True), tried(3, 1.0, idle=True)),
-         ["Also tried: autoCompactWindow = 1 (-10 %, keeps 90 %). 2 more settings tried",
-          "change nothing. 2 more settings were tried on 2 of the 3 sessions."]),
-        # Where those of all sessions change nothing others are named.
-        ((tried(2, 0.996, idle=True), tried(3, 1.0, idle=True)),
-         ["2 settings tried change nothing. Also tried on 2 of the 3 sessions:",
-          "autoCompactWindow = 4 (-80 %, keeps 90 %), autoCompactWindow = 5 (-15 %, keeps", "70 %)."]),
-        ((), ["Also tried on 2 of the 3 sessions: autoCompactWindow = 4 (-80 %, keeps 90 %),",
-              "autoCompactWindow = 5 (-15 %, keeps 70 %)."]),
+         ["Also tried: autoCompactWindow = 1 (-10 %, keeps 90 %), autoCompactWindow = 4",
+          "(-80 %, keeps 90 %, on 2 sessions), autoCompactWindow = 5 (-15 %, keeps 70 %, on",
+          "1 session). 2 more settings tried, 2 of them without effect."]),
+        ((), ["Also tried: autoCompactWindow = 4 (-80 %, keeps 90 %, on 2 sessions),",
+              "autoCompactWindow = 5 (-15 %, keeps 70 %, on 1 session)."]),
     ],
 )  # fmt: skip
 def test_what_is_tried_is_told_by_how_many_sessions_it_was_tried_on(
@@ -171,13 +168,13 @@ HEAD = "Claude Code 2.1.5, opus: 3 sessions, 30.00 USD as you are set now."
           "without losing more than 1 % of what later calls used. See what you pay for:", "ctxsim bill --by part", "",
           "None of the settings tried changes these sessions."]),
         ({"tried": (tried(1, 0.9, 0.4), tried(2, 0.8, 0.4, 2)), "ahead": 10, "wins": 0.6},
-         ["Change nothing. None of 2 settings tried over 3 sessions (1 on 2 of the 3",
-          "sessions) surely saves more than 2 % without losing more than 10 % of what later",
-          "calls used. See what you pay for: ctxsim bill --by part", "",
+         ["Change nothing. None of 2 settings tried over 3 sessions (1 on 2 of them) surely",
+          "saves more than 2 % without losing more than 10 % of what later calls used. See",
+          "what you pay for: ctxsim bill --by part", "",
           "This stays the answer in 60 % of resamples of these sessions. With 90 %",
           "probability, a range contains the next 10 sessions' figure.", "",
-          "Also tried: autoCompactWindow = 1 (-10 %, keeps 40 %). 1 more setting was tried",
-          "on 2 of the 3 sessions."]),
+          "Also tried: autoCompactWindow = 1 (-10 %, keeps 40 %), autoCompactWindow = 2",
+          "(-20 %, keeps 40 %, on 2 sessions)."]),
         ({"tried": (tried(1, 0.9, 0.4),), "sampled": True, "wins": 0.9},
          ["Change nothing. None of 1 setting tried over 3 sessions surely saves more than",
           "2 % without losing more than 10 % of what later calls used. See what you pay",
