@@ -151,10 +151,6 @@ def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
 
 FORMS = ("png", "svg", "pdf")
 
-LETTERS_PER_INCH = 12
-"""Characters per inch of a panel's title, at 10 points."""
-
-
 PAPER_LETTERS = 72
 """Characters of a line that explains marks below a picture for a paper."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.settings import Grid, grids
-from ctxsim.report.figure import LETTERS_PER_INCH, entitle, heat_map, new_figure, save, told
+from ctxsim.report.figure import entitle, heat_map, new_figure, save, told
 from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes, short_number
 
@@ -134,15 +133,13 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
     panels[0, 0].get_gridspec().set_height_ratios(heights)
     for grid, row in zip(drawn, panels, strict=True):
         for axes, share, title, cmap in (
-            (row[0], _amount, f"{_amount_name(one)}, % of keep-all's: less is better", "Blues_r"),
-            (row[1], _kept, "kept, % of what later calls used (counted): more is better", "Blues"),
+            (row[0], _amount, f"{_amount_name(one)}, % of keep-all's", "Blues_r"),
+            (row[1], _kept, "kept, % of what later calls used", "Blues"),
         ):
             cells = {place: share(one, label) for place, label in grid.labels.items()}
             _map(axes, grid, cells, cmap)
             _marks(one, axes, grid)
-            # Half of the figure's width, because two maps are side by side, less an inch for the rows' names.
-            room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
-            axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
+            axes.set_title(title, fontsize=10)
     entitle(figure, one.headline, *_about(one, "frame", drawn, len(deep)))
     return figure
 
@@ -155,7 +152,7 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
     heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= MOST_WRITTEN)
     axes.set_xticks(range(len(columns)), [short_number(value) for value in columns])
     axes.set_yticks(range(len(rows)), [short_number(value) for value in rows])
-    axes.set(xlabel=grid.varied[1], ylabel=grid.varied[0])
+    axes.set(xlabel=f"{grid.name}: {grid.varied[1]}", ylabel=grid.varied[0])
 
 
 def _marks(one: Picture, axes: Any, grid: Grid) -> None:
