@@ -88,10 +88,11 @@ def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple
     """Yield the first lines: the agents, the number of sessions, the dates, the cost, and what the cost is based on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
     agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
-    when = f", {_dates(*span_s)}" if (span_s := bill.span_s()) else ""
+    days = (datetime.fromtimestamp(time_s) for time_s in bill.span_s() or ())
+    when = " to ".join(dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days))
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     sessions = _roots(bill)
-    yield f"{agents}: {many(len(sessions), 'session(s)')}{when}, {cost}."
+    yield f"{agents}: {many(len(sessions), 'session(s)')}{when and f', {when}'}, {cost}."
     if total.usd_recorded and total.usd_listed:
         yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from tokens at list prices."
     elif total.usd:
@@ -127,14 +128,6 @@ def older(bill: Bill) -> Iterator[str]:
     alone = f", all sessions of {gone} among them" if gone else ""
     if count:
         yield f"Left out: {many(count, 'older session(s)')}{alone}; --days 0 takes all."
-
-
-def _dates(first_s: float, last_s: float) -> str:
-    first, last = (datetime.fromtimestamp(time_s) for time_s in (first_s, last_s))
-    year = "" if first.year == last.year else f" {first.year}"
-    if first.date() == last.date():
-        return f"{last.day} {last:%B %Y}"
-    return f"{first.day} {first:%B}{year} to {last.day} {last:%B %Y}"
 
 
 def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
@@ -261,9 +254,7 @@ def pace(ahead: Forecast) -> str:
     low, high = ahead.amounts[main].ranges["90"]
     kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"
     if ahead.basis == "priors":
-        since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
-        count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if since else f"{ahead.seen:,} seen"
-        kind = f"too few sessions, {count}: a range from other projects"
+        kind = f"too few sessions, {ahead.seen:,} of {ahead.known:,} count: a range from other projects"
     some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"
     kind += some if main == "usd" and ahead.priced < ahead.known else ""
     return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

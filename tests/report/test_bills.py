@@ -89,10 +89,10 @@ def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
 
 @pytest.mark.parametrize(
     ("first", "last", "text"),
-    [((2026, 3, 5), (2026, 3, 5), "5 March 2026"), ((2026, 3, 5), (2026, 4, 6), "5 March to 6 April 2026"),
+    [((2026, 3, 5), (2026, 3, 5), "5 March 2026"), ((2026, 3, 5), (2026, 4, 6), "5 March 2026 to 6 April 2026"),
      ((2025, 12, 31), (2026, 1, 1), "31 December 2025 to 1 January 2026")],
 )  # fmt: skip
-def test_a_span_names_a_year_once(first: tuple[int, ...], last: tuple[int, ...], text: str) -> None:
+def test_a_span_of_one_day_names_it_once(first: tuple[int, ...], last: tuple[int, ...], text: str) -> None:
     span = tuple(datetime(*one, 12).timestamp() for one in (first, last))  # type: ignore[arg-type,misc]
     assert f", {text}, " in first_lines(Sum(usd_listed=1.0), span_s=span)[0]
 
@@ -311,10 +311,9 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
         ("sessions", None, ("tokens",), 0, "1 to 2K tokens (90 %)."),
         ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (a widened 90 % range)."),
         ("priors", None, ("usd",), 2_000,
-         "1.00 to 1,500 USD (too few sessions, 1,005 seen: a range from other projects)."),
+         "1.00 to 1,500 USD (too few sessions, 1,005 of 2,000 count: a range from other projects)."),
         ("priors", SINCE, ("usd",), 2_000,
-         "1.00 to 1,500 USD (too few sessions, only 1,005 of 2,000 since 5 March 2026 count: a range from other "
-         "projects)."),
+         "1.00 to 1,500 USD (too few sessions, 1,005 of 2,000 count: a range from other projects)."),
     ],
 )  # fmt: skip
 def test_what_comes_at_this_pace(basis: Any, since: Any, amounts: tuple[str, ...], priced: int, line: str) -> None:
