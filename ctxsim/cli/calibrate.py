@@ -44,9 +44,8 @@ def command(
     written = found.save(out or "calibration.json")
     from ctxsim.report.accuracy import plot_calibration
 
-    axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
     ratio, picture = found.calibration.overall.chars_per_token, written.with_suffix(".png")
-    files = [written, plot_calibration(found.points(), ratio, picture, *axes)]
+    files = [written, plot_calibration(found.points(), ratio, picture)]
     _print(found.calibration, tokenizer or OWN, form)
     tell_written(files, form)
     reading.finish()

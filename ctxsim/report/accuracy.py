@@ -136,17 +136,8 @@ def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, pat
     return finished(figure, path, "An estimator's error depends on what it counts", about)
 
 
-def plot_calibration(
-    points: Sequence[tuple[int, int, str]],
-    ratio: float,
-    path: Path,
-    chars_of: str = "a text",
-    tokens_are: str = "tokens, counted",
-) -> Path:
-    """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group.
-
-    `chars_of` and `tokens_are` are the words for a point's values at the axes.
-    """
+def plot_calibration(points: Sequence[tuple[int, int, str]], ratio: float, path: Path) -> Path:
+    """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group."""
     figure, (left, right) = new_figure(12.5, 5.5, columns=2)
     chars, tokens = np.array([(c, t) for c, t, _ in points if c > 0 and t > 0], dtype=float).T
     left.plot(chars, tokens, "o", color=COLORS[0], markersize=3, alpha=0.3, markeredgewidth=0)
@@ -155,7 +146,7 @@ def plot_calibration(
     for divisor, color, name in ((ratio, COLORS[1], fitted), (4.0, "#555555", "characters / 4")):
         left.plot(ends, ends / divisor, color=color, linewidth=1.5, label=name)
     left.legend(frameon=False, loc="upper left")
-    plain_axes(left, xscale="log", yscale="log", xlabel=f"characters of {chars_of}", ylabel=tokens_are)
+    plain_axes(left, xscale="log", yscale="log", xlabel="characters", ylabel="tokens")
     for axis in (left.xaxis, left.yaxis):
         axis.set_major_formatter(at_axis)
     groups: dict[str, list[float]] = {}
