@@ -46,19 +46,11 @@ def short(label: str) -> str:
         given = [one for value in values if "=" in value for one in value.split(";")]
         if given:
             # Settings of agents, AGENT/KEY=VALUE, differ in the end of the key and in the value.
-            parts += [_short_setting(one, SETTING_NAME if len(given) > 1 else LONGEST_NAME) for one in given]
+            pairs = (one.rpartition("/")[2].partition("=") for one in given)
+            parts += [f"{key.rpartition('.')[2]}={short_number(value)}" for key, _, value in pairs]
             continue
         parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
     return middle_cut(" + ".join(parts), LONGEST_NAME)
-
-
-SETTING_NAME = 12
-"""Characters of a key in a name with several settings."""
-
-
-def _short_setting(text: str, most: int) -> str:
-    key, _, value = text.rpartition("/")[2].partition("=")
-    return f"{middle_cut(key.rpartition('.')[2], most)}={short_number(value)}"
 
 
 def middle_cut(text: str, most: int) -> str:
