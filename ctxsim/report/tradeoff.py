@@ -190,9 +190,6 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
 def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: bool) -> None:
     if share.low is not None and share.high is not None:
         axes.plot([100 * share.low, 100 * share.high], [place, place], color=color, linewidth=1.2, zorder=3)
-        if 100 * share.high > MOST_AMOUNT > 100 * share.value:
-            # The interval goes on beyond the axis.
-            axes.plot(MOST_AMOUNT, place, ">", color=color, markersize=5, zorder=3, clip_on=False)
     face = "white" if worse else color
     # A mark at the end of an axis isn't cut off; one beyond the end isn't drawn.
     axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4,
