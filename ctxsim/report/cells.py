@@ -195,9 +195,7 @@ def chosen_columns(names: str) -> tuple[str, ...]:
     """Return the names in `a,b`. Raises UnknownName for an unknown column, and if there is no name."""
     known = [one.name for one in EVERY]
     found = tuple(name.strip() for name in names.split(",") if name.strip())
-    if not found:
-        raise unknown("column", names, known)
-    for name in found:
+    for name in found or (names,):
         if name not in known:
             raise unknown("column", name, known)
     return found

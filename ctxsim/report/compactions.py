@@ -5,15 +5,13 @@ from itertools import groupby
 
 from ctxsim.answers.advice.intervals import bootstrap_mean
 from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
+from ctxsim.answers.compactions.later import SOON
 from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of, text_of
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 
 Row = CompactionRow | BesideRow
-
-SOON = 10
-"""Calls that must follow a compaction to be compared with its controls."""
 
 NAME = 26
 """Characters of a session's name."""
