@@ -82,7 +82,10 @@ def command(
         sys.exit(1)
 
 
-KINDS = {"sessions": "90 %", "far": "a widened 90 % range", "priors": "a range from other projects"}
+KINDS = {
+    "sessions": "90 %", "far": "a widened 90 % range, as these are more than half of the sessions seen",
+    "priors": "a range from other projects, as the sessions seen are too few",
+}  # fmt: skip
 
 
 def _lines(found: Forecasts) -> list[str]:
@@ -100,18 +103,10 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if found.recorded.untimed:
         lines.append(f"Not in the forecast: {many(found.recorded.untimed, 'session(s)')} without a start time.")
-    if today.basis == "priors":
-        lines.append(
-            f"{many(today.seen, 'session(s)')} so far, too few for an interval: the range comes from how sessions of "
-            "other projects differ."
-        )
-    else:
-        held = [one for one in found.tried_alike if one.level == 90]
-        share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
-                "(--backtest shows them)" if held else ""  # fmt: skip
-        lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
-        if today.basis == "far":
-            lines.append("More sessions are forecast than half of those seen, so the range is widened.")
+    held = [] if today.basis == "priors" else [one for one in found.tried_alike if one.level == 90]
+    share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
+            "(--backtest shows them)" if held else ""  # fmt: skip
+    lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None:
         since = found.recorded.started[today.change.at]
         assert since is not None  # sessions without times have no order, and no change
@@ -164,9 +159,7 @@ def _table(found: Forecasts) -> Sheet:
         Column("compactions", "compactions", "90 % range", of=span("90", "compactions")),
         Column("refused", "refused", "refused calls, 90 % range", rank=1, of=span("90", "refused")),
     ]  # fmt: skip
-    kind = "from how sessions of other projects differ" if found.today.basis == "priors" else "of the next sessions"
-    notes = (f"Ranges are {kind}.",)
-    return sheet_of("forecast", f"The next {found.ahead}", columns, found.all.items(), notes=notes)
+    return sheet_of("forecast", f"The next {found.ahead}", columns, found.all.items())
 
 
 def _span(amount: Amount, level: str, name: str) -> Cell:

@@ -86,19 +86,14 @@ def test_days_say_how_many_sessions_and_missing_prices_how_many() -> None:
 def test_few_sessions_have_a_range_of_other_projects() -> None:
     alike = [tried(20, 90, True)]
     found = _lines(forecasts(one(basis="priors", seen=3), tried_alike=alike))
-    assert found[0].endswith(" (a range from other projects).")
-    assert found[2:] == [
-        "3 sessions so far, too few for an interval: the range comes from how sessions of other projects differ."
-    ]
+    assert found[0].endswith(" (a range from other projects, as the sessions seen are too few).")
+    assert found[2:] == ["From 3 sessions."], "forecasts that held had intervals"
 
 
 def test_a_range_this_far_ahead_is_called_wider() -> None:
     found = _lines(forecasts(one(basis="far")))
-    assert found[0].endswith(" (a widened 90 % range).")
-    assert found[2:] == [
-        "From 40 sessions.",
-        "More sessions are forecast than half of those seen, so the range is widened.",
-    ]
+    assert found[0].endswith(" (a widened 90 % range, as these are more than half of the sessions seen).")
+    assert found[2:] == ["From 40 sessions."]
 
 
 def test_forecasts_like_this_one_are_counted_at_the_widest_level() -> None:
@@ -134,9 +129,7 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
 def test_the_table_has_a_row_for_each_policy_and_ranges_at_each_level() -> None:
     other = one(amounts=USD | {"usd": amount(0.5, 0.5, 0.5)})
     found = _table(forecasts(one(), all={"as it is": one(), "mask": other}))
-    assert (found.name, found.title, found.notes) == (
-        "forecast", "The next 20 sessions", ("Ranges are of the next sessions.",)
-    )  # fmt: skip
+    assert (found.name, found.title) == ("forecast", "The next 20 sessions")
     assert [(column.name, column.heading, column.rank) for column in found.columns] == [
         ("policy", "under", 0), ("middle", "USD", 0), ("level_50", "50 %", 0), ("level_80", "80 %", 0),
         ("level_90", "90 %", 0), ("compactions", "compactions", 0), ("refused", "refused", 1),
@@ -149,7 +142,6 @@ def test_the_table_has_a_row_for_each_policy_and_ranges_at_each_level() -> None:
     assert found.rows[1] == ("mask", Cell(0.5, "0.50"), same, same, same, *rest)
     bare = {name: of for name, of in USD.items() if name != "usd"}
     found = _table(forecasts(one(amounts=bare, basis="priors"), all={"x": one(amounts=bare)}))
-    assert found.notes == ("Ranges are from how sessions of other projects differ.",)
     assert found.columns[1].heading == "tokens" and found.rows[0][1] == Cell(200_000, "0.2 M")
 
 

@@ -67,7 +67,7 @@ def test_a_sub_agent_and_a_copy_are_no_sessions(logs: Path) -> None:
     write(logs / "session-2.jsonl", 1)
     found = told(logs)
     assert ": 1 session, " in found["bill"].stdout and "Counted once" not in found["bill"].stdout
-    assert "1 session so far, too few" in found["forecast"].stdout
+    assert "From 1 session." in found["forecast"].stdout
     assert ": 1 session, " in found["advise"].stdout
     assert " in 2 transcripts;" in found["compactions"].stdout and "2 transcripts: 2 " in found["check"].stdout
     for name, done in found.items():
