@@ -77,7 +77,7 @@ class ThreeTriggers(Policy):
     def _kept_from(self, after: list[list[Item]], fired: Limit) -> int:
         """Index of the first message that stays. At least the newest one stays."""
         if fired == "messages":
-            return max(0, len(after) - self.messages)
+            return len(after) - self.messages
         room = self.preserve * self.window if fired == "percentage" else self.target
         start = len(after) - 1
         while start > 0 and self._tokens(after[start - 1 :]) <= room:

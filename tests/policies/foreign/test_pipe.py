@@ -106,6 +106,9 @@ def test_only_what_is_new_is_sent(tmp_path: Path) -> None:
     assert [line["estimate"] for line in asked[:2]] == [3, 6]
     assert "usage" not in asked[0] and asked[1]["usage"]["input_tokens"] > 0
     assert [line["call"] for line in asked] == [1, 2, 3, 4] and asked[0]["window"] == 200_000
+    # It is asked for its moments before any transcript is known: with an empty head, of no tokens.
+    start = log(tmp_path)[0][1]
+    assert (start["window"], start["head"]["system"], start["head"]["tokens"]) == (0, "", 0)
 
 
 def test_all_is_sent_where_it_is_asked_for(tmp_path: Path) -> None:

@@ -113,8 +113,9 @@ def written(items: Iterable[Item] | Stop | None) -> str:
         ("haystack-prune:context_window=300,min_tokens={},min_keep_steps=1*", "u10 c94 c94", "93:a([+(c 94:a(b(c"),
         ("haystack-prune:context_window=300,min_tokens=10,min_keep_steps={}*", "u10 c94 c94",
          "0:a([+(c 1:a([+(c 2:a(b(c"),
+        # A placeholder has 75 characters: 310 - 19 are 291, 0.7275 of the window.
         ("haystack-prune:context_window=400,compact_to={},min_tokens=1,compact_at=0.1*", "u10 c94 c94 c94",
-         "0.68:a([+([+(d 0.7:a([+([+(d 0.72:a([+([+(d 0.73:a([+(c(d 0.74:a([+(c(d 0.77:a([+(c(d 0.78:a(b(c(d"),
+         "0.68:a([+([+(d 0.7:a([+([+(d 0.725:a([+([+(d 0.7275:a([+(c(d 0.74:a([+(c(d 0.77:a([+(c(d 0.78:a(b(c(d"),
         ("haystack-summarize:context_window=300,approximate_summary_tokens=60,compact_at=0.5,compact_to={}*",
          "u10 s90 u10 s90 u10 c90",
          "0.3:Se(f 0.88:Se(f 0.889:SSe(f 0.89:Scde(f 0.9:Scde(f 1:Scde(f"),
@@ -124,6 +125,8 @@ def written(items: Iterable[Item] | Stop | None) -> str:
         ("inspect-edit:at=209,keep_tool_uses={}*", "u10 c94 c94", "0:a((+((+ 1:a((+(c 2:stop"),
         ("inspect-edit:at=209,keep_tool_inputs=false,keep_tool_uses={}*", "u10 t94 c94", "0:aB+N 1:aB+(c 2:stop"),
         ("inspect-trim:at={},preserve=0.5*", "u10 c94 c94", "210:a(b(c 209:a(c 110:a(c 109:a"),
+        # A pass drops a fifth of what is left, or one message: five would do for 60, and four are made.
+        ("inspect-trim:at={},preserve=0.8*", "u10 s10 s10 s10 s10 s10 s10 s10 s10 s10 s10", "70:afghijk 60:stop"),
         ("inspect-trim-messages:preserve={}", "u1 c1 s1 c1", "0.1:a 0.2:a 0.4:a(d 0.6:ac(d 0.8:a(bc(d 1:a(bc(d"),
         ("inspect-summary:at={}*", "u10 c94 c94", "210:a(b(c 209:aS 54:aS 53:stop"),
         ("langchain-trim:max_tokens={}*", "u10 c4 s10 c4", "40:a(bc(d 39:(bc(d 30:(bc(d 24:bc(d 10:(d 4:d 3:-"),
@@ -191,6 +194,8 @@ def written(items: Iterable[Item] | Stop | None) -> str:
          "1:Se 2:Sde 3:Scde 4:S(bcde 5:S(bcde 6:a(bcde 7:a(bcde"),
         ("sk-summarize:target_count=2,threshold_count={}", "u1 c1 s1 u1 s1", "3:Sde 4:a(bcde"),
         ("strands-sliding:window_size={}", "u1 s1:9 u1 s1:9", "2:cd 3:cd 4:abcd"),
+        # Of five messages the newest text doesn't count: four fit.
+        ("strands-sliding:window_size={}", "u1 s1 c1 u1", "3:(cd 4:ab(cd"),
         ("strands-sliding:window_size=2,proactive_compression={}*", "u10 s10 u10 s10", "0.004:cd 0.0041:abcd"),
         ("strands-summarizing:preserve_recent_messages=1,proactive_compression={}*", "u10 s10 u10 s10",
          "0.004:Sbcd 0.0041:abcd"),

@@ -61,7 +61,7 @@ class LitellmTrim(Policy):
                 break
             fits = message if used + self._size(message) <= limit else self._cut(message, limit - used)
             if (size := self._size(fits)) + used <= limit:
-                kept.insert(0, fits)
+                kept.append(fits)
                 used += size
         return kept
 
