@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ctxsim.readers.assembly.gemini import FunctionResponse, result
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.transcript import Usage
 
@@ -66,6 +67,17 @@ def test_an_answer_of_gemini_as_the_python_library_prints_it() -> None:
     found = answer("gemini", {"candidates": said, "usage_metadata": counted, "model_version": "m"}, "here")
     assert (found.usage, found.model) == (Usage(9, 2, 3), "m")
     assert [(part.tool, part.text) for part in found.parts] == [("read", '{"max_lines":1}')]
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ({"output": "A"}, "A"), ({"error": "B"}, "B"), ({"page": "C"}, '{"page":"C"}'),
+        ({"output": {"n": 1}}, '{"output":{"n":1}}'), ({"output": "A", "n": 1}, '{"output":"A","n":1}'), (None, ""),
+    ],
+)  # fmt: skip
+def test_a_result_of_gemini_is_its_one_text_or_all_of_it(response: Any, text: str) -> None:
+    assert result(FunctionResponse(response=response), "here") == (text, ())
 
 
 def test_what_a_request_looks_like() -> None:

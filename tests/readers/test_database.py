@@ -227,3 +227,7 @@ def test_a_value_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CTXSIM_MAX_MB", "1")
     with opened(path) as one, pytest.raises(InputError, match="holds a value that is larger than 1 MB"):
         one.read(lambda found: found.execute("SELECT a FROM t").fetchall())
+    # More than SQLite's own limit, 2 GB, is as much as that.
+    monkeypatch.setenv("CTXSIM_MAX_MB", "5000")
+    with opened(path) as one:
+        assert one.read(lambda found: found.execute("SELECT length(a) FROM t").fetchall()) == [(2_000_000,)]

@@ -70,11 +70,12 @@ def test_a_folder_that_cannot_be_looked_into_is_told_as_if_it_was_named(
 
 def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
     for name, text in (("a.json", "[1]"), ("b.json", "[2]"), ("c.jsonl", "[1]"), ("d.json", "[1]"), ("e.traj", "[1]"),
-                       ("f.json", "[33]")):  # fmt: skip
+                       ("e2.eval", "[1]"), ("e3.eval", "[1]"), ("f.json", "[33]")):  # fmt: skip
         put(tmp_path / name, text)
     same = f"holds the same as {tmp_path}/a.json, and counts once"
     assert told(tmp_path) == [
-        ("a.json", ""), ("b.json", ""), ("c.jsonl", same), ("d.json", same), ("e.traj", ""), ("f.json", "")
+        ("a.json", ""), ("b.json", ""), ("c.jsonl", same), ("d.json", same), ("e.traj", ""),
+        ("e2.eval", ""), ("e3.eval", ""), ("f.json", ""),
     ]  # fmt: skip
     named = [str(tmp_path / name) for name in ("a.json", "d.json", "a.json")]
     assert told(tmp_path, *named) == [("a.json", ""), ("d.json", "")], "whoever names both means both"
@@ -145,6 +146,7 @@ def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) 
     "JSON list; "),
     ('[{"role": "user", "content": "Go."},]', "JSON with comments or trailing commas; "),
     ("5\n6\n", "JSON int; "), ("text", "not JSON; "), ("a,b,c\n1,2,3\n", "a table with columns a, b, c; "),
+    ("a,b,c,d,e,f,g,h,i,j,k,l,m\n" + 13 * ",1", "a table with columns a, b, c, d, e, f, g, h, i, j, k, l; "),
     (json.dumps({str(number): number for number in range(13)}), "keys 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11; "),
 ])  # fmt: skip
 def test_what_is_seen_in_a_file_of_no_format(data: str, seen: str) -> None:

@@ -26,6 +26,7 @@ from invented import claude_session
 
 from ctxsim.errors import InputError, how_to_install
 from ctxsim.readers import read, read_source, sources
+from ctxsim.readers.source.placed import Copies
 from ctxsim.readers.source.remote import _refusal
 
 POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")
@@ -165,6 +166,8 @@ def test_memory_is_a_store_too(kept: Path) -> None:
         assert agent.parent == "memory://kept/main.jsonl.gz"
         copy = found[0].path
         assert copy is not None and copy.is_file()
+        # What no reader reads isn't copied.
+        assert (copy.parent / "README.txt").read_bytes() == b""
         with pytest.raises(InputError, match=r"^memory://kept/broken\.json: is not complete JSON: "):
             list(read_source(found[0]))
         del found
@@ -195,10 +198,21 @@ def test_an_object_that_can_not_be_copied_is_refused_and_the_others_are_read(mon
         memory.rm("/half", recursive=True)
 
 
+def test_copies_that_somebody_has_deleted_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", told.append)
+    copies = Copies()
+    shutil.rmtree(copies.name)
+    del copies
+    assert not told
+
+
 def test_the_key_of_a_signed_address_is_in_no_line() -> None:
     error = ValueError("403, message='Forbidden', url='https://a.org/x/?key=secret&a=b' (why?)")
     said = "ValueError: 403, message='Forbidden', url='https://a.org/x/' (why?)"
     assert str(_refusal("https://a.org/x/", error)) == f"https://a.org/x/: can't be read: {said}"
+    # Of 301 characters, one too many is counted.
+    assert str(_refusal("s3://a/b", ValueError("x" * 301))).endswith(f": {'x' * 300} ... (1 characters more)")
 
 
 def test_without_the_extra_the_line_names_it(tmp_path: Path) -> None:

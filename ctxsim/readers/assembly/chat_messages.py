@@ -167,9 +167,9 @@ class ChatUsage(msgspec.Struct):
         writes = (self.cache_creation_input_tokens, prompt.cache_write_tokens)
         read, written = (next((count for count in counts if count is not None), None) for counts in (reads, writes))
         made, reasoning = self.completion_tokens, completion.reasoning_tokens
-        if made is not None and self.total_tokens == self.prompt_tokens + made + (reasoning or 0):
+        if made is not None and reasoning and self.total_tokens == self.prompt_tokens + made + reasoning:
             # xAI counts reasoning beside the completion.
-            made += reasoning or 0
+            made += reasoning
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
         usd = dollars(self.cost) if dollars(cost) is None else dollars(cost)

@@ -113,7 +113,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     rows = sample.rows({column, *BESIDE}) if sample.parquet else others
     held: Assembly | None = None
     bad: list[str] = []
-    number = 0
     for number, (line, row) in enumerate(rows, 1):
         messages = _messages(row.get(column))
         if number == 1 and column not in row:

@@ -158,6 +158,9 @@ def test_whose_a_task_is_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.M
     looked: list[bytes] = []
     monkeypatch.setattr(task_folders, "_OF_ROO", SimpleNamespace(search=looked.append))
     assert task(tmp_path, TURNS).format == "cline" and len(looked) == 1
+    # Only the first megabyte is looked through.
+    task(tmp_path / "long", [{"role": "user", "content": [text("x" * (1 << 20))]}, *TURNS[1:]])
+    assert len(looked[1]) == 1 << 20
 
 
 UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"

@@ -224,6 +224,7 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     parent = write(tmp_path / "session-2026-01-05T09-00-abcdef12.jsonl", HEADER)
     header = {**HEADER, "sessionId": "sub", "kind": "subagent"}
     child = write(tmp_path / "abcdef12-3456" / "sub.jsonl", header, message(1, "gemini", "Hi."))
+    assert only(parent, "gemini-cli").parent is None
     assert only(child, "gemini-cli").parent == str(parent)
     parent.unlink()
     assert only(child, "gemini-cli").parent == "abcdef12-3456"

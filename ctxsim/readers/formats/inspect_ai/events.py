@@ -202,7 +202,6 @@ class Walk:
         self._pool = self.messages(pool, f"{where} pooled message")
         self._spans: dict[str, Span] = {}
         self._compactions: dict[str, Compaction] = {}
-        self._nested = 0
 
     def messages(self, values: Sequence[Any], where: str) -> list[Message]:
         """Return messages with the texts that the log moved out of them. Raises InputError for one that doesn't fit."""
@@ -233,9 +232,8 @@ class Walk:
                 case "tool" | "subtask":
                     # Older versions nest what happened inside; newer ones have it in spans.
                     if has(value, events=list) and value["events"]:
-                        self._nested += 1
                         name = str(value.get("name") or value.get("function") or kind)
-                        self.events(value["events"], f"{kind} {self._nested}", name, f"{path}{number}.")
+                        self.events(value["events"], f"{kind} {path}{number}", name, f"{path}{number}.")
                 case _ if kind not in _OTHERS:
                     self.left_out[str(kind or "entry without a kind")] += 1
 
