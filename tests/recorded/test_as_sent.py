@@ -138,6 +138,13 @@ def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> 
     (tmp_path / "b.jsonl").write_text(line("m", 4, 500, 6) + "no JSON\n")
     found = accepted(sources(str(tmp_path)))
     assert found == {"m in /p": (510, 2), "n in /p": (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
+    # Of another project's sessions nothing is told.
+    made = msgspec.structs.replace(with_usage(conversation("a"), [Usage(300)] * 2, model="m"), project="/q")
+    for others, among in (({}, "300 tokens were accepted in this session"), (
+        {"m in /q": (510, 2)}, "510 tokens were accepted in 2 sessions of this project with this model"
+    )):  # fmt: skip
+        (one,) = as_sent(made, accepted=found | others)
+        assert one.provider.origin.startswith(f"window 200,000 inferred: {among}")
 
 
 @corpus.here

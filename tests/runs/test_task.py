@@ -256,6 +256,13 @@ def test_a_hash_is_of_what_a_source_holds(tmp_path: Path) -> None:
         assert len(beside) == 1 and source_sha256(Source("x", tmp_path / "x.db")) == expected.hexdigest()
 
 
+def test_files_of_other_kinds_count_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXSIM_MAX_MB", "0.000004")
+    for name, size in (("a.json", 5), ("b.bin", 4), ("c.bin", 5)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert [file.name for file in room.files_below(tmp_path)] == ["a.json", "b.bin"]
+
+
 @pytest.mark.parametrize(
     ("fields", "what_if"),
     [({}, WhatIf(True, True, 0.0, 0)), ({"brackets": False}, WhatIf(False, True, 0.0, 0)),

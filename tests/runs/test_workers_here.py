@@ -88,6 +88,15 @@ def test_who_wants_to_stop_ends_what_is_under_way(tmp_path: Path, made: list[str
         list(workers.until_stopped(ended()))
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_processes_are_given_up_once_somebody_stops(stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up: list[object] = []
+    monkeypatch.setattr(Workers, "_give_up", lambda self: given_up.append(self))
+    with Workers(1, None, lambda *one: None, lambda: stopped) as workers:
+        list(workers.until_stopped(iter("a")))
+    assert len(given_up) == stopped
+
+
 class Pool:
     """An executor that does tasks when they are waited for; `dies` are those over which a process dies."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
+from ctxsim.synthesis.scenario import folder
 from ctxsim.transcript import Transcript, problems
 
 
@@ -60,6 +62,16 @@ def test_a_scenario_is_valid_and_has_the_same_text_in_every_version(name: str) -
     transcript = opened(name)[1]
     assert problems(transcript) == []
     assert hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()[:12] == TEXTS[name]
+
+
+def test_a_file_whose_policies_run_code_needs_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    own, text = tmp_path / "own.toml", (folder() / "one-prompt.toml").read_text()
+    own.write_text(text)
+    assert load_scenario(str(own)).policies[0] == "keep-all"
+    own.write_text(text.replace('"keep-all"', '"mine.py:Mine"'))
+    with pytest.raises(InputError, match=r"mine\.py:Mine"):
+        load_scenario(str(own))
 
 
 class TestDocumented53K:

@@ -221,13 +221,13 @@ def _words_only(text: str) -> tuple[bytes, int, int]:
 
 def _first_strict(text: str, atom: str) -> tuple[int, int]:
     """The span of the first occurrence of an atom that no word character touches; else of the first occurrence."""
-    at = first = text.find(atom)
+    at = first = max(0, text.find(atom))
     while at >= 0:
         end = at + len(atom)
         if not _in_word(text[at - 1 : at]) and not _in_word(text[end : end + 1]):
             return at, end
         at = text.find(atom, at + 1)
-    return max(0, first), max(0, first) + len(atom)
+    return first, first + len(atom)
 
 
 def _in_word(character: str) -> bool:

@@ -148,7 +148,7 @@ class _Preparation:
         for number, call in enumerate(transcript.calls, 1):
             sent = call.head or transcript.head
             if sent is not head:
-                self._bar(sent, call.start - 1)
+                self._bar(sent)
                 head = sent
             responses = [self._used[place] for place in range(call.start, call.end) if place in self._used]
             names = set[str]().union(*(names for names, _ in responses))
@@ -178,13 +178,14 @@ class _Preparation:
         yield from (self._holders[one.atom][one.stop - 1] for one in carried)
         yield from (self._sayers[one.atom][one.stop - 1] for one in said)
 
-    def _bar(self, head: Head, place: int) -> None:
+    def _bar(self, head: Head) -> None:
+        """Note what a head holds: for this call and all later ones it is no need."""
         new = set(head.texts) - self._heads
         self._heads |= new
         for text, quoted in self._with_quotations(plain(canonical(text)) for text in new):
             for atom in self._names.among(identifiers.spelled(text)) | quoted:
                 self._in_heads.add(atom)
-                self._barred[atom] = min(place, self._barred.get(atom, place))
+                self._barred[atom] = -1
 
     def _needs(self, number: int, start: int, atoms: Iterable[Atom]) -> list[Need]:
         found = []

@@ -36,6 +36,20 @@ def common(left: list[int], right: list[int]) -> int:
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
 
 
+def test_parallel_calls_in_front_of_all_else_are_edited_like_others() -> None:
+    # The second call of a response tells that they are parallel, whatever stands behind; a third one doesn't.
+    provider = Provider(framing="anthropic", model="claude-sonnet-4-5")
+    one, two, three = (Item("tool_call", place, 0, "{}", f"tool{place}") for place in range(3))
+    longer = two.with_text('{"path": "a"}')
+    request = request_of([one, two], provider)
+    request.edit([Edit(two, longer, 1, "")])
+    assert everything(request) == everything(request_of([one, longer], provider))
+    # A neighbour that changes stays where one before it leaves.
+    request = request_of([one, two, three], provider)
+    request.edit([Edit(one, None, 0, ""), Edit(two, longer, 0, "")])
+    assert everything(request) == everything(request_of([longer, three], provider))
+
+
 FRAMINGS = [("none", ""), ("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")]
 
 

@@ -8,7 +8,6 @@ from samples import basis_of, conversation
 
 from ctxsim.policies import open_policy
 from ctxsim.simulator.measure.columns import (
-    SHOWN_CHARS,
     by_lifetime,
     cost_interval,
     displacement,
@@ -61,8 +60,8 @@ def test_what_came_cut_is_no_part_of_what_was_decided_on() -> None:
 
 
 def test_a_long_text_is_shown_by_its_beginning() -> None:
-    assert shown("a" * SHOWN_CHARS) == "a" * SHOWN_CHARS and shown("\ud83d") == "?"
-    assert shown("b" * (SHOWN_CHARS + 1_500)) == "b" * SHOWN_CHARS + "… (1,500 more characters)"
+    assert shown("a" * 2_000) == "a" * 2_000 and shown("\ud83d") == "?"
+    assert shown("b" * 3_500) == "b" * 2_000 + "… (1,500 more characters)"
 
 
 def test_what_is_written_is_of_one_lifetime() -> None:

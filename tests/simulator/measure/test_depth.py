@@ -25,6 +25,16 @@ def test_depth_is_head_middle_or_tail() -> None:
     assert [depth_in(need, source) for need in prepare(transcript).needs(3)] == ["tail"]
 
 
+def test_what_stands_only_inside_words_stands_where_it_does_first() -> None:
+    def depth(text: str) -> str:
+        return depth_in(Need("x_first", "strict", False, (0,), 1), text)
+
+    # It ends 500 characters behind the beginning, or 501; of 1,100 the last 500 begin at 600.
+    assert [depth("-" * before + "ax_first" + "-" * 700) for before in (492, 493)] == ["head", "middle"]
+    assert [depth("-" * before + "ax_first" + "-" * (1_092 - before)) for before in (598, 599)] == ["middle", "tail"]
+    assert depth("x_firsta" + " " * 700 + "x_first") == "tail" and depth("-" * 1_100) == "head"
+
+
 def test_a_quotation_stands_where_its_words_follow_one_another() -> None:
     need = Need("to a quick fox", "loose", False, (0,), 1)
     apart, whole = "to a fox, quick dog", "to a (*quick*  fox"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from samples import basis_of, conversation, summarized
 
@@ -10,6 +11,7 @@ from ctxsim.simulator.measure import measured
 from ctxsim.simulator.measure.measured import Size, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
+from ctxsim.transcript import UNLOGGED, Media
 
 PRICES = Prices(input=1.0, output=1.0)
 LONG = "zebra_one " + "word " * 300
@@ -33,6 +35,14 @@ def test_what_all_policies_have_in_common_is_shared() -> None:
     assert kept.events == []
     assert [(event.call, event.item, event.action) for event in masked.events] == [(3, 2, "edited"), (4, 4, "edited")]
     assert masked.calls["tokens_full"] is kept.calls["tokens_full"]
+
+
+def test_media_that_no_log_holds_are_hidden_tokens() -> None:
+    made = conversation("a", "b")
+    media = (Media(UNLOGGED, 5), Media("image", 11)), (Media(UNLOGGED, 7),)
+    items = [msgspec.structs.replace(item, media=media[at]) for at, item in enumerate(made.items[1:3])]
+    made = msgspec.structs.replace(made, items=(made.items[0], *items, *made.items[3:]))
+    assert basis_of(made).against_recorded["tokens_hidden"] == 5 + 7
 
 
 def test_errors_of_calls_that_no_fit_saw() -> None:

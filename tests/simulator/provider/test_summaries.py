@@ -77,6 +77,14 @@ def test_lines_are_taken_until_the_room_is_full() -> None:
     assert kept == {20: 0, 21: 1, 28: 1, 29: 2, 37: 3}
 
 
+@pytest.mark.parametrize(("long", "found"), [(19, True), (20, False)])
+def test_twenty_lines_that_do_not_fit_are_enough(long: int, found: bool) -> None:
+    # Lines with two names come first. They are longer than the 8 characters behind "Do the task." and its line feed.
+    lines = [f"ab-{number:04} cd-{number:04}" for number in range(long)]
+    transcript = conversation("\n".join([*lines, "id-9999"]))
+    assert ("id-9999" in MODES["extractive"](transcript.items, 21, len)) is found
+
+
 @settings(max_examples=30)
 @given(transcripts(), st.integers(1, 200))
 def test_extractive_summary_never_exceeds_its_room(transcript: Transcript, room: int) -> None:

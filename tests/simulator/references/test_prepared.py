@@ -135,7 +135,8 @@ def test_the_newest_result_that_can_be_fetched_again_is_the_one() -> None:
     ("\u00e9t\u00e9 to it elephant brown", True), ("a1b to it elephant brown", False), ("a1bc to it elephant brown",
     True),
     ("to it me@elephant.org brown foxes", False), ("to it in/elephant brown foxes", False),
-    ("to it x://elephant brown foxes", False), ("to it elephant brown", False), ("to it elephant\nbrown foxes", False),
+    ("to it x://elephant brown foxes", False), ("to it elephant/b brown foxes", False),
+    ("to it elephant brown", False), ("to it elephant\nbrown foxes", False),
 ])  # fmt: skip
 def test_what_is_a_quotation(said: str, found: bool) -> None:
     quotations = Quotations.in_texts([said])

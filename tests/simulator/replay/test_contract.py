@@ -75,6 +75,13 @@ def test_every_policy_acts_in_most_cases(label: str) -> None:
     assert any(sum(acted(label, provider)) >= SELDOM.get(name, 0.8) * may for provider in PROVIDERS.values())
 
 
+def test_each_call_has_its_own_head() -> None:
+    made = CONVERSATIONS[0]
+    heads = [Head("word " * number) for number in range(len(made.calls))]
+    calls = tuple(msgspec.structs.replace(call, head=head) for call, head in zip(made.calls, heads, strict=True))
+    kept("keep-all", msgspec.structs.replace(made, calls=calls))
+
+
 # the test of the test: mutants of every policy are caught
 
 Mutation = Callable[[type[Policy]], type[Policy]]

@@ -61,6 +61,8 @@ class Wrong(Policy):
     ("before_call", lambda one, view: list(view), "must return the view it was given or an edit of it, not list"),
     ("before_call", lambda one, view: Stop(5), "before_call must give Stop a reason, not int"),
     ("before_call", lambda one, view: one.kept[0], "before_call returned a view from an earlier moment"),
+    ("before_call", lambda one, view: one.kept[0].drop([0], "") if view.results else view,
+     "before_call returned a view from an earlier moment"),
     ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.drop([0], None), "before_call gave a reason that is no text: None"),
