@@ -89,7 +89,7 @@ class _Preparation:
         }
         """By identifier, the places of results and of what the agent wrote that hold it, oldest first."""
         self._barred: dict[Atom, int] = {}
-        """By atom, the place after which a head or user text holds it: such an atom is no need."""
+        """By atom, the place after which a user text holds it, or -1 for a head: such an atom is no need."""
         sayers: defaultdict[str, list[int]] = defaultdict(list)
         others = ("reasoning", "tool_result", *OUTPUT_KINDS)
         for place, atoms in self._holding(item for item in items if item.kind not in others):
