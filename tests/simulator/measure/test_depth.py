@@ -33,6 +33,7 @@ def test_what_stands_only_inside_words_stands_where_it_does_first() -> None:
     assert [depth("-" * before + "ax_first" + "-" * 700) for before in (492, 493)] == ["head", "middle"]
     assert [depth("-" * before + "ax_first" + "-" * (1_092 - before)) for before in (598, 599)] == ["middle", "tail"]
     assert depth("x_firsta" + " " * 700 + "x_first") == "tail" and depth("-" * 1_100) == "head"
+    assert depth("x_first" + " " * 700 + "x_first") == "head", "whole, and at the very beginning"
 
 
 def test_a_quotation_stands_where_its_words_follow_one_another() -> None:
