@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 from made_runs import made_run
 
+import ctxsim.results
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.results import Run, read_run, run
 from ctxsim.results.columns import CallRow, DrawRow, NeedRow
@@ -247,5 +248,8 @@ def test_a_table_with_columns_of_another_is_none(made: Run, tmp_path: Path, name
             read_run(folder)
 
 
-def test_a_sample_begins_with_nothing_drawn() -> None:
+def test_who_writes_need_not_load_what_reads() -> None:
+    assert ctxsim.results.Run is Run and ctxsim.results.read_run is read_run
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        ctxsim.results.nonsense  # noqa: B018
     assert msgspec.structs.asdict(SAMPLE)["drawn"] == ()
