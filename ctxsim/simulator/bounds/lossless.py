@@ -1,6 +1,6 @@
 """When each result leaves for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Literal
@@ -11,21 +11,11 @@ import numpy.typing as npt
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
-from ctxsim.simulator.bounds.search import Search
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references.finding import first_sent
 from ctxsim.simulator.references.needs import References
 from ctxsim.transcript import Transcript
-
-MANY_CALLS = 40
-"""Above this many calls the cheapest start is taken: moves save at most 1 %, and each walks all requests again."""
-
-FEW_REQUESTS = 40_000
-"""If all schedules together have at most this many requests, the best of all is found; pruning walks few of them."""
-
-TRIED_REQUESTS = 500
-"""Requests that the search for a better schedule walks otherwise, up to MANY_CALLS calls."""
 
 FEW_STEPS = 20_000
 """Steps of a schedule near a frontier; see `EXACT_STEPS`."""
@@ -35,30 +25,16 @@ def plan(ledger: Ledger, references: References, aim: Literal["tokens", "dollars
     """Return, by place of a result, the first call, from 1, that is sent a stub instead of it.
 
     For tokens, that is the call after the last one that needs the result. For dollars, the cheapest of that schedule,
-    no clearing and the best times by cache prices, each walked through the provider; or a cheaper one that a search
-    finds: the best of all schedules if these are few, else no search above `MANY_CALLS` calls. Without a cache or
-    prices both aims give the same plan. Other policies of a chain aren't considered.
+    no clearing and the best times by cache prices, each billed by the provider. Without a cache or prices both aims
+    give the same plan. Other policies of a chain aren't considered.
     """
     transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     dead = leaving(transcript, counter, references.last_needed(), counter.text(stub))
     at_once = {item.position: item.dies for item in dead}
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
-    search = Search(ledger, dead, stub, _limit(dead, len(transcript.calls)))
-    search.offer(at_once)
-    search.offer(best_times(dead, cache_prices(ledger)).times)
-    search.run()
-    return search.best
-
-
-def _limit(dead: Sequence[Dead], calls: int) -> int:
-    """Requests that may be walked in search of a better schedule."""
-    requests = calls
-    for item in dead:
-        requests *= calls + 2 - item.dies
-        if requests > FEW_REQUESTS:
-            return TRIED_REQUESTS if calls <= MANY_CALLS else 0
-    return FEW_REQUESTS
+    at_best = best_times(dead, cache_prices(ledger)).times
+    return min({}, at_once, at_best, key=lambda times: sum(ledger.usd_if_cleared(times, stub)))
 
 
 def leaving(transcript: Transcript, counter: Counter, needed: Mapping[int, int], stub_tokens: int = 0) -> list[Dead]:

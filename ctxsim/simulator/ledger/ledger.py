@@ -23,11 +23,9 @@ FINISHED = "reasoning of a finished turn"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One request: USD, tokens by class, output tokens, and the first place that it couldn't read whole."""
+    """One request: its tokens by class, and the first place that it couldn't read whole."""
 
-    usd: float
     split: Split
-    output: int
     unread: int
 
 
@@ -78,12 +76,12 @@ class Ledger:
         """The requests without any edit."""
         kernel, places = self.kernel(), len(self.transcript.items)
         found = []
-        for leg, bill in zip(self.legs, self._bills(kernel, {}, ""), strict=True):
+        for bill in self._bills(kernel, {}, ""):
             items, split = kernel.request.items, bill.split
             # Reads are rounded down to steps.
             whole = kernel.request.items_within(split.read + kernel.cache.step - 1) if split.read else 0
             unread = items[whole].place if whole < len(items) else places
-            found.append(Step(_usd(bill), split, leg.tokens_output, unread))
+            found.append(Step(split, unread))
         return found
 
     def usd_if_cleared(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
@@ -91,7 +89,9 @@ class Ledger:
         due: dict[int, list[int]] = {}
         for place, number in clear_at.items():
             due.setdefault(number, []).append(place)
-        yield from map(_usd, self._bills(self.kernel(), due, stub))
+        for bill in self._bills(self.kernel(), due, stub):
+            # Rounded as in a row, so that sums agree.
+            yield round(bill.cost.total, 10) if bill.cost else 0.0
 
     def _bills(self, kernel: Kernel, due: Mapping[int, Sequence[int]], stub: str) -> Iterator[Bill]:
         items = self.transcript.items
@@ -105,8 +105,3 @@ class Ledger:
             if self.provider.rate_limit is not None:
                 kernel.judge()
             yield kernel.bill(leg)
-
-
-def _usd(bill: Bill) -> float:
-    # Rounded as in a row, so that sums agree.
-    return round(bill.cost.total, 10) if bill.cost else 0.0

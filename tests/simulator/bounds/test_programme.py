@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxsim.simulator.bounds import programme
-from ctxsim.simulator.bounds.programme import LEVELS, Goal, Keeping, Point, Programme
+from ctxsim.simulator.bounds.programme import LEVELS, Goal, Keeping, Point, Programme, cheapest_alone
 
 SOME = [Keeping(0, ((1, 0.5), (3, 0.25))), Keeping(1, ((1, 0.25),))]
 """0 costs a half up to call 1 and a quarter more up to call 3; 1 a quarter up to call 1."""
@@ -53,3 +53,22 @@ def test_where_no_solution_is_known_all_is_kept_and_nothing_proven(monkeypatch: 
     monkeypatch.setattr(programme, "FEW", 0)
     # Goals weigh 1 together: nothing reaches 2.
     assert Programme(SOME, WANTED).least(2.0) == Point(0.0, 1.0, {0: 3, 1: 1})
+
+
+def test_the_heaviest_goals_are_met_first_and_the_last_in_part() -> None:
+    goals = [Goal(1, weight, (0,)) for weight in (0.2, 0.5, 0.3)]
+    for survival, paid in ((0.0, 0.0), (0.5, 2.0), (0.65, 3.0), (1.0, 6.0)):
+        assert cheapest_alone(goals, 2.0, survival).bound == pytest.approx(paid, abs=1e-4)
+
+
+def test_the_relaxed_programme_pays_a_whole_step_for_a_whole_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programme, "FEW", 0)
+    # Either source meets the goal: the cheaper one, of which half meets half of it. Its second step isn't needed.
+    keepings = [Keeping(0, ((3, 6.0), (5, 1.0))), Keeping(1, ((3, 10.0),))]
+    either = Programme(keepings, [Goal(3, 1.0, (0, 1))])
+    assert either.least(1.0).bound == pytest.approx(6.0, abs=1e-4)
+    assert either.least(1.0).kept == {0: 3} and either.least(1.0).found == 6.0
+    assert either.least(0.5).bound == pytest.approx(3.0, abs=1e-4)
+    # The later step needs the one before it.
+    later = Programme(keepings, [Goal(5, 1.0, (0,))])
+    assert (later.least(1.0).bound, later.least(1.0).kept) == (pytest.approx(7.0, abs=1e-4), {0: 5})

@@ -131,10 +131,9 @@ def test_a_schedule_costs_what_a_policy_pays_that_clears_by_it(seed: int, monkey
         ledger = Ledger(transcript, provider, Counter(Letters()))
         sent, calls = first_sent(transcript), len(transcript.calls)
         results = [item.place for item in transcript.items if item.kind == "tool_result"]
-        assert list(ledger.usd_if_cleared({}, STUB)) == [step.usd for step in ledger.kept]
-        for _ in range(3):
+        for share in (0, 0.7, 0.7, 0.7):
             times.clear()
-            times.update({place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7})
+            times.update({place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < share})
             spec = Spec("clearing", ((Clearing, "clearing", {}),), open_estimator())
             paid = [round(one.bill.cost.total, 10) if one.bill.cost else 0.0 for one in Replay(ledger, spec)]
             assert list(ledger.usd_if_cleared(times, STUB)) == paid
@@ -156,3 +155,22 @@ def test_dollars_are_rounded_as_in_rows(prices: Prices | None, usd: float) -> No
     # Nine letters at 0.123456789 USD in a million: 0.000001111111101.
     made = Transcript("made", Head(), (Item("user", 0, 0, "u" * 9), Item("assistant", 1, 1, "a")), (Call(1, 2),))
     assert list(Ledger(made, Provider(prices=prices), Counter(Letters())).usd_if_cleared({}, STUB)) == [usd]
+
+
+def test_how_much_of_each_request_is_read_whole() -> None:
+    from samples import basis_of, conversation
+
+    # Requests of 300, 398 and 498 tokens; the results stand at 2 and 4. Without a cache nothing is read, not even the
+    # first item. In units of 64 tokens: 256 to 319 of the second request, 384 to 447 of the third.
+    made = conversation(" a" * 96, " a" * 98, system=" a" * 296)
+    # All was read of a request that others had sent.
+    sent_before = msgspec.structs.replace(
+        made, calls=(msgspec.structs.replace(made.calls[0], held=300), *made.calls[1:])
+    )
+    for transcript, cache, unread in (
+        (made, "none", [0, 0, 0]),
+        (made, "deepseek", [0, 2, 4]),
+        (sent_before, "deepseek", [6, 2, 4]),
+    ):
+        kept = basis_of(transcript, Provider(cache=cache)).ledger.kept
+        assert ([step.split.total for step in kept], [step.unread for step in kept]) == ([300, 398, 498], unread)
