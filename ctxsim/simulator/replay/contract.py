@@ -3,22 +3,18 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
-from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError
-from ctxsim.policies import Policy, Spec
+from ctxsim.policies import Spec
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent
-from ctxsim.transcript import Item, Transcript, Usage
-from ctxsim.view import View
+from ctxsim.transcript import Item, Transcript
 
 
 def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider) -> Iterator[str]:
@@ -89,52 +85,22 @@ def _replayed(
 ) -> Iterator[str]:
     """Replay once and yield every violation; each call's fingerprint is added to `prints`."""
     touched: set[int] = set()
-    watched = msgspec.structs.replace(
-        spec, links=(*spec.links, (_watch(transcript, provider, spec.estimator), "watch", {}))
-    )
-    for sent in replay(transcript, watched, provider, counter):
+    replayed = replay(transcript, spec, provider, counter)
+    for sent in replayed:
         prints.append(_print_of(sent))
         where = f"{spec.label} on {transcript.name}, call {sent.call}"
-        start = transcript.calls[sent.call - 1].start
+        call, sees = transcript.calls[sent.call - 1], replayed.moments.sees
         touched |= {item.place for _, edit in sent.edits if (item := edit.before or edit.after) is not None}
-        for problem in _problems(list(sent.view), transcript, start, touched):
+        for problem in _problems(list(sent.view), transcript, call.start, touched):
             yield f"{where}: {problem}"
-        head = transcript.calls[sent.call - 1].head or transcript.head
+        head = call.head or transcript.head
         tokens = Request(Frames(provider, counter), head).become(sent.view)
         if tokens != sent.tokens_sent:
             yield f"{where}: tokens_sent is {sent.tokens_sent}, its items add up to {tokens}"
         if sent.view.size != sum(map(spec.estimator.item, sent.view)):
             yield f"{where}: the running estimate is not the sum of its items"
-
-
-def _watch(transcript: Transcript, provider: Provider, estimator: Estimator) -> type[Policy]:
-    """A last link for a chain, which edits nothing and checks whether other links changed what all of them see."""
-    heads = {transcript.head, *(call.head for call in transcript.calls if call.head)}
-
-    @dataclass
-    class Watch(Policy):
-        """Edits nothing."""
-
-        def before_call(self, view: View) -> View:
-            return self.look(view)
-
-        def after_call(self, view: View, usage: Usage) -> View:
-            # Links that edit only the request act after this link's `before_call`.
-            return self.look(view)
-
-        def look(self, view: View) -> View:
-            sees = self.sees
-            changed = {
-                "head": sees.head not in heads,
-                "window": sees.window != provider.window,
-                "estimator": sees.estimator != estimator,
-            }
-            for name, is_changed in changed.items():
-                if is_changed:
-                    raise ContractError(f"what a policy sees isn't its to change: it set another {name}")
-            return view
-
-    return Watch
+        if (sees.head, sees.window, sees.estimator) != (head, provider.window, spec.estimator):
+            yield f"{where}: it set another head, window or estimator; what a policy sees isn't its to change"
 
 
 def _problems(items: list[Item], transcript: Transcript, start: int, touched: set[int]) -> Iterator[str]:
