@@ -13,7 +13,7 @@ from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
 from ctxsim.simulator.ledger.request import HEAD, Request
-from ctxsim.simulator.provider.prices import Cost, Split, Tariff, expected_loss
+from ctxsim.simulator.provider.prices import Cost, Split, cost_of, expected_loss
 from ctxsim.simulator.provider.rules import Bucket, Provider, SummaryMode
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
@@ -107,8 +107,7 @@ class Kernel:
     def turn_to(self, model: str) -> None:
         """Use the prices and the cache of a model, given by its name in the log, from now on."""
         provider = self.provider.of(model)
-        self._model, prices = provider.model, provider.prices
-        self._tariff = Tariff(prices, provider.long_cache) if prices else None
+        self._model, self._prices = provider.model, provider.prices
         self._lifetime_s = self._rule.lifetime(self._model, provider.long_cache)
         if self._model not in self._caches:
             self._caches[self._model] = open_cache(
@@ -225,7 +224,9 @@ class Kernel:
         return Split(split.read - lost, split.write, split.uncached + lost), lost
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
-        return self._tariff.cost(split, output_tokens, self.now_s) if self._tariff else None
+        if self._prices is None:
+            return None
+        return cost_of(self._prices.at(self.now_s), split, output_tokens, self.provider.long_cache)
 
     def _cause(self) -> str:
         """Why cached tokens weren't read, by comparison with the last request; '' if an edit is the reason."""

@@ -110,28 +110,6 @@ def rate_at(rate: Rate, input_tokens: int) -> float:
     return chosen
 
 
-class Tariff:
-    """The cost of requests under given prices and one lifetime of cache writes."""
-
-    def __init__(self, prices: Prices, long_lifetime: bool) -> None:
-        self._prices, self._long = prices, long_lifetime
-        rates = rates_of(prices, long_lifetime)
-        plain = [rate for rate in rates if not isinstance(rate, tuple)]
-        self._flat = plain if len(plain) == len(rates) and not prices.hours else None
-
-    def cost(self, split: Split, output_tokens: int, at_s: float) -> Cost:
-        """Return the cost of a request that is billed at a simulated second."""
-        if self._flat is None:
-            return cost_of(self._prices.at(at_s), split, output_tokens, self._long)
-        read, write, uncached, output = self._flat
-        return Cost(
-            split.read * read / 1e6,
-            split.write * write / 1e6,
-            split.uncached * uncached / 1e6,
-            output_tokens * output / 1e6,
-        )
-
-
 def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
     """Return the cost of a request. Price steps go by all its input tokens, cached ones too."""
     total = split.total

@@ -11,7 +11,7 @@ from samples import conversation
 
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
-from ctxsim.simulator.provider.prices import Cost, Prices, Split, Tariff, cost_of
+from ctxsim.simulator.provider.prices import Cost, Prices, Split, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 
 
@@ -32,11 +32,11 @@ class TestPrices:
         theirs = calc_price(usage, model, genai_request_timestamp=noon)
         assert ours.total == pytest.approx(float(theirs.total_price), rel=1e-9)
 
-    def test_a_tariff_bills_each_class_at_its_own_price(self) -> None:
+    def test_each_class_is_billed_at_its_own_price(self) -> None:
         prices = Prices(input=2.0, output=8.0, cache_read=0.5, cache_write=2.5, cache_write_long=4.0)
-        found = Tariff(prices, True).cost(Split(read=2_000_000, write=3_000_000, uncached=500_000), 1_000_000, 0.0)
+        found = cost_of(prices, Split(read=2_000_000, write=3_000_000, uncached=500_000), 1_000_000, True)
         assert (found.read, found.write, found.uncached, found.output, found.total) == (1, 12, 1, 8, 22)
-        assert Tariff(prices, False).cost(Split(0, 3_000_000, 0), 0, 0.0).total == 7.5
+        assert cost_of(prices, Split(0, 3_000_000, 0), 0).total == 7.5
         assert Cost(read=1.0).total == 1 and Cost(write=1.0, uncached=2.0).total == 3, "what isn't said is nothing"
 
     def test_unknown_price_is_unknown(self) -> None:
