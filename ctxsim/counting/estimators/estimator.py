@@ -52,9 +52,8 @@ class Estimator:
     """Estimates the tokens of items; a request's estimate is their sum. Only typed parameters configure it.
 
     `ctxsim check estimator` checks this contract. Every estimate is a whole number of at least 0, and depends only on
-    the arguments, not on earlier estimates. No argument is changed. An item's estimate is the sum over its texts and
-    media, unless the docstring says otherwise. If two requests differ only in `size`, the larger one doesn't get the
-    lower estimate.
+    the arguments, not on earlier estimates. No argument is changed. If two requests differ only in `size`, the larger
+    one doesn't get the lower estimate.
 
     Decorate a subclass with `@dataclass(frozen=True)`, unless it is ctxsim's own. If it sets no `name`, its name is
     the class name in kebab case.

@@ -15,7 +15,6 @@ from ctxsim.counting.estimators import estimator_label, judged_estimators, open_
 from ctxsim.counting.estimators.contract import violations
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
-from ctxsim.transcript import Item
 
 MINE = """
 from dataclasses import dataclass
@@ -129,21 +128,12 @@ MOMENTS = {
         "def request(self, head, size, items, reported): reported.outputs[-1] = 1; return size",
         "changed what was reported to it",
     ),
-    "adds": ("def item(self, item): return super().item(item) + 4", "say in the class's docstring what else counts"),
 }
 
 
 @pytest.mark.parametrize("name", MOMENTS)
 def test_a_broken_moment_is_caught(name: str, tmp_path: Path) -> None:
     added, message = MOMENTS[name]
-    silent = MINE.replace('    "Half a token per character, and so much per text."\n', "")
-    (tmp_path / "bad.py").write_text(f"{silent}\n    {added}\n")
+    (tmp_path / "bad.py").write_text(f"{MINE}\n    {added}\n")
     found = list(violations(lambda: open_estimator(f"{tmp_path}/bad.py:Half"), [conversation("a" * 400, "b" * 90)]))
     assert any(message in line for line in found), found
-
-
-def test_an_item_of_its_own_may_be_explained(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(f"{MINE}\n    {MOMENTS['adds'][0]}\n")
-    create = open_estimator(f"{tmp_path}/own.py:Half")
-    assert create.item(Item("user", 0, 0, "abcd")) == 6
-    assert not list(violations(lambda: create, [conversation("a" * 400)]))
