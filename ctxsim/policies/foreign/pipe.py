@@ -1,5 +1,6 @@
 """`pipe:COMMAND`: a policy in any language, in lines of JSON. The protocol is in docs/policy-protocol.md."""
 
+import json
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -200,15 +201,8 @@ def _encode(asked: Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(asked)
     except UnicodeEncodeError:  # lone surrogates, which JSON in UTF-8 can't hold
-        return msgspec.json.encode(_readable(asked))
-
-
-def _readable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {key: _readable(one) for key, one in value.items()}
-    return [_readable(one) for one in value] if isinstance(value, list | tuple) else value
+        line = json.dumps(asked, ensure_ascii=False)
+        return line.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 @cache
