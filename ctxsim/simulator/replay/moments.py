@@ -16,13 +16,6 @@ RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
 
 
-STOPPED = {
-    "after_call": "after_call must return a view",
-    "on_overflow": "on_overflow returns a view or None; only before_call may stop",
-}
-"""The errors of moments that may not return Stop."""
-
-
 class Asked(NamedTuple):
     """What policies want to send: the view, whether their edits outlast the request, and a policy's stop."""
 
@@ -171,9 +164,7 @@ class Moments:
         returned = guarded(link, moment, view, *seen)
         if returned is view or (returned is None and moment == "on_overflow"):
             return returned
-        if isinstance(returned, Stop):
-            if moment != "before_call":
-                raise ContractError(f"{link.label}: {STOPPED[moment]}")
+        if isinstance(returned, Stop) and moment == "before_call":
             _must(link, moment, "give Stop a reason", str, returned.reason)
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:

@@ -67,9 +67,9 @@ class Wrong(Policy):
     ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.drop([0], None), "before_call gave a reason that is no text: None"),
-    ("after_call", lambda one, view: Stop("no"), "after_call must return a view"),
+    ("after_call", lambda one, view: Stop("no"), "after_call must return the view it was given or an edit of it"),
     ("after_call", lambda one, view: None, "after_call must return"),
-    ("on_overflow", lambda one, view: Stop("no"), "on_overflow returns a view or None; only before_call may stop"),
+    ("on_overflow", lambda one, view: Stop("no"), "on_overflow must return the view it was given or an edit of it"),
 ])  # fmt: skip
 def test_what_may_not_be_returned_is_told_with_the_policy(moment: str, value: Any, said: str) -> None:
     links = ((Wrong, "wrong", {"moment": moment, "value": value}),)
