@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-_END_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:/\*(?:[^*\n]|\*(?!/))*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
+_END_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)")
 
 
 class _Token(NamedTuple):
@@ -28,13 +28,12 @@ class _Token(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A value and its position. `members` are an object's or a list's values by key; `last` is the end of the last."""
+    """A value and its position. `members` are an object's or a list's values by key."""
 
     data: Any
     start: int
     end: int
     members: dict[str | int, _Node]
-    last: int
 
 
 def parsed(text: str) -> Any:
@@ -43,7 +42,7 @@ def parsed(text: str) -> Any:
 
 
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """Return the text with a value set at a path. A missing key is added at the end of its object."""
+    """Return the text with a value set at a path. A missing key is added at the start of its object."""
     if not text.strip("\ufeff \t\r\n"):
         text = "{}\n"
     node, depth = _read(text), 0
@@ -57,36 +56,28 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
 
 
 def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
-    """Return the text with one more member at the end of an object, indented like the others."""
+    """Return the text with one more member at the start of an object, indented like the others."""
     line_end = "\r\n" if "\r\n" in text else "\n"
+    at = node.start + 1
+    if node.members and "\n" not in text[at : next(iter(node.members.values())).start]:
+        return f"{text[:at]}{json.dumps({key: value}, ensure_ascii=False)[1:-1]}, {text[at:]}"
     # One step of indentation: the first in the text.
     step = re.search(r'\n([ \t]+)"', text)
     unit = step[1] if step else "  "
-    if node.members:
-        first = next(iter(node.members.values()))
-        if "\n" not in text[node.start : first.start]:
-            return text[: node.last] + f", {json.dumps({key: value}, ensure_ascii=False)[1:-1]}" + text[node.last :]
-        found = re.search(r'\n([ \t]*)"', text[node.start + 1 : node.last])
-        indent = found[1] if found else ""
-        added = f"{line_end}{indent}{_dumped(key, value, indent, unit, line_end)}"
-        # The rest of the last member's line, such as a comment, stays with it, and so does an existing comma.
-        rest = _END_OF_LINE.match(text, node.last, node.end - 1)
-        at = rest.end() if rest else node.last
-        comma = next((token.start for token in _tokens(text[node.last : node.end - 1]) if token.kind == "mark"), None)
-        if comma is None:
-            return text[: node.last] + "," + text[node.last : at] + added + text[at:]
-        at = max(at, node.last + comma + 1)
-        return text[:at] + added + "," + text[at:]
     line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     outer = line[: len(line) - len(line.lstrip(" \t"))]
-    added = _dumped(key, value, outer + unit, unit, line_end)
-    inside = text[node.start + 1 : node.end - 1].rstrip(" \t\r\n")
-    return f"{text[: node.start + 1]}{inside}{line_end}{outer}{unit}{added}{line_end}{outer}{text[node.end - 1 :]}"
-
-
-def _dumped(key: str, value: Any, indent: str, unit: str, line_end: str) -> str:
-    shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"{line_end}{indent}")
-    return f"{json.dumps(key, ensure_ascii=False)}: {shown}"
+    found = re.search(r'\n([ \t]*)"', text[at : node.end])
+    indent = found[1] if found else outer + unit
+    shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", line_end + indent)
+    added = f"{line_end}{indent}{json.dumps(key, ensure_ascii=False)}: {shown}"
+    if node.members:
+        added += ","
+    elif "\n" not in text[at : node.end]:
+        added += line_end + outer
+    # A comment on the bracket's line stays there.
+    rest = _END_OF_LINE.match(text, at)
+    at = rest.end() if rest else at
+    return text[:at] + added + text[at:]
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -113,10 +104,10 @@ def _value(tokens: list[_Token], place: int) -> tuple[_Node, int]:
     if token.text not in ("{", "["):
         if token.kind not in ("text", "word"):
             raise ValueError(f"a value is expected, not {token.text!r}")
-        return _Node(json.loads(token.text, strict=False), token.start, token.end, {}, token.end), place + 1
+        return _Node(json.loads(token.text, strict=False), token.start, token.end, {}), place + 1
     closing = "}" if token.text == "{" else "]"
     members: dict[str | int, _Node] = {}
-    last, place = token.end, place + 1
+    place += 1
     while tokens[place].text != closing or tokens[place].kind != "mark":
         key: str | int = len(members)
         if closing == "}":
@@ -126,7 +117,6 @@ def _value(tokens: list[_Token], place: int) -> tuple[_Node, int]:
         if key in members:
             raise ValueError(f"the key {key!r} stands there twice")
         members[key], place = _value(tokens, place)
-        last = members[key].end
         if tokens[place].text == "," and tokens[place].kind == "mark":
             place += 1
         elif tokens[place].text != closing:
@@ -134,4 +124,4 @@ def _value(tokens: list[_Token], place: int) -> tuple[_Node, int]:
     data: Any = {key: one.data for key, one in members.items()}
     if closing == "]":
         data = list(data.values())
-    return _Node(data, token.start, tokens[place].end, members, last), place + 1
+    return _Node(data, token.start, tokens[place].end, members), place + 1

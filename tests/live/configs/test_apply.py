@@ -38,7 +38,7 @@ def test_the_change_is_shown_and_nothing_is_written(home: Path) -> None:
     assert new[:2] == ["--- /dev/null", f"+++ {file}"]
     before = file.read_bytes()
     assert change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()[0] == f"--- {file}"
-    assert '+  "autoCompactWindow": 250000' in change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()
+    assert '+  "autoCompactWindow": 250000,' in change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()
     assert apply("claude-code", "autoCompactWindow", 250_000, agreed=lambda wanted: False) is None
     assert file.read_bytes() == before
 

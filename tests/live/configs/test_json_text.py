@@ -18,20 +18,21 @@ from ctxsim.live.configs.json_text import edited, parsed
         ('{"a": 1, "b": [1, 2]}', ("b", 1), 5, '{"a": 1, "b": [1, 5]}'),
         ('{"a": {"b": null}} // x', ("a", "b"), True, '{"a": {"b": true}} // x'),
         # A new key on one line, with the tables on the way to it.
-        ('{"a": 1}', ("ß",), 2, '{"a": 1, "ß": 2}'), ('{"a": 1}', ("b", "c", "d"), 2, '{"a": 1, "b": {"c": {"d": 2}}}'),
+        ('{"a": 1}', ("ß",), 2, '{"ß": 2, "a": 1}'), ('{"a": 1}', ("b", "c", "d"), 2, '{"b": {"c": {"d": 2}}, "a": 1}'),
         # On a line of its own, indented as the others are, by blanks or tabs.
-        ('{\n "a": 1\n}', ("b", "c"), 2, '{\n "a": 1,\n "b": {\n  "c": 2\n }\n}'),
-        ('{\n\t"a": 1\n}', ("b", "c"), 2, '{\n\t"a": 1,\n\t"b": {\n\t\t"c": 2\n\t}\n}'),
-        ('{\n  "a": {\n    "x": 1\n  }\n}', ("a", "b"), 2, '{\n  "a": {\n    "x": 1,\n    "b": 2\n  }\n}'),
+        ('{\n "a": 1\n}', ("b", "c"), 2, '{\n "b": {\n  "c": 2\n },\n "a": 1\n}'),
+        ('{\n\t"a": 1\n}', ("b", "c"), 2, '{\n\t"b": {\n\t\t"c": 2\n\t},\n\t"a": 1\n}'),
+        ('{\n  "a": {\n    "x": 1\n  }\n}', ("a", "b"), 2, '{\n  "a": {\n    "b": 2,\n    "x": 1\n  }\n}'),
         # In an empty table and an empty text.
         ("{}", ("b",), 2, '{\n  "b": 2\n}'), ("", ("b",), 2, '{\n  "b": 2\n}\n'),
         ("\ufeff \r\n", ("b",), 2, '{\n  "b": 2\n}\n'),
         ('{\n    "a": {}\n}', ("a", "b"), 2, '{\n    "a": {\n        "b": 2\n    }\n}'),
         ("{\r\n}", ("b",), 2, '{\r\n  "b": 2\r\n}'), ("{ // mine\n}", ("b",), 2, '{ // mine\n  "b": 2\n}'),
-        # Comments and commas behind the last value stay with it.
-        ('{\n "a": 1 /* one */\n}', ("b",), 2, '{\n "a": 1, /* one */\n "b": 2\n}'),
-        ('{\n "a": 1, /* one */ // x\n}', ("b",), 2, '{\n "a": 1, /* one */ // x\n "b": 2,\n}'),
-        ('{\n "a": 1\n , // x\n}', ("b",), 2, '{\n "a": 1\n ,\n "b": 2, // x\n}'),
+        # A comment behind the bracket stays with it; others stay where they are.
+        ('{ // mine\n "a": 1 // one\n}', ("b",), 2, '{ // mine\n "b": 2,\n "a": 1 // one\n}'),
+        ('{ /* mine */\n // one\n "a": 1,\n}', ("b",), 2, '{\n "b": 2, /* mine */\n // one\n "a": 1,\n}'),
+        ('{ "a":\n 1}', ("b",), 2, '{\n  "b": 2, "a":\n 1}'),
+        ("{ /* mine */ }", ("b",), 2, '{\n  "b": 2\n /* mine */ }'),
     ],
 )  # fmt: skip
 def test_a_value_is_put_under_a_key(text: str, path: tuple[str | int, ...], value: object, after: str) -> None:
