@@ -111,7 +111,7 @@ SLIPS = {
     "bench logs --provider cache=nothing.toml": "no vendor file nothing.toml",
     "bench logs --model nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
     "bench logs --model broken.toml": "broken.toml: is no TOML: ",
-    "bench logs --estimator chars:ratio=0": "chars: ratio must be positive, not 0",
+    "bench logs --estimator chars:ratio=0": "chars: ratio=0: expected a number > 0.0",
     "bench empty.jsonl": "empty.jsonl: is empty",
     "bench empty": "empty: has no files with the endings .json, ",
     "bench bytes.jsonl": "is no transcript format that ctxsim knows: not JSON; see: ctxsim list formats",

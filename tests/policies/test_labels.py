@@ -83,7 +83,7 @@ def test_labels_say_all_and_can_be_pasted_back() -> None:
         ("fifo:budget=1,budget=2", "given twice"),
         ("token-approx-budget:tokens=1,budget=2", "tokens is the old name of budget"),
         ("fifo:budget=1,estimator=chrs", "did you mean chars"),
-        ("fifo:budget=1,estimator=chars:ratio=0", "must be positive"),
+        ("fifo:budget=1,estimator=chars:ratio=0", "ratio=0: expected a number > 0"),
         ("nowhere.py:X", "no policy file nowhere.py"),
         ("fifo:budget=1,estimator=chars:ratio=3+mask:keep=1,estimator=chars:ratio=2", "one estimator"),
         ("", "'' has no policy's name"),

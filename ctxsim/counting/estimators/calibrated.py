@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.counting.estimators.classes import FEATURES, weighted
-from ctxsim.counting.estimators.estimator import Estimator, positive
+from ctxsim.counting.estimators.estimator import Estimator, PerToken
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file
 from ctxsim.transcript import Item
@@ -52,7 +52,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: int
     tokenizer: str
     overall: Ratio
-    divisor: float
+    divisor: PerToken
     risk: float | None
     by: str
     groups: dict[str, Ratio]
@@ -89,7 +89,6 @@ class Calibrated(Estimator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_calibration", read_calibration(Path(self.file)))
-        positive(self.name, self._calibration.divisor)
 
     def text(self, text: str) -> int:
         if self.use == "classes":

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
+from ctxsim.counting.estimators.estimator import Estimator, PerToken, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
 
 
-class Chars(Divides, Estimator):
+class Chars(Estimator):
     """length / ratio per text.
 
     ratio=4 (pi, qwen-code: ceil, utf16; opencode: round, utf16; Gemini documentation), 3.5 (document 004: floor,
@@ -15,7 +15,7 @@ class Chars(Divides, Estimator):
     """
 
     judged_at = ("", "ratio=3.5", "ratio=3")
-    ratio: float = 4.0
+    ratio: PerToken = 4.0
     rounding: Rounding = "ceil"
     unit: Unit = "points"
 
@@ -23,23 +23,23 @@ class Chars(Divides, Estimator):
         return divided(length(text, self.unit), self.ratio, self.rounding)
 
 
-class Bytes(Divides, Estimator):
+class Bytes(Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
-    ratio: float = 4.0
+    ratio: PerToken = 4.0
 
     def text(self, text: str) -> int:
         return divided(length(text, "bytes"), self.ratio, "ceil")
 
 
-class CharsTotal(Divides, Estimator):
+class CharsTotal(Estimator):
     """Characters of texts, and of calls' names and arguments, over `ratio`; rounded for all at once or by `message`.
 
     pydantic/pydantic-ai-harness, pydantic_ai_harness/compaction (4, down). Tool schemas aren't counted.
     """
 
     judged_at = ()
-    ratio: float = 4.0
+    ratio: PerToken = 4.0
     by: Literal["all", "message"] = "all"
     rounding: Rounding = "floor"
 

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import Any, ClassVar, Literal, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
 import msgspec
 
-from ctxsim.errors import ContractError, CtxsimError, LabelError, told
+from ctxsim.errors import ContractError, CtxsimError, told
 from ctxsim.plugins import labels
 from ctxsim.transcript import Head, Item, Usage
 
 Rounding = Literal["ceil", "floor", "round"]
 Unit = Literal["points", "utf16", "bytes"]
+
+PerToken = Annotated[float, msgspec.Meta(gt=0)]
+"""Characters or bytes per token."""
 
 
 class Reported(msgspec.Struct, frozen=True):
@@ -127,16 +130,6 @@ def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:
     return asked
 
 
-class Divides:
-    """Mixin for estimators whose `ratio` must be positive."""
-
-    name: ClassVar[str]
-    ratio: float
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
-
-
 @lru_cache(maxsize=8)
 def _head(estimator: Estimator, head: Head) -> int:
     """Return the head's estimate, cached because each call needs it and the head seldom changes."""
@@ -157,9 +150,3 @@ def divided(size: int, ratio: float, rounding: Rounding) -> int:
     if rounding == "ceil":
         return -int(-size // ratio)
     return int(size // ratio) if rounding == "floor" else int(size / ratio + 0.5)
-
-
-def positive(name: str, value: float) -> None:
-    """Raise LabelError unless a ratio is positive."""
-    if not value > 0:
-        raise LabelError(f"{name}: ratio must be positive, not {value:g}")

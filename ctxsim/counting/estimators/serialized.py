@@ -5,18 +5,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, gone_on, length
+from ctxsim.counting.estimators.estimator import Estimator, PerToken, Reported, Rounding, Unit, divided, gone_on, length
 from ctxsim.transcript import Head, Item
 
 
-class Serialized(Divides, Estimator):
+class Serialized(Estimator):
     """Length of each message block as JSON / ratio.
 
     ratio=3, ceil, utf16 (cline/cline SDK); 4, floor, points (microsoft/agent-framework, _compaction.py: json // 4);
     4, ceil, bytes (openai/codex, core/src/context_manager/history.rs).
     """
 
-    ratio: float = 3.0
+    ratio: PerToken = 3.0
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
 

@@ -5,7 +5,7 @@ joined since. The first two are those of document 004.
 from collections.abc import Iterable
 
 from ctxsim.counting.estimators.chars import Chars
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, gone_on, length
+from ctxsim.counting.estimators.estimator import Estimator, PerToken, Reported, Unit, divided, gone_on, length
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 
@@ -26,10 +26,10 @@ class OutputOnly(Estimator):
         return sum(tokens for message, tokens in reported.outputs.items() if message in present) + size
 
 
-class ToolChars(Divides, OutputOnly):
+class ToolChars(OutputOnly):
     """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
-    ratio: float = 3.5
+    ratio: PerToken = 3.5
     unit: Unit = "utf16"
 
     def item(self, item: Item) -> int:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
+from ctxsim.counting.estimators.estimator import Estimator, PerToken, Reported, divided
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.transcript import Head, Item
 
 
-class Langchain(Divides, Estimator):
+class Langchain(Estimator):
     """ceil(chars / ratio) + 3 per message; characters of ids, roles and names count, images count 85.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, count_tokens_approximately (ratio 4.0; 3.3 where the model
@@ -16,7 +16,7 @@ class Langchain(Divides, Estimator):
     """
 
     judged_at = ("", "scaling=true")
-    ratio: float = 4.0
+    ratio: PerToken = 4.0
     scaling: bool = False
 
     def text(self, text: str) -> int:
