@@ -34,12 +34,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A change that was written: the file, its backup ('' if it is new), its new SHA-256, and the folders made."""
+    """A change that was written: the file, its backup ('' if it is new), and its new SHA-256."""
 
     path: str
     backup: str
     sha256: str
-    made: tuple[str, ...] = ()
 
 
 def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -> Change:
@@ -68,13 +67,10 @@ def write(change: Change) -> Applied:
     backup = records / f"{number:04}.backup"
     if change.before is not None:
         _put(backup, change.before, 0o600)
-    missing = [folder for folder in change.path.parents if not folder.exists()]
     change.path.parent.mkdir(parents=True, exist_ok=True)
     mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
-    done = Applied(
-        str(change.path), "" if change.before is None else str(backup), hashlib.sha256(change.after).hexdigest(),
-        tuple(map(str, missing)),
-    )  # fmt: skip
+    kept = "" if change.before is None else str(backup)
+    done = Applied(str(change.path), kept, hashlib.sha256(change.after).hexdigest())
     # The record is written before the file, so that every written change can be undone.
     _put(records / f"{number:04}.json", msgspec.json.encode(done), 0o600)
     _put(change.path, change.after, mode)
@@ -99,9 +95,6 @@ def undo() -> Applied:
             raise InputError(str(path), f"it was changed after it was written; undo it by hand{where}")
         if kept is None:
             path.unlink()
-            for folder in map(Path, done.made):
-                if folder.is_dir() and not any(folder.iterdir()):
-                    folder.rmdir()
         else:
             _put(path, kept, path.stat().st_mode & 0o777)
     record.unlink()
