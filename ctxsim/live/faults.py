@@ -1,6 +1,7 @@
 """Faults that a user can inject: refusals for rate, errors inside a stream, wrong usage, slow answers."""
 
-import math
+from functools import partial
+from typing import Annotated, Any
 
 import msgspec
 
@@ -9,12 +10,15 @@ from ctxsim.simulator.provider import Provider
 
 FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=SECONDS, unpaired"
 
+Number = Annotated[int, msgspec.Meta(ge=1)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
-class Limited(msgspec.Struct, frozen=True):
+
+class Limited(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many times a step is refused for rate, and after how many seconds the client may try again."""
 
-    times: int = 1
-    retry_after_s: float = 3.0
+    times: Number = 1
+    retry: Amount = 3.0
 
 
 class Faults(msgspec.Struct, frozen=True):
@@ -36,6 +40,7 @@ class Faults(msgspec.Struct, frozen=True):
 
 def parse_faults(values: tuple[str, ...]) -> Faults:
     """Return the faults that the texts name, each in one of the forms of FORMS. Raises LabelError for any other."""
+    read: Any = partial(msgspec.convert, strict=False)
     limited: dict[int, Limited] = {}
     broken: set[int] = set()
     usage: float | None = 1.0
@@ -47,13 +52,14 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
         key, _, amount = head.partition("=")
         try:
             if name == "429" and at:
-                limited[_step(step)] = _limited(options)
+                given = dict(option.split("=") for option in options.split(",")) if options else {}
+                limited[read(step, Number)] = read(given, Limited)
             elif name == "stream-error" and at and not options:
-                broken.add(_step(step))
+                broken.add(read(step, Number))
             elif key == "usage" and not options:
-                usage = None if amount == "none" else _positive(amount)
+                usage = None if amount == "none" else read(amount, Amount)
             elif key == "slow" and not options:
-                slow_s = _positive(amount)
+                slow_s = read(amount, Amount)
             elif value == "unpaired":
                 unpaired = True
             else:
@@ -61,24 +67,3 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
         except ValueError:
             raise LabelError(f"fault '{value}' is none of: {FORMS}") from None
     return Faults(limited, frozenset(broken), usage, slow_s, unpaired)
-
-
-def _limited(options: str) -> Limited:
-    given = dict(option.split("=") for option in options.split(",")) if options else {}
-    if not given.keys() <= {"retry", "times"}:
-        raise ValueError
-    return Limited(_step(given.get("times", "1")), _positive(given.get("retry", "3")))
-
-
-def _step(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def _positive(text: str) -> float:
-    number = float(text)
-    if number < 0 or not math.isfinite(number):
-        raise ValueError
-    return number

@@ -174,7 +174,7 @@ class Session:
         limited = self._faults.limited.get(step)
         if limited and self._limited.setdefault(step, 0) < limited.times:
             self._limited[step] += 1
-            return tokens, _rate_limit(limited.retry_after_s)
+            return tokens, _rate_limit(limited.retry)
         if digest in self._admitted:
             self._admitted.discard(digest)
             return tokens, None
