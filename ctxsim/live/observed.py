@@ -81,7 +81,6 @@ class Observed(Policy):
     def start(self) -> None:
         """Reset the state before the first call."""
         self._call = 0
-        self._tried = 0
         sent = [shown for tries in self.attempts for shown in tries[0]]
         self._first = {shown.place: shown.text for shown in reversed(sent)}
 

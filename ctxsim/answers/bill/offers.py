@@ -109,7 +109,7 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
         key, room = "model_auto_compact_token_limit", 0
         cuts = [("", "tool_output_token_limit", CUTS, 1.0)]
     else:
-        key, room = "autoCompactWindow", int(known.get("reserve", 0)) + int(known.get("buffer", 0))
+        key, room = "autoCompactWindow", known["reserve"] + known["buffer"]
         # Versions without the key have its predecessor.
         keys = ("bashOutputMaxChars", "BASH_MAX_OUTPUT_LENGTH")
         bash = next(one for one in keys if effect(Given(agent, one, CHARS[0]), newest) is not None)
