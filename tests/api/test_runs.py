@@ -226,3 +226,4 @@ def test_a_run_says_how_much_it_holds(tmp_path: Path) -> None:
     found = ctxsim.read_run(made_run(tmp_path / "a", {"keep-all": [{}, {}], "mask": [{}, {}]}).folder)
     assert repr(found) == "<run made: 2 transcripts, 2 policies>"
     assert "<td>mask</td>" in found._repr_html_() and "NaN" not in found._repr_html_()
+    assert "<th>0</th>" not in found._repr_html_(), "rows have no numbers"

@@ -69,6 +69,16 @@ def test_two_names_of_a_setting_are_one_where_they_mean_the_same(
     assert found.labels == ["as-set", *(labels[one] for one in stand)]
 
 
+@pytest.mark.parametrize(("cost", "better"), [(98.0, None), (97.9, "mask")])
+def test_what_users_cannot_set_is_told_if_it_saves_more_than_a_fiftieth(
+    cost: float, better: str | None, tmp_path: Path
+) -> None:
+    # Thrice 98 dollars are hardly less than thrice 100.
+    rows = {"keep-all": [row(400)] * 3, "as-set": [row(100, 0.9)] * 3, "mask": [row(cost)] * 3}
+    found = own(run_of(tmp_path / "r", **rows))
+    assert (found.builders and found.builders.policy) == better
+
+
 def test_without_any_known_agent_the_rule_answers_as_ever(tmp_path: Path) -> None:
     run = run_of(tmp_path / "r", ())
     found = advise(run)

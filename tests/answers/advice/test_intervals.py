@@ -69,11 +69,13 @@ def test_of_many_sessions_the_normal_interval_and_ranks_are_the_resampled_ones(m
         name: pandas.DataFrame({"transcript": range(900), "root": roots, "survival": rng.random(900) * top})
         for name, top in (("a", 1.0), ("b", 1.0), ("c", 0.8))
     }
+    # In each session a hundredth less than under a: told apart from it, though not from b.
+    parts["less"] = parts["a"].assign(survival=0.99 * parts["a"].survival)
     resampled, ranks = survival_interval(parts["a"]), rank_ranges(parts)
     monkeypatch.setattr("ctxsim.answers.advice.intervals.MANY_SESSIONS", 100)
     normal = survival_interval(parts["a"])
     assert resampled is not None and normal is not None and normal == pytest.approx(resampled, rel=0.01)
-    assert rank_ranges(parts) == ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}
+    assert rank_ranges(parts) == ranks == {"a": (1, 2), "b": (1, 3), "c": (4, 4), "less": (2, 3)}
 
 
 def test_an_error_of_a_mean_by_hand() -> None:

@@ -79,6 +79,7 @@ def test_a_sample_foretells_nothing_and_few_sessions_go_by_those_of_others(tmp_p
         some = {label: each[:seen] for label, each in table.items()}
         found = predict(made_run(tmp_path / str(seen), some), "a", "codex", {})
         assert found is not None and found.days is not None and found.by_priors is by_priors
+        assert found.days[0][1] < 30, "some three of one to three dollars, not thirty"
 
 
 def test_where_most_transcripts_have_no_price_no_dollars_are_predicted(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import time
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -23,6 +24,8 @@ from ctxsim.answers.bill.sums import billed
 from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given
 from ctxsim.readers.source import Source
+from ctxsim.simulator.provider.models import Model
+from ctxsim.simulator.provider.prices import Hours, Prices
 
 SESSIONS = (
     session(response(0, 1_100), response(1_100, 50, compacted=True), chars_per_token=3.5,
@@ -177,6 +180,17 @@ def test_prices_are_looked_up_once_a_day_and_again_in_another_list() -> None:
     kept = Index(priced_by=index.priced_by, rates={"m|982007": known})
     assert PriceList(kept).of("m", 982_007 * 1_800.0 + 1_799) == known
     assert PriceList(kept).of("m", 982_008 * 1_800.0) is None
+
+
+@pytest.mark.parametrize(("time_s", "price"), [(None, 2.0), (0.0, 1.0), (3_599.0, 1.0), (3_600.0, 2.0)])
+def test_a_price_by_the_hour_is_that_of_its_hour_if_the_hour_is_known(
+    time_s: float | None, price: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Half of it from midnight until one.
+    night = Hours(time(0), time(1), Prices(1.0, 4.0))
+    found = Model("m", prices=Prices(2.0, 8.0, hours=(night,)))
+    monkeypatch.setattr("ctxsim.simulator.provider.models.find_model", lambda *given, **more: found)
+    assert PriceList(Index()).of("m", time_s) == Rates(price, price, price, price, 4 * price)
 
 
 def test_an_index_is_of_its_version_and_written_for_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,8 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     # 1,100 tokens are read once more at 1, and 200 written by the model at 50.
     assert summaries(of) == (1, 1_100 + 200 * 50)
     assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
+    unpriced = [msgspec.structs.replace(FIRST, model="nobodys"), response(0, 300, 200, compacted=True)]
+    assert summaries(bill(*unpriced)) == (1, 0.0)
     # The log has one of two requests for summaries: it is billed.
     asked = response(900, 0, 0, parts=(0, 900, 0, 0))
     thrice = [response(0, 300, 200, compacted=at > 0) for at in range(3)]
@@ -75,8 +77,10 @@ def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> N
     assert cut.name == "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS = 2500"
     assert cut.how == '"env": { "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS": "2500" } in ~/.claude/settings.json'
     assert cut.given == Given("claude-code", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 2_500)
-    lost = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 2),))
-    assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)
+    for needs, uses in ((10, 2), (8, 1)):  # a tenth, a sixteenth
+        fewer = [msgspec.structs.replace(one, needs=needs) for one in sizes]
+        lost = bill(*fewer, parts=parts, large=(Large(0, 2, 8_000, 1, uses),))
+        assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)
 
 
 def test_a_model_whose_window_is_too_small_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def test_five_are_enough_to_hold_some_out() -> None:
 
 def test_a_divisor_is_judged_by_requests_of_half_the_largest_and_more() -> None:
     prompts = [Prompt(0, 400, 100.0, ()), Prompt(0, 160, 50.0, ()), Prompt(0, 1, 49.9, ()), Prompt(1, 30, 10.0, ()),
-               Prompt(2, 5, 0.0, ())]  # fmt: skip
-    # 400 / 4 is all of 100; 160 / 4 and 30 / 4 are less than 50 and 10.
-    assert votes(prompts, 4.0) == [(0, False), (0, True), (1, True)]
+               Prompt(2, 5, 0.0, ()), Prompt(3, 5, 0.5, ())]  # fmt: skip
+    # 400 / 4 is all of 100; 160 / 4 and 30 / 4 are less than 50 and 10; 5 / 4 is more than a half.
+    assert votes(prompts, 4.0) == [(0, False), (0, True), (1, True), (3, False)]
     assert unsafe([(0, False), (0, True), (1, True), (2, False)]) == Unsafe(0.5, 0.6667) and unsafe([]) is None

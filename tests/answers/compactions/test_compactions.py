@@ -46,6 +46,8 @@ def test_what_another_call_shows_was_shown_and_not_fetched() -> None:
     made.compacted("auto", [SUMMARY], ())
     look(made, 2, {"file_path": "src/other.py"}, "token abc12345 too")
     made.response([Part("assistant", "It is abc12345.")])
+    # What is used again counts once.
+    made.response([Part("assistant", "As I said, abc12345.")])
     one = row_of(made.transcript())
     assert (one.lost_used, one.lost_fetched, one.lost_shown) == (1, 0, 1)
 

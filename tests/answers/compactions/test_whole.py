@@ -277,4 +277,7 @@ def test_what_it_pays_at_its_limits() -> None:
     # Two calls of 10 and 20 tokens as output, their results of 100 and 200 as written.
     again = [Asked(1, 2, 0, True, 10, 100), Asked(3, 4, 0, False, 20, 200)]
     assert asked_again_usd(provider, 1_000, again) == round((30 * 8 + 300 * 2.5) / 1e6, 6) == 0.00099
+    # At 8.04 for output it would be 0.0009912: millionths are told.
+    finer = Provider(cache="anthropic", prices=Prices(input=2.0, output=8.04, cache_write=2.5))
+    assert asked_again_usd(finer, 1_000, again) == 0.000991
     assert asked_again_usd(provider, 1_000, []) == 0.0 and asked_again_usd(Provider(), 1_000, again) is None

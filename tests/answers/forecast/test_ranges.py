@@ -9,6 +9,7 @@ from ctxsim.answers.forecast import ranges
 from ctxsim.answers.forecast.ranges import (
     anew,
     blocks_of,
+    by_odds,
     interval,
     next_sessions,
     recency,
@@ -91,6 +92,14 @@ def test_a_policy_that_has_not_acted_may_save_or_add_a_tenth_in_such_sessions() 
     # Beside what is saved: half is left to pay, and a fifth of the sessions save a tenth of that.
     calm = np.array([[0.0], [0.0], [2.0], [0.0]])
     assert varied(np.ones((1, 8)), same / 2, same, calm) == pytest.approx([0.49])
+
+
+def test_the_odds_of_a_loss_vary() -> None:
+    # One of two sessions lost all: even odds. Three times as large they leave a quarter; told by one session they are
+    # that with a noise of log 3 by the root of 0.3 ^ 2 + 1.
+    thrice = np.log(3) / 1.09**0.5
+    found = by_odds(np.ones((3, 2)), np.array([2.0, 0.0]), np.array([2.0, 2.0]), np.array([0.0, thrice, -thrice]))
+    assert found == pytest.approx([0.5, 0.25, 0.75])
 
 
 def test_ranges_hold_for_policies_that_seldom_act() -> None:

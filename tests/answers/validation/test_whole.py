@@ -96,6 +96,8 @@ def test_percentiles_are_nearest_ranks_of_four_digits() -> None:
     assert (found.p50, found.p95, found.p99, found.mape, found.worst_under) == (0.5, 0.95, 0.99, 0.505, 0.01)
     made = score([compared(n, 1_000 + 50 * n) for n in range(1, 21)], [n / 20 for n in range(1, 21)])
     assert (made.median_error, made.p95_error, made.held_out_median, made.held_out_p95) == (0.5, 0.95, 0.5, 0.95)
+    made = score([compared(1, 1_000)], [1 / 3])
+    assert (made.held_out_median, made.held_out_p95) == (0.3333, 0.3333)
     (third,) = unseen([Predicted("later calls", "t", "f", "m", 1, 100.0, 300)])
     assert (third.median, third.p95, third.bias) == (0.6667, 0.6667, -0.6667)
 
