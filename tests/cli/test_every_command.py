@@ -49,7 +49,8 @@ ANSWERS = {
     "validate logs --estimates --estimator chars --estimator words": r"words +requests +36 [\s\S]*"
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nvalid for: texts [\s\S]* own\.json",
-    "calibrate logs --against usage --out used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
+    "calibrate logs --against usage --out used.json": r"groups: texts as each model's own tokenizer "
+    r"counts them[\s\S]*\nheads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
     "check policy split.py:Split --scenario one-prompt": r"^split\.py:Split: keeps the contract\n  append-only: yes",
     "check policy mask:keep=1 --doctor --scenario defects/task-lost": r"task-lost[\s\S]*mask:keep=1: "
     r"0 of 1 known defects",

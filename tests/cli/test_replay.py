@@ -33,6 +33,10 @@ def test_replay_of_a_folder_says_that_there_are_others_and_how_to_choose(tmp_pat
     write_logs(tmp_path / "logs", count=1)
     done = ctxsim("replay", "logs", "--policy", "keep-all", cwd=tmp_path)
     assert done.stderr == "Note: logs has more transcripts; this is the first. Choose another by --number N\n"
+    # A rollout's head is in no log; a chat's may be, which has no usage.
+    heads = [ctxsim("replay", f"logs/{name}", "--policy", "keep-all", cwd=tmp_path).stdout.count("\nHead: ")
+             for name in ("rollout-1.jsonl", "chat-1.json")]  # fmt: skip
+    assert heads == [1, 0]
     for line in ("logs --number 2", "logs/chat-1.json", "logs -q"):
         assert ctxsim("replay", *line.split(), "--policy", "keep-all", cwd=tmp_path).stderr == "", line
     log = (tmp_path / "logs" / "chat-1.json").read_text()

@@ -139,6 +139,8 @@ def test_the_window_that_is_set_is_the_one_that_ends_it(made: Made) -> None:
         (1_000, 20_000, 4_100, "honoured"), (1_000, 20_000, 10_300, "ignored"), (1_000, 20_000, 19_000, "unclear"),
         # 30,000 tokens leave all 19,930 characters of it.
         (30_000, 20_000, 19_000, "unclear"), (30_000, 20_000, 19_400, "honoured"),
+        # What holds without it differs at no size: the largest is tried.
+        (2_500, 160_000, 10_024, "ignored"),
     ],
 )  # fmt: skip
 def test_a_cut_is_looked_for_by_a_large_result(made: Made, value: int, size: int, left: int, found: Found) -> None:

@@ -76,8 +76,8 @@ def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_pa
     assert probe.over and second.reply is not None
     assert (second.reply.calls, second.reply.text, probe.step) == ((), "The conversation is over.", 2)
     assert numbers(probe) == [("main", 0, False)] * 2
-    for single in (0, 4_000):
-        assert growing(tmp_path, probing(acp=("agent",)), single=single).by_protocol is not bool(single)
+    by_protocol = [growing(tmp_path, probing(acp=("agent",)), single=single).by_protocol for single in (0, 4_000)]
+    assert by_protocol == [True, False]
     done = probe.outcome(2.5, (0,), (FILES,))
     assert (done.sent, done.status, done.seconds, done.enclosed) == (tuple(probe.sent), 0, 2.5, False)
 
@@ -172,6 +172,9 @@ def test_a_request_over_the_limit_is_refused_until_it_compacts(tmp_path: Path) -
     # Behind a summary it is as large as it is.
     asked(refuses, SUMS)
     assert asked(refuses, "Read.").refusal is None and refuses.step == 1
+    # With what usage got more: 55,000 before two thousand words joined.
+    grown = growing(tmp_path, waypoints=(60_000,), refuses=56_000)
+    assert asked(grown, "Read.").refusal is None and asked(grown, "Read.", "word " * 2_000).refusal is not None
 
 
 def test_behind_a_compaction_usage_is_true_and_two_calls_later_it_is_over(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins.labels import (
     build,
+    by_words,
     chain,
     kebab,
     key,
@@ -66,6 +67,16 @@ def test_a_label_from_a_table_is_the_one_that_was_printed(label: str, plain: str
 )  # fmt: skip
 def test_a_chain_has_its_links(label: str, links: list[str]) -> None:
     assert chain(label) == links
+
+
+@pytest.mark.parametrize("label", ["a", "a-b:c=1,d=x y", "a+b:c=1.5", "a/1.2.0, b:c=1"])
+def test_labels_of_names_and_values_run_only_what_is_known(label: str) -> None:
+    assert by_words(label)
+
+
+@pytest.mark.parametrize("label", ["x.py:A", "a+x.py:A", "a:c=x.py", "pipe:cat", "a+messages:f=1", "f:A", "a:c=\x07"])
+def test_labels_of_files_programs_and_frameworks_run_more(label: str) -> None:
+    assert not by_words(label)
 
 
 def test_a_name_ends_where_parameters_begin() -> None:
@@ -169,6 +180,12 @@ def test_an_empty_text_is_left_out_where_it_is_the_default() -> None:
     assert of("made", Made("")) == "made:name=,many=0", "where it must be given it is written"
     assert of("made", Made("x"), defaults=False) == "made:name=x"
     assert of("keeps", Keeps(1, name="")) == "keeps:budget=1,share=4,on=False,keep=1"
+
+
+def test_a_default_that_is_made_each_time_is_one() -> None:
+    made = make_dataclass("Made", [("x", str, field(default_factory=lambda: "a"))])
+    assert of("made", made(), defaults=False) == "made" and of("made", made("b"), defaults=False) == "made:x=b"
+    assert signature("made", made) == "made:x=a" and required(made) == []
 
 
 class Color(Enum):

@@ -140,6 +140,8 @@ def test_a_sample_of_a_long_text() -> None:
     pieces = sum(counter.text(text[start : start + 4]) for start in (0, 5, 11, 16))
     assert open_estimator("sampled:chars=19").text(text) == math.ceil(pieces * 20 / 16)
     assert open_estimator("sampled:chars=3").text(text) == math.ceil(4 * 20 / 4)
+    # Four single characters are the least: of two each is counted twice.
+    assert open_estimator("sampled:chars=1").text("ab") == 4 * 2 / 4
     for name in ("sampled", "tokenizer"):
         assert "_counter=" not in repr(open_estimator(name)) and open_estimator(name) == open_estimator(name)
         assert hash(open_estimator(name)) == hash(open_estimator(name))

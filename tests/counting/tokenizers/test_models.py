@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.counting.tokenizers import bare, tokenizer_of
+from ctxsim.counting.tokenizers import bare, own_tokenizer, tokenizer_of
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,10 @@ from ctxsim.counting.tokenizers import bare, tokenizer_of
 )
 def test_a_models_vocabulary(model: str, vocabulary: str, own: bool) -> None:
     assert tokenizer_of(model) == (vocabulary, own)
+
+
+def test_a_model_is_counted_by_its_vocabulary() -> None:
+    assert own_tokenizer("claude-opus-4-7").name == "claude_4.7" and own_tokenizer("gpt-4-turbo").name == "cl100k_base"
 
 
 @pytest.mark.parametrize("region", ["us", "us-gov", "eu", "apac", "jp", "au", "global"])

@@ -84,6 +84,7 @@ def test_a_stored_hash_is_that_of_the_vocabulary(name: str, monkeypatch: pytest.
     assert set(splintr_engine.STORED) == set(VOCABULARIES)
     stored = splintr_engine.vocabulary_sha256(name)
     monkeypatch.setattr(splintr_engine, "STORED_FOR", "another")
+    monkeypatch.setattr(splintr_engine, "STORED", {})
     assert splintr_engine.vocabulary_sha256(name) == stored
 
 
