@@ -32,6 +32,6 @@ def test_what_goes_beyond_it_breaks_it() -> None:
 
 
 def test_a_share_is_of_what_was_before_even_if_that_is_nothing() -> None:
-    assert rule("cost > 10%").broken_by("cost", 0.6, 5.0) and not rule("cost > 10%").broken_by("cost", 0.4, 5.0)
+    assert rule("cost > 10%").broken_by("cost", 0.6, 5.0) and not rule("cost > 10%").broken_by("cost", 0.5, 5.0)
     assert rule("cost > 10%").broken_by("cost", 0.6, 0.0) and not rule("cost > 10%").broken_by("cost", 0.0, 0.0)
     assert rule("cost < -10%").broken_by("cost", -0.6, 5.0) and not rule("cost < -10%").broken_by("cost", 0.6, 0.0)

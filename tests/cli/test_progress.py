@@ -58,3 +58,11 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
     # That it is done is told by its table.
     last = rf"logs: {total - 1} of {total} sources, [\d,]+ calls, [\d,]+ calls/s, \S+ \d+%"
     assert re.fullmatch(last, lines[-1]) and len(set(lines)) == len(lines), "no line comes twice"
+
+
+def test_reading_is_told_in_lines_or_by_each_source_itself(few_logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "TOLD_S", 0.0)
+    line = ["transcripts", "stats", str(few_logs)]
+    usual, more = (CliRunner().invoke(cli, [*flags, *line]).stderr.splitlines() for flags in ((), ("-v",)))
+    assert [text.split(",")[0] for text in usual] == [f"reading: {n} of 4 sources" for n in (1, 2, 3)]
+    assert [len([text for text in more if file.name in text]) for file in few_logs.iterdir()] == [1] * 4

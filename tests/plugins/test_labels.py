@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, make_dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta
 
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins.labels import (
@@ -38,7 +39,7 @@ class Keeps:
     share: float = 4.0
     name: str = ""
     on: bool = False
-    kept: int = field(default=1, metadata={"label": "keep"})
+    kept: Annotated[int, Meta(ge=1)] = field(default=1, metadata={"label": "keep"})
     made: int = field(default=0, init=False)
 
 
@@ -117,6 +118,7 @@ def test_an_object_is_built_from_texts_by_type() -> None:
      ({"budget": "1", "share": "y"}, "keeps: share=y: expected a number$"),
      ({"budget": "1..9"}, r"a range, in sweep: 1\.\.9@5"), ({"budget": "1to9"}, r"1\.\.9@5"),
      ({"budget": "1-9"}, r"1\.\.9@5"), ({"budget": "1:9"}, r"1\.\.9@5"),
+     ({"budget": "1", "keep": "0"}, "keeps: keep=0: expected a whole number >= 1$"),
      ({"budget": "1", "made": "2"}, "keeps: .*made")],
 )  # fmt: skip
 def test_what_is_no_parameter_is_said(given: dict[str, str], said: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from half_by_half import errors
 
-from ctxsim.answers.validation.unseen import Stretch, of_later_calls, predicted, unseen
+from ctxsim.answers.validation.unseen import Predicted, Stretch, of_later_calls, predicted, unseen
 from ctxsim.recorded.size_fit import Request, fit_size
 
 
@@ -40,6 +40,13 @@ def test_a_recording_that_a_fit_reproduces_prints_its_bad_forecast() -> None:
     [later] = unseen(list(of_later_calls(stretch(planted))))
     # 8,000 of 14,510 to 18,510: the middle of five is 8,000 / 16,510.
     assert later.median == pytest.approx(8_000 / 16_510, abs=1e-4)
+
+
+def test_the_p95_of_twenty_errors_is_the_nineteenth() -> None:
+    # 1 % to 20 %, in any order: the tenth is the median; 96 % would be the twentieth. All are too low but the largest.
+    found = [Predicted("later calls", "t", "f", "m", n, 100 - n if n < 20 else 120, 100) for n in range(20, 0, -1)]
+    (row,) = unseen(found)
+    assert (row.n, row.median, row.p95, row.bias) == (20, 0.1, 0.19, round((20 - 190) / 2_000, 4))
 
 
 def test_half_by_half_says_the_same() -> None:

@@ -135,6 +135,10 @@ def test_a_tail_that_begins_with_a_turn_has_one_summary_of_what_came_before() ->
     driven = by_characters(10, "a" * 10, "b" * 10, "c" * 10, "d" * 10)
     driven.refused()
     assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"], ["c"]]
+    # Where the tail begins with a response, the turn that it cuts is the one before, whoever speaks next.
+    driven = by_characters(20, "a" * 10, "b" * 10, "c" * 10, "d" * 10, "e" * 10)
+    driven.refused()
+    assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"], ["c"]]
 
 
 def test_where_one_of_two_summaries_fails_nothing_changes() -> None:

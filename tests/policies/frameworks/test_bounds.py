@@ -154,6 +154,7 @@ def written(items: Iterable[Item] | Stop | None) -> str:
          "1:Scd 10:Scd 11:Scd 20:Scd 30:Sd 31:S 40:S 41:a(bcd"),
         ("litellm-trim:max_tokens={}*", "u10 c4 s10 s10",
          "41:a(bcd 40:a(bcd 34:a+(bcd 30:(bcd 24:bcd 20:cd 13:d 10:d 3:-"),
+        ("litellm-trim:max_tokens={}", "", "9:-"),
         ("llamaindex-buffer:token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:c(d 18:c(d 14:c(d 13:d 4:d 3:d"),
         ("llamaindex-summary:token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:Sc(d 18:Sc(d 14:Sc(d 13:S 4:S 3:S"),
         ("llamaindex-summary:llm=False,token_limit={}*", "u10 c4 u10 c4", "28:a(bc(d 27:c(d 14:c(d 13:-"),
@@ -223,6 +224,9 @@ def test_what_is_sent(label: str, steps: str, expected: str) -> None:
          "0:S(cde 1:S(cde 2:S(cde 3:S(cde 4:S(cde 5:S(cde 6:S(b(cde 7:refused"),
         ("strands-summarizing:preserve_recent_messages=1,summary_ratio={}", "u1 c1 c1 s1 u1",
          "0:S(b(cde 0.1:S(b(cde 0.29:S(cde 0.5:S(cde 0.8:Sde 1:Sde"),
+        # At least a tenth of twenty messages.
+        ("strands-summarizing:preserve_recent_messages=1,summary_ratio={}", "u1 s1 u1 s1 c1 c1 c1 c1 c1 c1 c1 c1",
+         "0:Scd(e(f(g(h(i(j(k(l 0.1:Scd(e(f(g(h(i(j(k(l 0.15:Sd(e(f(g(h(i(j(k(l"),
         ("strands-summarizing:preserve_recent_messages=1,pin_first={}", "u1 u1 c1 s1 u1",
          "0:Sb(cde 1:refused 2:refused 3:refused"),
     ],

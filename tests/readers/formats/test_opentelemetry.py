@@ -62,6 +62,8 @@ def test_one_conversation_whatever_watched_it(name: str) -> None:
     assert None not in times
     assert all(call.comparable for call in transcript.calls)
     assert not any("repeats them" in note for note in transcript.notes)
+    restored = "2 response(s) whose text later requests leave out: taken from where they were made"
+    assert (restored in transcript.notes) == (name == "v2-old-chat")
     # It tells no tools: the request is larger than what is known of it.
     told = not name.startswith("v2-")
     assert (bool(transcript.head.tools), transcript.head.recorded) == (told, told)

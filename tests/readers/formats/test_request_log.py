@@ -155,6 +155,32 @@ def test_anthropic_messages_with_bodies_thinking_and_moving_cache_marks(tmp_path
     assert transcript.head.tools == ('{"name":"bash"}',)
 
 
+SO_FAR, MORE = ({"role": "user", "content": text} for text in ("So far.", "More?"))
+C2 = [call("c2"), result("c2", "fixed")]
+
+
+@pytest.mark.parametrize(
+    ("third", "summary", "kept"),
+    [
+        # Where no response is left, what stands behind the last known message is the summary.
+        ([*FIRST, SO_FAR, MORE], "So far.", (0,)),
+        # The newest response and what stands behind it are kept: what is new before it is the summary.
+        ([SYSTEM, SO_FAR, *C2, MORE], "So far.", (3, 4, 5)),
+        ([*SECOND, *C2, MORE], None, ()),
+    ],
+)  # fmt: skip
+def test_where_the_log_says_so_a_summary_stands_for_the_history(
+    tmp_path: Path, third: list[Any], summary: str | None, kept: tuple[int, ...]
+) -> None:
+    (transcript,) = transcripts(
+        tmp_path, chat(FIRST, call("c1")), chat(SECOND, call("c2")),
+        chat(third, {"role": "assistant", "content": "Yes."}, compacted=True),
+    )  # fmt: skip
+    assert [(one.summary, one.kept) for one in transcript.compactions] == ([((summary,), kept)] if summary else [])
+    assert [item.text for item in transcript.items][-2:] == ["More?", "Yes."] and len(transcript.calls) == 3
+    assert all(one.comparable for one in transcript.calls)
+
+
 def test_conversations_are_told_apart_and_what_has_no_response_is_counted(tmp_path: Path) -> None:
     other = [{"role": "system", "content": "Title it."}, TASK]
     found = transcripts(

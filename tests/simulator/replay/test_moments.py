@@ -64,6 +64,15 @@ def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
     assert list(moments.view) == [task, said]
 
 
+def test_results_that_join_together_are_edited_each_in_its_place() -> None:
+    asked = [Item("user", 0, 0, "Go."), *(Item("tool_call", at, 1, "{}", call_id=f"c{at}") for at in (1, 2))]
+    results = [Item("tool_result", 2 + at, 1 + at, "whole", call_id=f"c{at}", answers=at) for at in (1, 2)]
+    moments = Moments(open_policy("max-result-chars:chars=2"), Surroundings(window=100))
+    for items in (asked, results):
+        moments.join(items)
+    assert [made.edit.position for made in moments.tally.edits] == [3, 4]
+
+
 @pytest.mark.parametrize("one_request", [True, False])
 def test_an_edit_after_a_call_outlasts_the_request(one_request: bool) -> None:
     @dataclass

@@ -33,7 +33,7 @@ class LitellmTrim(Policy):
         found = messages(view)
         limit = self.max_tokens or int(self.sees.window * self.trim_ratio)
         end = len(found)
-        while end > 0 and found[end - 1].role == "tool":
+        while end and found[end - 1].role == "tool":
             end -= 1
         said, results = found[:end], found[end:]
         system = self.sees.head.system
