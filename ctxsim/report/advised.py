@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED
-from ctxsim.answers.advice.figures import Figures, Share
+from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.search_result import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.setting_names import title_of, told
-from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, ranges_of, size, usd, weak
+from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, priced, ranges_of, saves, size, usd, weak
 from ctxsim.errors import agreed, many
 from ctxsim.report.sheet import Column, Sheet, sheet
 
@@ -51,7 +51,7 @@ def constructor_screen(one: Framed) -> list[str]:
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
-    figures = f"{size(take, one.amount)} instead of {plain_size(one.now, one.amount)}{_change(one.share)}."
+    figures = f"{size(take, one.amount)} instead of {plain_size(one.now, one.amount)}{saves(one.share)}."
     return _spaced([
         _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
         [*_wrapped(figures), *_wrapped(_keeps(take) + f" {one.tried} settings tried.")],
@@ -121,7 +121,7 @@ def _saves(one: AgentAdvice) -> str:
     added = one.take.usd_again if one.amount == "usd" else None
     again = f" Fetching all lost results again would add {usd(added)} USD." if added else ""
     sizes = f"{size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}"
-    return f"These sessions: {sizes}, {_as_set(one)}{_change(one.share)}.{again}"
+    return f"These sessions: {sizes}, {_as_set(one)}{saves(one.share)}.{again}"
 
 
 def _month(one: AgentAdvice) -> str:
@@ -205,13 +205,8 @@ def _nothing(one: AgentAdvice) -> str:
 
 def _doubts(one: AgentAdvice) -> list[str]:
     found = []
-    parts = f"{one.take.priced:,} of {many(one.take.transcripts, 'transcript(s)')}"
-    if one.take.transcripts != one.sessions:
-        parts += " (sub-agents and compactions begin new ones)"
-    if one.amount == "tokens" and one.goal == "dollars":
-        found.append(f"Prices are known for {parts}, so tokens are compared.")
-    elif one.amount == "usd" and one.take.priced < one.take.transcripts:
-        found.append(f"Dollars cover only {parts}: those with known prices.")
+    if some := priced(one.take, one.goal, one.amount):
+        found.append(f"From {many(one.take.transcripts, 'transcript(s)')}{some}.")
     if one.sessions == 1:
         found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
@@ -248,15 +243,6 @@ def _effect(one: Tried, sessions: int) -> str:
     amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
     kept = "" if one.kept is None else f", keeps {kept_percent(one.kept)} %"
     return amount + kept + (f", on {many(one.sessions, 'session(s)')}" if one.sessions < sessions else "")
-
-
-def _change(share: Share | None) -> str:
-    if share is None:
-        return ""
-    span = ""
-    if share.low is not None and share.high is not None:
-        span = f", {percent(share.low - 1)} to {percent(share.high - 1)}"
-    return f" ({percent(share.value - 1)} %{span})"
 
 
 def _settings(count: int, more: str = "") -> str:

@@ -114,8 +114,7 @@ c: not yet tested with 2.1, the newest version in these sessions; --verify tests
 the installed agent.
 It compacted at 150,000 tokens, not at 167,000.
 
-Dollars cover only 2 of 3 transcripts (sub-agents and compactions begin new
-ones): those with known prices.
+From 3 transcripts, 2 with known prices.
 Not settled: changing nothing; or bashOutputMaxChars = 10000 may be as good.
 This is the answer in 60 % of resamples of these sessions. With 90 %
 probability, a range contains the next 10 sessions' figure.
@@ -225,7 +224,7 @@ SHORT = [
          ["These sessions: 2,000,000 tokens instead of 4,000,000 tokens, with the agent's",
           "default settings (-30 %, -40 to -20).",
           "This keeps 50 % (40 to 60) of what later calls used. With the defaults: 99 %.", "",
-          "Prices are known for 1 of 3 transcripts, so tokens are compared.",
+          "From 3 transcripts, 1 with known prices, so tokens are compared.",
           "This stays the answer in 60 % of resamples of these sessions. 7 sessions are too",
           "few for intervals: the ranges' width comes from other projects."]),
         ({"goal": "tokens", "amount": "tokens", "take": figures(usd=None, priced=1, kept=Share(0.5, None, 0.6))},

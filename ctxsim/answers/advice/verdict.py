@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
-from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.pooled import AMOUNT
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
@@ -64,11 +64,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     if advice.open:
         return _open(advice, names)
     take, given = advice.take, changed(advice)
-    own = who(advice.recorders)
-    one = len({one.agent for one in advice.recorders}) == 1
-    as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
-    if _by_default(advice):
-        as_set = f"with the default settings of {own}"
+    as_set = f"with {'the default' if _by_default(advice) else 'your'} settings of {who(advice.recorders)}"
     if not given:
         why = "no other setting was tried"
         if advice.tried:
@@ -76,7 +72,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
             why += f"without losing more than {percent(MAY_LOSE[advice.goal])} % (ctxsim advise tries more)"
         return f"Change nothing: {why}. {size(take, advice.amount)} {as_set}, {_kept(take)}."
     instead = f" instead of {plain_size(advice.nothing, advice.amount)} {as_set}" if advice.nothing else ""
-    return f"Set {told(given)}: {_ranged(advice)}{instead}{_saves(advice)}, {_kept(take)}."
+    return f"Set {told(given)}: {_ranged(advice)}{instead}{saves(take.share(advice.amount))}, {_kept(take)}."
 
 
 def _saves_enough(advice: Advice) -> str:
@@ -212,10 +208,7 @@ def _ends(advice: Advice) -> str:
 
 def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
-    some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
-    known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
-    unpriced = f"; {known}, so tokens are compared" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
-    parts = [f"From {many(take.transcripts, 'transcript(s)')}{some}{unpriced}."]
+    parts = [f"From {many(take.transcripts, 'transcript(s)')}{priced(take, advice.goal, advice.amount)}."]
     generated = "The conversation is generated: it compares policies and forecasts nothing."
     parts.append(generated if advice.generated else _how_sure(advice))
     if advice.alike:
@@ -223,6 +216,13 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
         parts.append(f"These may be as good: {named}{more} (intervals overlap).")
     return " ".join(parts)
+
+
+def priced(take: Figures, goal: str, amount: str) -> str:
+    """Return how many transcripts have known prices, to go on after their number; '' if all have, or none matters."""
+    if AMOUNT[goal] != "usd" or take.priced == take.transcripts:
+        return ""
+    return f", {take.priced:,} with known prices" + (", so tokens are compared" if amount != "usd" else "")
 
 
 def _how_sure(advice: Advice) -> str:
@@ -281,12 +281,11 @@ def plain_size(figures: Figures, amount: str) -> str:
 def _amounts(advice: Advice) -> str:
     """`412 to 431 USD instead of 655 (-37 %, -42 to -31)`."""
     instead = "" if advice.nothing is None else f" instead of {size(advice.nothing, advice.amount).partition(' ')[0]}"
-    return f"{_ranged(advice)}{instead}{_saves(advice)}"
+    return f"{_ranged(advice)}{instead}{saves(advice.take.share(advice.amount))}"
 
 
-def _saves(advice: Advice) -> str:
-    """` (-37 %, -42 to -31)`: the share saved, with its interval; '' if it isn't known."""
-    share = advice.take.share(advice.amount)
+def saves(share: Share | None) -> str:
+    """Return ` (-37 %, -42 to -31)`: the share saved, with its interval; '' if it isn't known."""
     if share is None:
         return ""
     ends = ""
