@@ -199,11 +199,9 @@ def construct(
         assert found is not None  # more than bounds ran
         return found
 
-    first = {policy_label(one): one for one in begin(framework)}
+    first = {open_policy(policy_label(one)).label: one for one in begin(framework)}
     best = taken(list(first))
-    chosen = first.get(best.take.policy) or next(
-        (one for label, one in first.items() if open_policy(label).label == best.take.policy), None
-    )
+    chosen = first.get(best.take.policy)
     tried = len(first)
     code: tuple[str, ...] = ()
     if chosen is not None:
