@@ -186,7 +186,7 @@ def test_parts_stand_by_dollars_and_the_rest_is_one_row() -> None:
 
 def saving(**given: Any) -> Saving:
     usual = {"name": "shorter", "usd": 5.0, "low": 4.004, "high": 6.0, "share": 0.1, "months": None, "loses": "some",
-             "how": "set it", "kept": 0.9, "times": 1}  # fmt: skip
+             "how": "set it", "kept": 0.9}  # fmt: skip
     return Saving(**{**usual, **given})
 
 

@@ -65,8 +65,8 @@ Requests = list[Request]
 
 
 class Effect(msgspec.Struct):
-    """The effect of a change on billed requests: how often it applies, of how many chances. For changes that may lose
-    results, `chances` counts the uses of older results and `lost` those that would be lost.
+    """The effect of a change on billed requests, as far as it is told: how often it applies, of how many chances. For
+    changes that may lose results, `chances` counts the uses of older results and `lost` those that would be lost.
     """
 
     times: int = 0
@@ -140,7 +140,6 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
             gone += over
             request.leave_out(one.head + summary, over)
             request.anew(cached)
-            effect.times += request.billed
             # Uses that aren't billed can't be lost.
             effect.lost += min(one.crossing, left)
         left -= one.needs * request.billed
@@ -160,9 +159,7 @@ def results_cut(most: int, tool: str, session: Session, requests: Requests, effe
         if over <= 0 or (tool and name != tool):
             continue
         held = range(large.first, min(large.last, len(session.responses)))
-        billed = any(requests[at].billed for at in held)
-        effect.times += billed
-        effect.lost += large.needs * billed
+        effect.lost += large.needs * any(requests[at].billed for at in held)
         for at in held:
             one, request = session.responses[at], requests[at]
             fresh = at == large.first
@@ -188,7 +185,6 @@ def head_shorter(tokens: Mapping[str, int], session: Session, requests: Requests
     """Remove `tokens`, by session, from the head of every request, as a shorter memory file would."""
     cut = tokens.get(session.name, 0)
     for one, request in zip(session.responses, requests, strict=False):
-        effect.times += request.billed and cut > 0
         request.leave_out(0, min(cut, one.head))
     return requests
 
@@ -202,9 +198,7 @@ def other_model(
     if children and not session.parent:
         return requests
     for request in requests:
-        effect.chances += request.billed
         if request.model == now:
-            effect.times += request.billed
             request.model = then
             for name in ("read", "write", "long", "plain", "output"):
                 setattr(request, name, round(getattr(request, name) * scale))

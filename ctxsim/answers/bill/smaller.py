@@ -52,7 +52,6 @@ class Saving(msgspec.Struct, frozen=True):
     loses: str
     how: str
     kept: float | None
-    times: int
     given: Given | None = None
 
     @property
@@ -157,5 +156,5 @@ class _Paid:
             " + ".join(offer.name for offer in chosen), usd, low, high, share, self.months,
             loses="; ".join(offer.loses(effect) for offer, effect in each),
             how="; ".join(offer.how for offer in chosen), kept=max(0.0, 1 - sum(lost)) if lost else None,
-            times=sum(effect.times for effect in effects), given=chosen[0].given if len(chosen) == 1 else None,
+            given=chosen[0].given if len(chosen) == 1 else None,
         )  # fmt: skip
