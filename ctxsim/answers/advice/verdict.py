@@ -120,16 +120,12 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
         return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
         return _open(advice, names)
-    least = percent(1 - MAY_LOSE[advice.goal])
     if nothing:
-        kept = "" if take.kept is None else f" that keeps {least} % of {USED}"
+        kept = "" if take.kept is None else f" that keeps {percent(1 - MAY_LOSE[advice.goal])} % of {USED}"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         return f"Change nothing: no policy{kept} {_saves_enough(advice)} {what} without more refusals."
-    if take.kept is None:
-        return f"No policy is sure enough to take. The best of those with the fewest refusals is {figures}"
-    if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
-        best = f"the best of those with the fewest refusals keeps less than {least} % of {USED}"
-        return f"No policy to take: {best}. It is {figures}"
+    if take.kept is None or take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
+        return f"No policy to take. The best of those with the fewest refusals is {figures}"
     return f"Take {figures}"
 
 
