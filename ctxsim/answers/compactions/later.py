@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ctxsim.simulator.references.canonical import canonical, content
+from ctxsim.simulator.references.canonical import content
 from ctxsim.simulator.references.identifiers import atoms, is_value
 from ctxsim.simulator.references.needs import Detector, Key, References
 from ctxsim.transcript import Item
@@ -60,11 +60,6 @@ def held_by(references: References, items: Iterable[Item]) -> set[Key]:
     """Return which keys of all calls' needs some items hold; reasoning is ignored."""
     vocabulary = references.vocabulary
     return set().union(*(vocabulary.held_by(item) for item in items if item.kind != "reasoning"))
-
-
-def held_in(references: References, text: str) -> set[Key]:
-    """Return which keys of all calls' needs a text holds."""
-    return references.vocabulary.held(canonical(text))
 
 
 def identifiers(items: Sequence[Item]) -> set[str]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, session_of
-from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
+from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
+from ctxsim.simulator.references.canonical import canonical
 from ctxsim.simulator.references.finding import prepare
 from ctxsim.simulator.references.needs import Key, References
 from ctxsim.transcript import Item, Transcript
@@ -244,7 +245,7 @@ def score_summary(text: str, transcript: Transcript, call: int | None = None) ->
         "quotations": found.of("loose"),
         "identifiers, own repeats too": list(found.carried),
     }
-    held = held_in(references, text)
+    held = references.vocabulary.held(canonical(text))
     before, item = transcript.items[:at], Item("summary", -1, -1, text)
     counter = session_of(transcript).segments[0][1].provider.counter()
     counter.learn_transcript(transcript)
