@@ -104,17 +104,12 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
     return " ".join(parts)
 
 
-def _kept(figures: Figures) -> str:
-    kept = f"keeps {kept_percent(figures.kept.value)} % of {USED}" if figures.kept else "nothing was lost"
-    return f"{kept}, {_refusals(figures)}"
-
-
 def _take(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     nothing = _is_nothing(advice, take)
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
     amounts = size(take, advice.amount) if nothing else _amounts(advice)
-    figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
+    figures = f"{name}: {amounts}, {_kept(take)}."
     # Refusals are the first rule: the advised policy has the fewest.
     if take.failing * 2 > take.transcripts:
         return f"No policy tried gets through without refusals. The closest is {figures}"
@@ -318,13 +313,14 @@ def kept_percent(value: float) -> str:
     return f"{floor(1000 * value) / 10:.1f}" if lifted else percent(value)
 
 
-def _keeps(figures: Figures) -> str:
+def _kept(figures: Figures) -> str:
+    """What a policy keeps, and how many of its calls are refused."""
     if figures.kept is None:
-        return "no later call used an old result, so what it loses is unknown"
+        return f"no later call used an old result, so what it loses is unknown, {_refusals(figures)}"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
         bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, worst to best summaries)"
-    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of {USED}"
+    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of {USED}, {_refusals(figures)}"
 
 
 def _refusals(figures: Figures) -> str:
