@@ -183,7 +183,7 @@ def test_backtests_are_grouped_by_horizon_and_level() -> None:
 
 
 def test_sessions_whose_texts_are_known_have_tables_of_their_own() -> None:
-    told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
+    told = [Told(f"s{n}", 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
     first, second = _backtests(forecasts(one(), told=[(each, each) for each in told]))
     assert (first.name, first.title) == ("texts", "Forecasts that know the next session's texts, 90 %")
     assert (second.name, second.title) == (
@@ -200,7 +200,7 @@ def test_sessions_whose_texts_are_known_have_tables_of_their_own() -> None:
 
 def test_too_few_sessions_to_test_a_forecast_on_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # Texts of sessions are tested all the same.
-    told = [Told(f"s{n}", n, 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
+    told = [Told(f"s{n}", 100.0, 100.0 + n, None, None, n % 2 == 0, n % 4 == 0) for n in range(30)]
     monkeypatch.setattr(room, "forecast", lambda *paths, **how: forecasts(one(), told=[(each, each) for each in told]))
     monkeypatch.setattr(room, "tell_what_was_left_out", lambda info: False)
     done = CliRunner().invoke(room.command, ["logs", "--backtest"])

@@ -39,7 +39,6 @@ class Told(msgspec.Struct, frozen=True):
     """
 
     session: str
-    started: float
     tokens: float
     tokens_came: float
     usd: float | None
@@ -55,22 +54,14 @@ def told(transcripts: Sequence[Transcript]) -> Iterator[tuple[Told, Told]]:
     timed = [(one.calls[0].time_s, one) for one in transcripts if one.calls and one.calls[0].time_s is not None]
     before: list[tuple[Transcript, Size]] = []
     largest: Accepted = {}
-    for started, transcript in sorted(timed, key=lambda pair: pair[0]):
+    for _, transcript in sorted(timed, key=lambda pair: pair[0]):
         came = list(as_sent(transcript))
         if not any(one.size.calls for one in came):
             continue
         if before:
             tokens_came, usd_came = _sums(came)
-            with_usage = Told(
-                transcript.name,
-                started,
-                tokens_came,
-                tokens_came,
-                usd_came,
-                usd_came,
-                None,
-                bool(transcript.compactions),
-            )
+            compacted = bool(transcript.compactions)
+            with_usage = Told(transcript.name, tokens_came, tokens_came, usd_came, usd_came, None, compacted)
             predicted = partial(_predicted, with_usage, transcript, _like(before, transcript), largest, came[0].counter)
             yield predicted(0), predicted(1)
         key, sizes = of_project(transcript.project, transcript.model), [n for _, n, _ in recorded_calls(transcript)]

@@ -25,7 +25,7 @@ def test_errors_of_earlier_sessions_bound_the_next_one() -> None:
 
 def test_after_a_miss_a_wider_range_is_asked_for() -> None:
     ratios = [*range(1, 9), 100, 100, 5]
-    found = held([Told(str(n), n, 1.0, came, None, None, None, False) for n, came in enumerate(ratios)], 0.5)
+    found = held([Told(str(n), 1.0, came, None, None, None, False) for n, came in enumerate(ratios)], 0.5)
     # Of the first eight the second and the seventh bound the ninth: 2 to 7, a miss. Then 0.525 are asked for of nine,
     # 2 to 8, a miss too, and 0.55 of ten, 2 to 100, which holds 5. The widths are 3.5, 4 and 50.
     assert found == [Held("tokens", 3, pytest.approx(1 / 3), pytest.approx(4))]
@@ -35,7 +35,7 @@ def test_after_hits_a_narrower_range_is_asked_for() -> None:
     # Of the first eight again 2 to 7. Each 4.5 is a hit and asks for 0.025 less: of nine at 0.475 the range is 2 to 7
     # too, of ten at 0.45 and of the next it is 3 to 6. The middle of the widths is told.
     ratios = [*range(1, 9), 4.5, 4.5, 4.5, 4.5, 4.5]
-    rows = [Told(str(n), n, 1.0 + n, (1 + n) * came, 1.0, came, None, False) for n, came in enumerate(ratios)]
+    rows = [Told(str(n), 1.0 + n, (1 + n) * came, 1.0, came, None, False) for n, came in enumerate(ratios)]
     widths = [held(rows[:many], 0.5)[0].width for many in range(9, 14)]
     assert widths == pytest.approx([3.5, 3.5, 3.5, 2.75, 2.0])
     assert {(one.amount, one.held) for one in held(rows, 0.5)} == {("tokens", 1.0), ("usd", 1.0)}
@@ -48,12 +48,12 @@ def test_after_hits_a_narrower_range_is_asked_for() -> None:
 
 def test_what_comes_as_told_holds() -> None:
     # All errors are one: the range has no width, and what comes lies at its end.
-    rows = [Told(str(n), n, 2.0, 2.0, None, None, None, False) for n in range(9)]
+    rows = [Told(str(n), 2.0, 2.0, None, None, None, False) for n in range(9)]
     assert held(rows) == [Held("tokens", 1, 1.0, 1.0)]
 
 
 def test_compactions_told_and_came_are_counted() -> None:
-    rows = [Told("", 0.0, 1.0, 1.0, None, None, *both) for both in
+    rows = [Told("", 1.0, 1.0, None, None, *both) for both in
             ((True, True), (True, False), (True, False), (False, True), (False, False), (None, True))]  # fmt: skip
     assert compactions(rows) == Compactions(sessions=5, came=2, told=3, both=1)
     assert compactions(rows[-1:]) is None
@@ -85,7 +85,7 @@ def test_a_session_is_told_by_the_heads_of_those_before_it() -> None:
     assert heads_told(third, first, second) == {"b": 1_000, "c": 1_500}
     [(one, _)] = told([second, first])
     assert one == Told(
-        "b", 2.0, pytest.approx(6_000 + sum(TOKENS)), pytest.approx(12_000 + sum(TOKENS)), one.usd, one.usd_came,
+        "b", pytest.approx(6_000 + sum(TOKENS)), pytest.approx(12_000 + sum(TOKENS)), one.usd, one.usd_came,
         None, False,
     )  # fmt: skip
     # Without output gpt-4.1 costs 2 dollars a million, or less of what a cache reads.
