@@ -114,22 +114,19 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     whole = None if agent else rule.advise(run, goal)
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal) or _only(own, goal)
-    better = whole.take if whole else None
     # An agent's edits of its own history need no caveat on thinking; refusals do.
     caveats = tuple(line for line in found.caveats if not line.startswith(EDITS))
     return AsSetAdvice(
         **msgspec.structs.asdict(msgspec.structs.replace(found, caveats=caveats)),
         recorders=own.recorders, tried=tuple(own.labels[1:]),
-        builders=better if better and _better(better, found.take, found.amount) else None,
+        builders=whole.take if whole and _better(whole.take, found.take, found.amount) else None,
     )  # fmt: skip
 
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:
     """Whether a policy that users can't set is clearly cheaper."""
-    theirs, ours = figures.size(amount), take.size(amount)
-    if figures.bound or is_as_set(figures.policy) or theirs is None or not ours:
-        return False
-    return theirs < (1 - HARDLY) * ours
+    theirs, ours = figures.size(amount), take.size(amount) or 0.0
+    return not is_as_set(figures.policy) and theirs is not None and theirs < (1 - HARDLY) * ours
 
 
 def _only(own: AsSetRun, goal: str) -> Advice:
