@@ -221,7 +221,9 @@ def _extract(source: Source) -> tuple[Session, ...] | InputError:
 def forget() -> Path | None:
     """Remove the index of recordings. Return its file, or None if there was none."""
     place = indexes.place()
-    return place if indexes.forget(place) else None
+    known = place.exists()
+    place.unlink(missing_ok=True)
+    return place if known else None
 
 
 def _memory(folder: Path) -> dict[str, int]:

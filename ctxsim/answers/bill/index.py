@@ -73,13 +73,6 @@ def save(path: Path, index: Index) -> None:
         return
 
 
-def forget(path: Path) -> bool:
-    """Remove the index and return whether there was one."""
-    known = path.exists()
-    path.unlink(missing_ok=True)
-    return known
-
-
 def key_of(source: Source) -> Key:
     """Return the key of a source in an index, with the present state of its files."""
     path = str(source.path.resolve() if source.path else source.name)
