@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 from invented import claude_session
@@ -99,9 +96,7 @@ def test_what_is_a_version_of_a_session(tmp_path: Path) -> None:
     assert [one.name.removeprefix(f"git:{tmp_path}@HEAD:") for one in sources(f"git:{tmp_path}")] == sorted(kept)
 
 
-def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(repository: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "--bare", str(repository), str(bare))
     (repository / "bb").mkdir()
@@ -112,11 +107,10 @@ def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(
         "1/full.jsonl", "1/metadata.json",
     }  # fmt: skip
     (file,) = sources(f"git:{bare}@{BRANCH}:bb/1/full.jsonl")
-    # A worker gets the source, and opens the repository by itself. What is large lies on disk meanwhile.
-    for one, most in ((file, 1 << 20), (pickle.loads(pickle.dumps(file)), 100)):
-        monkeypatch.setattr("ctxsim.readers.source.git._AT_ONCE", most)
+    # A worker gets the source, and opens the repository by itself.
+    for one in (file, pickle.loads(pickle.dumps(file))):
         with one.open() as stream:
-            assert (stream.read().decode(), stream._rolled) == (session("two", 2), most == 100)
+            assert stream.read().decode() == session("two", 2)
 
 
 def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
@@ -146,22 +140,6 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
         list(sources(f"git:{repository}@{BRANCH}"))
     with pytest.raises(InputError, match=f"^late: is not among the repository's objects: {'0' * 40} missing$"):
         GitSource("late", repository=repository.resolve(), blob="0" * 40).content()
-
-
-def test_a_file_that_no_disk_has_room_for_is_refused_and_the_next_one_is_read(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, *_, last = sources(f"git:{repository}@{BRANCH}")
-
-    class Full(BytesIO):
-        def write(self, data: Any) -> int:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as full:
-        full.setattr("ctxsim.readers.source.git.SpooledTemporaryFile", lambda size: Full())
-        with pytest.raises(InputError, match=r"metadata.json: can't be copied to disk: No space left on device$"):
-            first.content()
-    assert last.content().decode().startswith("{")
 
 
 def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None:

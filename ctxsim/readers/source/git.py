@@ -4,17 +4,17 @@ Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-
 """
 
 import atexit
+import io
 import os
 import re
 import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -30,7 +30,6 @@ ANSWER_BYTES = 20_000_000
 """Most bytes that it may print. The entry of one file has about a hundred."""
 
 _START_BYTES = 1 << 16
-_AT_ONCE = 1 << 20
 _IDS = (
     re.compile(rb'"sessionI[dD]"\s*:\s*"([^"]+)"'),
     re.compile(rb'"session_id"\s*:\s*"([^"]+)"'),
@@ -168,7 +167,7 @@ def _end_asked() -> None:
 
 
 def _content(repository: Path, blob: str, name: str) -> BinaryIO:
-    """Return an object's bytes, on disk if they are many. Raises InputError if it is too large, damaged, or missing."""
+    """Return an object's bytes. Raises InputError if it is too large, damaged, or missing."""
     key = repository, os.getpid()
     if key not in _ASKED:
         _ASKED[key] = _git(repository, "cat-file", "--batch")
@@ -180,27 +179,16 @@ def _content(repository: Path, blob: str, name: str) -> BinaryIO:
     if len(head) != 3:
         raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
     try:
-        return _copied(objects.stdout, int(head[2]), name)
+        size = int(head[2])
+        if size > most_bytes():
+            raise too_large(name)
+        data = objects.stdout.read(size)
+        # A line end stands behind the object.
+        if len(data) < size or not objects.stdout.read(1):
+            raise InputError(name, "is a damaged object of the repository")
+        return io.BytesIO(data)
     except BaseException:
         # Git has more to say, or exits in the middle of a damaged object.
         objects.kill()
         with _ASKED.pop(key):
             raise
-
-
-def _copied(answer: IO[bytes], size: int, name: str) -> BinaryIO:
-    """Return so many bytes of git's answer, and read the line end behind them. Raises InputError."""
-    if size > most_bytes():
-        raise too_large(name)
-    with ExitStack() as unless_whole:
-        data = unless_whole.enter_context(SpooledTemporaryFile(_AT_ONCE))
-        try:
-            while size and (piece := answer.read(min(size, _AT_ONCE))):
-                size -= data.write(piece)
-            if size or not answer.read(1):
-                raise InputError(name, "is a damaged object of the repository")
-            data.seek(0)
-        except OSError as error:
-            raise InputError(name, f"can't be copied to disk: {error.strerror or error}") from error
-        unless_whole.pop_all()
-    return cast(BinaryIO, data)
