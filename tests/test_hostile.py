@@ -21,6 +21,7 @@ from project import ROOT
 from ctxsim.errors import CtxsimError, InputError, ReaderFailed
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.paths import NO_FILE
 from ctxsim.runs.grid import expand
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import problems
@@ -90,10 +91,10 @@ def test_links_in_circles_and_pipes_in_folders_are_passed_by(tmp_path: Path) -> 
     assert done.returncode == 0 and "1 transcript: " in done.stdout
     assert done.stderr.splitlines() == [
         "left out: around: is a link to a folder: give that folder by its own name",
-        "left out: loop.json: is a link that leads nowhere, no file",
-        "left out: pipe.json: is a pipe, no file",
-        "left out: socket.json: is a socket, no file",
-        "left out: zero.json: is a device, no file",
+        f"left out: loop.json: {NO_FILE}",
+        f"left out: pipe.json: {NO_FILE}",
+        f"left out: socket.json: {NO_FILE}",
+        f"left out: zero.json: {NO_FILE}",
     ]
     done = ctxsim("bench", ".", "--policy", "keep-all", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0 and "5 notes" in done.stderr
@@ -104,8 +105,7 @@ def test_devices_and_sockets_are_refused_by_name(device: str, tmp_path: Path) ->
     with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(tmp_path):
         listening.bind("socket.json")
     done = ctxsim("transcripts", "check", device, cwd=tmp_path)
-    kind = "a socket" if device == "socket.json" else "a device"
-    assert done.returncode == 1 and done.stderr == f"ctxsim: {device}: is {kind}, no file\n"
+    assert done.returncode == 1 and done.stderr == f"ctxsim: {device}: {NO_FILE}\n"
 
 
 def test_a_pipe_that_never_ends_is_refused(tmp_path: Path, ten_megabytes: None) -> None:

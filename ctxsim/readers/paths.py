@@ -1,7 +1,6 @@
 """Resolves paths on the command line to sources: files, archives, folders, lists, patterns and addresses."""
 
 import re
-import stat
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -83,7 +82,7 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
                 yield from _walk(entry, root, deep + 1)
         elif entry.suffix in SUFFIXES and not entry.is_file():
             # Reading a pipe could wait for ever, and a device may have no end.
-            yield _left_out(entry, f"is {_what(entry)}, no file")
+            yield _left_out(entry, NO_FILE)
         elif entry.suffix in SUFFIXES and _leads_out(entry, root):
             yield _left_out(entry, f"is {OUTSIDE}")
         elif entry.suffix in SUFFIXES and not _is_own(entry):
@@ -91,6 +90,7 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
 
 
 OUTSIDE = "a link that leads out of the folder: give its file by its own name"
+NO_FILE = "is a pipe, a device, a socket or a link that leads nowhere, no file"
 
 
 def _leads_out(path: Path, root: Path) -> bool:
@@ -99,15 +99,6 @@ def _leads_out(path: Path, root: Path) -> bool:
 
 def _left_out(path: Path | str, why: str) -> Source:
     return Source(str(path), refused=NotATranscript(path, why))
-
-
-def _what(path: Path) -> str:
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return "a link that leads nowhere"
-    kinds = {stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket", stat.S_ISCHR: "a device", stat.S_ISBLK: "a device"}
-    return next((name for is_it, name in kinds.items() if is_it(mode)), "something unknown")
 
 
 def _is_own(path: Path) -> bool:
@@ -180,7 +171,7 @@ def _sources(path: str) -> Iterator[Source]:
         with root.open("rb") as stream:
             return iter([Source(path, data=read_all(stream, path), named=True)])
     if not root.is_dir() and not root.is_file():
-        raise InputError(path, f"is {_what(root)}, no file")
+        raise InputError(path, NO_FILE)
     return _files(path, root)
 
 
