@@ -186,17 +186,15 @@ def test_results_can_be_cleared_from_the_next_call_on() -> None:
 def test_what_shortened_the_history_is_told_by_the_call_after_it() -> None:
     made = begun()
     made.response([Part("assistant", "Done.")])
-    made.shortened += [(2, "cut", "9 tokens"), (2, "cut", ""), (3, "cut", "")]
-    assert made.finished().notes[:3] == ("cut before call 2 (9 tokens)", "cut before call 2", "cut after the last call")
-
-
-def test_notes_of_compactions() -> None:
-    made = begun()
+    # Before call 3: the first detail stands for all that is told of one cut.
+    for detail in ("9 tokens", ""):
+        made.compaction_note(detail, "cut")
+    made.response([Part("assistant", "Done.")])
     made.compaction_note()
-    made.compaction_note("by hand", ": so it is", "truncation")
-    assert made.notes == [
-        "recorded compaction before call 2", "recorded truncation before call 2 (by hand): so it is"
-    ]  # fmt: skip
+    assert made.finished().notes[:2] == ("cut before call 3 (9 tokens)", "recorded compaction before call 4")
+
+
+def test_who_started_a_compaction() -> None:
     for said, told in (("manual", "manual"), ("auto", "auto"), ("other", ""), (None, "")):
         again = begun()
         again.compacted(said)

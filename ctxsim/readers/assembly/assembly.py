@@ -57,8 +57,8 @@ class Assembly:
         self.left_out: Frequencies[str] = Frequencies()
         # Sentences without their first word, the number of what they are about.
         self.counts: Frequencies[str] = Frequencies()
-        # What shortened the history: the number of the call after it, what it was, and details. Told at the end.
-        self.shortened: list[tuple[int, str, str]] = []
+        # Details of what shortened the history, by the number of the call after it and what it was. Told at the end.
+        self.shortened: dict[tuple[int, str], str] = {}
         # Dollars of the whole session: used only if no call states its own.
         self.cost_usd: float | None = None
         # The model's window in tokens as the log stated it last, for the responses from here on.
@@ -130,7 +130,7 @@ class Assembly:
         self._items = list(history(self.transcript()))
         self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
         self._calls, self._beside, self._compactions, self._cleared, self._late = [], [], [], [], {}
-        self.shortened = []
+        self.shortened = {}
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
         """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a
@@ -206,16 +206,14 @@ class Assembly:
             self.cleared(place)
         return bool(found and self._calls)
 
-    def compaction_note(self, detail: str = "", after: str = "", what: str = "compaction") -> None:
-        """Note that the agent shortened its history before the next call."""
-        suffix = f" ({detail})" if detail else ""
-        self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
+    def compaction_note(self, detail: str = "", what: str = "recorded compaction") -> None:
+        """Note that the agent shortened its history before the next call; once, if it is told so several times."""
+        self.shortened.setdefault((self.calls + 1, what), detail)
 
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
         """Return the transcript, with notes on what was shortened, counted and left out, `more`, a missing response."""
-        for call, what, details in self.shortened:
-            when = f"before call {call}" if call <= self.calls else "after the last call"
-            self.notes.append(f"{what} {when}{details and f' ({details})'}")
+        for (call, what), detail in self.shortened.items():
+            self.notes.append(f"{what} before call {call}{detail and f' ({detail})'}")
         self.notes += [f"{count} {what}" for what, count in self.counts.items() if count]
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()

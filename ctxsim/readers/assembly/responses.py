@@ -50,7 +50,6 @@ class Exchanges:
         self.comparable = True
         self._next_usage: Usage | None = None
         self._unsized = 0
-        self._compacted_at: int | None = None
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -116,12 +115,10 @@ class Exchanges:
     def compacted(self, detail: str = "") -> None:
         """Add a compaction, noted with `detail`. A second one without a call between is the same compaction."""
         self.close()
+        self.assembly.compaction_note(detail)
         self.assembly.compacted()
         # Requests from here on hold the history of the next segment.
         self.comparable = True
-        if self._compacted_at != self.assembly.calls:
-            self._compacted_at = self.assembly.calls
-            self.assembly.compaction_note(detail)
 
     def finished(self, *, more: Iterable[str] = ()) -> Transcript:
         """End the open response, and return the transcript, with notes on reasoning of unknown size and `more`."""

@@ -112,6 +112,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
                 # Requests from here on hold all messages but these; no summary replaces them.
                 start, end = deleted or (1, 0)
                 kept = [place for place, own in enumerate(message_of) if not start <= own <= end]
+                assembly.compaction_note("auto: older messages were no longer sent")
                 assembly.compacted("auto", (), kept)
             parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
@@ -140,9 +141,6 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[t
     if len(requests) != responses:
         assembly.notes.append(f"usage left out: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)")
         return iter(())
-    cut = next((number for number, (request, _) in enumerate(requests, 1) if request.deleted), None)
-    if cut is not None:
-        assembly.notes.append(f"recorded compaction before call {cut} (auto): older messages were no longer sent")
     return iter(requests)
 
 

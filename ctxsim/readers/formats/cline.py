@@ -84,7 +84,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if marked and number == marked[0]:
             how = "manual" if "manual" in message.reason else "auto"
             removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
-            assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
+            assembly.compaction_note(f"{how}{removed}; what it removed is not in the file")
         if message.role == "user" and isinstance(message.content, list):
             message.content = [*map(_file_as_text, message.content)]
         # The file holds the current history: responses up to the last kept message had longer requests than it shows.

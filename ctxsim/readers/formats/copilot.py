@@ -257,7 +257,7 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
         # Which part of its history the agent left out isn't recorded.
         agent.close()
         agent.comparable = False
-        agent.assembly.compaction_note(f"{tokens} tokens", what="truncation")
+        agent.assembly.compaction_note(f"{tokens} tokens", what="recorded truncation")
         return
     by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
     detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))

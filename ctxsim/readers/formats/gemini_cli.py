@@ -188,7 +188,7 @@ class _Conversation:
     def add(self, place: _Place) -> None:
         if place.mark:
             self._close()
-            self.assembly.compaction_note(what=place.mark)
+            self.assembly.compaction_note(what=f"recorded {place.mark}")
             self._comparable = place.mark == "compaction"
             if self._comparable:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))

@@ -150,12 +150,8 @@ def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterato
         elif logged := _logged(run, place, skipped):
             traces.setdefault(trace, []).append(logged)
     notes = [*notes, *left_out(skipped)]
-    if not traces:
-        assembly = Assembly(name, NAME)
-        assembly.notes += [*notes, "no llm run with messages in this export"]
-        yield assembly.transcript()
-    for number, (trace, requests) in enumerate(traces.items()):
-        own = name if len(traces) == 1 else f"{name}#{trace}"
+    for number, (trace, requests) in enumerate((traces or {"": []}).items()):
+        own = name if len(traces) < 2 else f"{name}#{trace}"
         requests.sort(key=lambda logged: logged.time_s or 0)
         yield from transcripts(requests, own, NAME, notes if number == 0 else (), one_run=True)
 

@@ -206,8 +206,7 @@ class _Conversation:
         if not self.assembly.calls:
             self.assembly.notes.append(NO_HISTORY)
         else:
-            said = f"{entry.tokens_before} tokens" if entry.tokens_before else ""
-            self.assembly.shortened.append((self.assembly.calls + 1, "recorded compaction", said))
+            self.assembly.compaction_note(f"{entry.tokens_before} tokens" if entry.tokens_before else "")
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
         start = self.place_of.get(named) if named is not None else None
         kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))

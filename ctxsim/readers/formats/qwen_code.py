@@ -221,8 +221,7 @@ class _Conversation:
             where = f"{self.assembly.name}:{line.line}"
             compression = convert(payload, _Compression, where)
             tokens = compression.tokens_before
-            said = f"{tokens} tokens" if tokens is not None else ""
-            self.assembly.shortened.append((self.assembly.calls + 1, "recorded compaction", said))
+            self.assembly.compaction_note(f"{tokens} tokens" if tokens is not None else "")
             history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
             self.assembly.compacted("", new, kept, tokens, compression.tokens_after)

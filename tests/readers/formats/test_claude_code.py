@@ -203,7 +203,7 @@ def test_a_compaction_keeps_the_history_and_marks_the_calls_after_it(tmp_path: P
     )
     assert transcript.notes == (
         "recorded compaction before call 2 (auto, 155100 tokens)",
-        "recorded compaction after the last call (manual)",
+        "recorded compaction before call 4 (manual)",
         "left out: 2 x output token count of an unfinished response",
     )
 

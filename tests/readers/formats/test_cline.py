@@ -84,7 +84,7 @@ def test_a_compacted_session(tmp_path: Path) -> None:
     # The kept response answered a longer request; what came after it, this history.
     assert [made.comparable for made in transcript.calls] == [False, True]
     assert transcript.notes == (
-        "recorded compaction before call 1 (manual, 22 messages): what it removed is not in the file",
+        "recorded compaction before call 1 (manual, 22 messages; what it removed is not in the file)",
     )
 
 
@@ -187,7 +187,7 @@ def test_older_messages_no_longer_sent(tmp_path: Path) -> None:
     assert (compaction.call, compaction.at, compaction.started_by) == (2, transcript.calls[1].start, "auto")
     gone = range(transcript.calls[0].start, transcript.calls[0].end)
     assert compaction.kept == tuple(place for place in range(compaction.at) if place not in gone)
-    assert transcript.notes == ("recorded compaction before call 2 (auto): older messages were no longer sent",)
+    assert transcript.notes == ("recorded compaction before call 2 (auto: older messages were no longer sent)",)
 
 
 def test_tool_calls_in_the_text_stay_text(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_failed_runs_are_counted(tmp_path: Path) -> None:
     assert transcript.calls == ()
     assert transcript.notes == (
         "left out: 1 x llm run that failed, 1 x llm run without messages",
-        "no llm run with messages in this export",
+        "no response of the model is recorded",
     )
 
 

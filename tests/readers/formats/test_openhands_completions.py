@@ -149,8 +149,7 @@ def test_a_condensed_request_begins_a_segment_with_its_summary(tmp_path: Path) -
     assert [item.text for item in main.items if item.kind == "tool_result"] == ["mail.py", "x", "y"]
     assert not any("Earlier" in item.text for item in main.items)
     assert main.notes == (
-        "recorded compaction before call 3 (model-1700000004.5.json leaves out or rewrites earlier messages): "
-        "the whole history is kept",
+        "recorded compaction before call 3 (model-1700000004.5.json leaves out or rewrites earlier messages)",
     )
     assert (main.name, condenser.name) == (f"{folder}#1", f"{folder}#2")
     assert (condenser.parent, condenser.head.recorded) == (main.name, False)
@@ -171,7 +170,7 @@ def test_messages_that_are_only_left_out_or_shortened_are_no_compaction(tmp_path
         (transcript,) = transcripts(folder)
         assert [call.comparable for call in transcript.calls] == [True, True, False]
         assert transcript.compactions == ()
-        assert transcript.notes[0].endswith("the whole history is kept, this call and later ones are not comparable")
+        assert transcript.notes[0].endswith("messages: this call and later ones are not comparable)")
 
 
 def test_other_tools_later_are_noted(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_head_a_condensation_and_what_the_user_ran(tmp_path: Path) -> None:
         f"\nObserved result of command executed by user:\n/w{SHELL_LINES}",
         "Bad.\n[Error occurred in processing last action]",
     ]
-    assert "recorded compaction before call 2 (auto): the whole history is kept" in transcript.notes
+    assert "recorded compaction before call 2 (auto)" in transcript.notes
     assert not any("It looked." in item.text for item in transcript.items)
 
 

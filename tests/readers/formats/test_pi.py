@@ -108,7 +108,7 @@ def test_a_compaction_keeps_the_entries_from_the_first_kept_one_on(tmp_path: Pat
     )
     assert transcript.notes == (
         "recorded compaction before call 2 (175004 tokens)",
-        "recorded compaction after the last call (180000 tokens)",
+        "recorded compaction before call 3 (180000 tokens)",
     )
 
 
@@ -257,7 +257,7 @@ def test_what_the_gateway_sends_by_itself_is_no_response(tmp_path: Path) -> None
     assert [call.model for call in transcript.calls] == ["m1", "m2"]
     assert [one.call for one in transcript.compactions] == [3]
     assert transcript.notes == (
-        "recorded compaction after the last call",
+        "recorded compaction before call 3",
         "left out: 2 x message of the gateway, not generated, 1 x label, 1 x entry of an abandoned branch",
     )
 

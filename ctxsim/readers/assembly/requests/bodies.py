@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import Part, left_out, text_and_media
+from ctxsim.readers.assembly import Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
@@ -82,7 +82,6 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         exchanges = Exchanges(made)
         add_request(exchanges, convert(body, Document, f"{where} request"), where)
         exchanges.close()
-        made.notes += left_out(made.left_out)
     else:
         sent = convert(body, _Messages, f"{where} request")
         made.tools += map(compact_json, sent.tools or [])

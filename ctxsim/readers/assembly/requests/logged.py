@@ -29,7 +29,6 @@ REWRITTEN = "response(s) kept in the form in which the next request repeats them
 ABANDONED = "response(s) from which no later request went on left out (retried or rewound)"
 OTHER_HEAD = "request(s) have another system prompt or other tools than the first; its head is kept"
 ASKED_AGAIN = "response(s) in a wrong form left out: they were asked for again, and no later request holds them"
-COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -149,11 +148,12 @@ class LoggedCall(msgspec.Struct):
 
 def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: Sequence[Logged]) -> Transcript:
     """Return one conversation. Responses have the form in which the next request repeats them: that is billed."""
-    counts: Frequencies[str] = Frequencies()
+    counts = assembly.counts
     calls = _calls(thread, logs, counts)
-    first, last = calls[0].logged, calls[-1].logged
+    first, last = calls[0].logged, calls[-1].logged.request
     assembly.system, assembly.tools = map(list, first.head)
-    assembly.notes += [*notes, *dict.fromkeys(last.request.notes)]
+    assembly.notes += [*notes, *dict.fromkeys(last.notes)]
+    assembly.shortened, assembly.left_out = last.shortened, last.left_out
     whole = True
     for call in calls:
         logged = call.logged
@@ -170,9 +170,8 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
             # If no message is missing, old ones were shortened in place: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
             if whole or compacted:
-                unclear = "" if compacted else ", this call and later ones are not comparable"
-                detail = f"{_short(logged.where)} leaves out or rewrites earlier messages"
-                assembly.compaction_note(detail, f": the whole history is kept{unclear}")
+                unclear = "" if compacted else ": this call and later ones are not comparable"
+                assembly.compaction_note(f"{_short(logged.where)} leaves out or rewrites earlier messages{unclear}")
             whole = compacted
         counts[REWRITTEN] += _shown(call.reply) != _shown(logged.reply)
         same_head = logged.head == first.head
@@ -185,8 +184,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     for logged in (logs[number] for number in sorted([*thread.abandoned, *(step.number for step in thread.steps)])):
         if id(logged) not in held:
             assembly.beside(logged.usage, logged.time_s, logged.model)
-    assembly.notes += [f"{counts[what]} {what}" for what in COUNTED if counts[what]]
-    return assembly.transcript()
+    return assembly.finished()
 
 
 def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> list[LoggedCall]:

@@ -211,9 +211,9 @@ class _Conversation:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""
         last_model, last_tokens = self.last_request or ("", 0)
         call = self.assembly.calls + 1
-        told = any(call == known for known, _, _ in self.assembly.shortened)
+        told = any(call == known for known, _ in self.assembly.shortened)
         if self.whole_history and not told and model == last_model and tokens < SHRUNK * min(last_tokens, MOST_TOKENS):
-            self.assembly.shortened.append((call, UNLOGGED_CLEARING, f"{last_tokens} to {tokens} tokens"))
+            self.assembly.compaction_note(f"{last_tokens} to {tokens} tokens", UNLOGGED_CLEARING)
         self.last_request = (model, tokens)
 
     def _parts(self, lines: list[Line], thinking_tokens: int | None) -> list[Part]:
@@ -274,7 +274,7 @@ class _Conversation:
     def _compacted(self, what: str, details: str) -> None:
         """Note a compaction or a clearing: later requests aren't the whole history, which the transcript keeps."""
         if self.assembly.calls:
-            self.assembly.shortened.append((self.assembly.calls + 1, what, details))
+            self.assembly.compaction_note(details, what)
             self.whole_history = False
 
     def _compaction(self, metadata: Metadata) -> None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, left_out, text_and_media
+from ctxsim.readers.assembly import Assembly, text_and_media
 from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
 from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, image_tokens, response_parts
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
@@ -30,6 +30,9 @@ MARKS = ("eval", "header.json", "_journal/start.json")
 VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), also with chunked samples"
 READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."
 NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
+
+CACHED = "response(s) came from the harness's own cache, with no request: no usage"
+FOREIGN = "response(s) came with a request, made by no request of this thread: no usage"
 
 
 class _Sample(msgspec.Struct):
@@ -66,7 +69,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         assembly = Assembly(source.name, NAME)
         assembly.head_recorded = True
         assembly.notes.append("the log has no samples: its run was not finished, or it is a header alone")
-        yield assembly.transcript()
+        yield assembly.finished()
 
 
 def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:
@@ -116,10 +119,10 @@ def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transc
         agent = calls[thread.steps[0].number].agent or "thread"
         main = number == 0
         assembly = Assembly(name if main else f"{name}:{agent}-{number}", NAME, None if main else name)
-        _add_thread(assembly, thread, calls)
         if main:
-            assembly.notes += left_out(found.left_out)
-        yield assembly.transcript()
+            assembly.left_out = found.left_out
+        _add_thread(assembly, thread, calls)
+        yield assembly.finished()
 
 
 def _request(call: ModelEvent) -> Request:
@@ -134,9 +137,9 @@ def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Tran
     assembly = Assembly(name, NAME)
     for message in found.messages(sample.messages or [], f"{where} message"):
         add_message(assembly, message, image_tokens(""))
-    assembly.notes += left_out(found.left_out)
+    assembly.left_out = found.left_out
     assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
-    return assembly.transcript()
+    return assembly.finished()
 
 
 def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> None:
@@ -145,7 +148,6 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
     assembly.tools += first.tools
     # Requests are logged whole: one without a system prompt was sent without.
     assembly.head_recorded = True
-    foreign = summaries = cached = 0
     whole = True
     for place, step in enumerate(chain):
         call = calls[step.number]
@@ -158,27 +160,22 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         summarizes = _summarizes(call, chain[place + 1 :], calls)
         # The last message of a request for a summary is the prompt that asks for it.
         for message in new[:-1] if summarizes else new:
-            foreign += message.role == "assistant"
+            assembly.counts[FOREIGN] += message.role == "assistant"
             add_message(assembly, message, image)
         if summarizes:
-            summaries += 1
+            assembly.left_out["request for a summary"] += 1
             _paid(assembly, call, summary=True)
             continue
         usage = stored.usage.whole() if stored.usage else None
         parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
         if stored.cache == "read":
             # Its usage is that of the call which filled the cache.
-            cached, usage = cached + 1, None
+            assembly.counts[CACHED] += 1
+            usage = None
         # The time is the request's start where the log also has `completed`; versions before that knew only the end.
         assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
     for number in thread.abandoned:
         _paid(assembly, calls[number])
-    if summaries:
-        assembly.notes.append(f"left out: {summaries} x request for a summary")
-    if cached:
-        assembly.notes.append(f"{cached} response(s) came from the harness's own cache, with no request: no usage")
-    if foreign:
-        assembly.notes.append(f"{foreign} response(s) came with a request, made by no request of this thread: no usage")
     if any(calls[step.number].tools != first.tools for step in chain):
         assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
 

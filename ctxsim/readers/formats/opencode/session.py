@@ -21,6 +21,8 @@ _CONTENT = ("text", "reasoning", "tool")
 # OpenCode puts the content of such files in a text part and doesn't send the file.
 _EXPANDED = ("text/plain", "application/x-directory")
 
+OTHER_USAGE = "message(s) whose tokens are not those of their last step: the step's are used"
+
 
 class Session(msgspec.Struct):
     """A session; a task tool of the session `parentID` started it. `version` is OpenCode's, `directory` its project."""
@@ -117,18 +119,16 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
         reading.message(message)
     if session.parent_id and not parent:
         reading.assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
-    return reading.finished()
+    return reading.assembly.finished()
 
 
 class _Reading:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        # Old results that are cleared at some time: their number, a heap of (time, place) to come, and the places done.
-        self.old = 0
+        # Old results that are cleared at some time: a heap of (time, place) to come, and the places done.
         self.to_clear: list[tuple[float, int]] = []
         self.cleared: set[int] = set()
         self.place_of: dict[str, int] = {}
-        self.other_usage = 0
 
     def message(self, message: Message) -> None:
         info = message.info
@@ -171,15 +171,12 @@ class _Reading:
 
     def _compaction(self, part: Part | None) -> None:
         """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
-        note = f"recorded compaction before call {self.assembly.calls + 1}"
         auto = part.auto if part else None
         items = self.assembly.items
         start = self.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
         by = "" if auto is None else "auto" if auto else "manual"
         self.assembly.compacted("overflow" if part and part.overflow else by, (), range(start, len(items)))
-        # The message that asks for a compaction is followed by the summary: one compaction, one note.
-        if not any(text.startswith(f"{note} ") for text in self.assembly.notes):
-            self.assembly.compaction_note(by or "how is not recorded")
+        self.assembly.compaction_note(by or "how is not recorded")
 
     def _assistant(self, message: Message) -> None:
         """Read a message as one response per step; without marks, text after a tool call is the next response."""
@@ -201,7 +198,8 @@ class _Reading:
             last = number == len(steps)
             tokens = finished[-1].tokens if finished else message.info.tokens if last else None
             cost = finished[-1].cost if finished else message.info.cost if len(steps) == 1 else None
-            self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
+            differs = last and finished and message.info.tokens and tokens != message.info.tokens
+            self.assembly.counts[OTHER_USAGE] += bool(differs)
             # A message's time is that of its first request; for later ones only the response's first part has a time.
             starts_ms = [start for part in step if (start := part.started_ms or part.called_ms)]
             made_ms = (message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0]
@@ -252,15 +250,5 @@ class _Reading:
         self.assembly.result(text, part.call_id, part.tool, media)
         place = len(self.assembly.items) - 1
         if part.compacted_ms and self.assembly.items[place].kind == "tool_result":
-            self.old += 1
+            self.assembly.counts["old result(s) were cleared from later requests: kept here"] += 1
             heappush(self.to_clear, (part.compacted_ms / 1000, place))
-
-    def finished(self) -> Transcript:
-        assembly = self.assembly
-        if self.old:
-            assembly.notes.append(f"{self.old} old result(s) were cleared from later requests: kept here")
-        if self.other_usage:
-            assembly.notes.append(
-                f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"
-            )
-        return assembly.finished()
