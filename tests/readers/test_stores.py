@@ -26,8 +26,8 @@ BAD = [f"bad{number}" for number in range(8)]
         (["bad0", "a", "empty0", "b", "empty1"], ["bad0: is torn", "2 session(s) without messages"]),
         # Five are named, the others are counted.
         ([*BAD[:5], "b"], [f"{one}: is torn" for one in BAD[:5]]),
-        ([*BAD[:6], "b"], [*(f"{one}: is torn" for one in BAD[:5]), "1 more sessions that can't be read either"]),
-        (["b", *BAD], [*(f"{one}: is torn" for one in BAD[:5]), "3 more sessions that can't be read either"]),
+        ([*BAD[:6], "b"], [*(f"{one}: is torn" for one in BAD[:5]), "1 more that can't be read either"]),
+        (["b", *BAD], [*(f"{one}: is torn" for one in BAD[:5]), "3 more that can't be read either"]),
     ],
 )
 def test_what_is_left_out_is_told_once_at_the_end(sessions: list[str], notes: list[str]) -> None:

@@ -64,11 +64,13 @@ def of_database(
         yield from each(source.name, names, one)
 
 
-def each(name: str, sessions: Iterable[str], read: Callable[[str], Transcript | None]) -> Iterator[Transcript]:
+def each(
+    name: str, sessions: Iterable[T], read: Callable[[T], Transcript | None], notes: Iterable[str] = ()
+) -> Iterator[Transcript]:
     """Yield the transcripts of a store's sessions, one at a time; `read` returns None for an empty session.
 
-    What was left out is known only at the end, so the last transcript's notes say it. Raises InputError if there is no
-    transcript.
+    What was left out is known only at the end, so the last transcript has `notes`, which may still grow while sessions
+    are read, and says it. Raises InputError if there is no transcript.
     """
     held: Transcript | None = None
     bad: list[InputError] = []
@@ -87,9 +89,9 @@ def each(name: str, sessions: Iterable[str], read: Callable[[str], Transcript | 
         held = made
     if held is None:
         raise bad[0] if bad else NotATranscript(name, "holds no sessions with messages")
-    notes = [f"left out: {error}" for error in bad[:MOST_TOLD]]
+    said = [*notes, *(f"left out: {error}" for error in bad[:MOST_TOLD])]
     if len(bad) > MOST_TOLD:
-        notes.append(f"left out: {len(bad) - MOST_TOLD} more sessions that can't be read either")
+        said.append(f"left out: {len(bad) - MOST_TOLD} more that can't be read either")
     if empty:
-        notes.append(f"left out: {empty} session(s) without messages")
-    yield msgspec.structs.replace(held, notes=(*held.notes, *notes)) if notes else held
+        said.append(f"left out: {empty} session(s) without messages")
+    yield msgspec.structs.replace(held, notes=(*held.notes, *said))

@@ -29,6 +29,7 @@ from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
 from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.conversations import entries
+from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.assembly.text_calls import Run, call_in_text, fenced_command, tagged_call
 from ctxsim.readers.source import Sample, Source, compact_json, convert, decoded, has
 from ctxsim.transcript import Transcript
@@ -50,8 +51,6 @@ BESIDE = ("tools", "model", "model_name")
 
 FIRST_ROWS = 16
 """Number of a table's rows in which a conversation is looked for."""
-
-MOST_TOLD = 5
 
 MOST_WITHOUT = 0.1
 """If fenced blocks are commands, at most this share of the responses before a user message has none."""
@@ -105,36 +104,24 @@ def _messages(value: Any) -> Any:
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Yield one transcript per row. Raises InputError if no column holds messages, or if the named one doesn't."""
+    """Return one transcript per row. Raises InputError if no column holds messages, or if the named one doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
     # What is no object among JSON lines is an empty row.
     others = ((one.line, one.value if isinstance(one.value, dict) else {}) for one in entries(sample, notes))
     rows = sample.rows({column, *BESIDE}) if sample.parquet else others
-    held: Assembly | None = None
-    bad: list[str] = []
-    for number, (line, row) in enumerate(rows, 1):
-        messages = _messages(row.get(column))
-        if number == 1 and column not in row:
-            names = sample.columns or list(row)
-            raise InputError(source.name, f"has no column '{column}', but {_listed(names)}")
-        try:
-            if not _looks_like_messages(messages):
-                raise InputError(f"row {line}", f"column '{column}' holds no messages with roles")
-            made = _one(source, line, row, messages)
-        except InputError as error:
-            bad.append(str(error))
-            continue
-        if held is not None:
-            yield held.finished()
-        held = made
-    if held is None:
-        raise InputError(source.name, bad[0] if bad else "has no rows")
-    # What was left out is known only at the end, so the last transcript's notes say it.
-    notes += [f"left out: {text}" for text in bad[:MOST_TOLD]]
-    if len(bad) > MOST_TOLD:
-        notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
-    yield held.finished(more=notes)
+
+    def one(numbered: tuple[int, Mapping[str, Any]]) -> Transcript:
+        line, row = numbered
+        where = f"{source.name} row {line}"
+        if column not in row:
+            raise InputError(where, f"has no column '{column}', but {_listed(sample.columns or list(row))}")
+        messages = _messages(row[column])
+        if not _looks_like_messages(messages):
+            raise InputError(where, f"column '{column}' holds no messages with roles")
+        return _one(source, line, row, messages)
+
+    yield from each(source.name, rows, one, notes)
 
 
 def role_of(message: Any) -> str | None:
@@ -180,7 +167,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) or "(none)"
 
 
-def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Assembly:
+def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Transcript:
     assembly = Assembly(f"{source.name}#{number}", NAME)
     tools = row.get("tools")
     if isinstance(tools, str) and tools.lstrip()[:1] == "[":
@@ -190,8 +177,8 @@ def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any
     model = next((row[name] for name in ("model", "model_name") if isinstance(row.get(name), str)), "")
     adding = _Adding(assembly, model, _fenced(messages))
     for place, message in enumerate(messages):
-        adding.message(message, f"row {number} message {place}")
-    return assembly
+        adding.message(message, f"{source.name} row {number} message {place}")
+    return assembly.finished()
 
 
 class _Adding:

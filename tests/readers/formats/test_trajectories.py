@@ -160,7 +160,7 @@ def test_any_column_by_name(tmp_path: Path) -> None:
     assert ([len(one.items) for one in chosen], [len(one.items) for one in rejected]) == ([4, 4], [2, 2])
     assert chosen[0].name == f"{path}:chosen#1"
     assert len(list(sources(f"column:chosen:{path}", f"column:rejected:{path}"))) == 2
-    with pytest.raises(InputError, match=r"t.parquet:none: has no column 'none', but chosen, rejected"):
+    with pytest.raises(InputError, match=r"t.parquet:none row 1: has no column 'none', but chosen, rejected"):
         list(read(f"column:none:{path}"))
     done = ctxsim("transcripts", "check", f"column:rejected:{path}", cwd=tmp_path)
     assert done.returncode == 0

@@ -112,14 +112,15 @@ def test_tools_that_are_no_json_and_a_model_that_is_no_name(tmp_path: Path) -> N
     assert row(tmp_path, GO, SAID, tools="some tools", model="m", model_name="n").model == "m"
 
 
-@pytest.mark.parametrize(("bad", "more"), [(5, []), (6, ["left out: 1 more of 8 rows, as they can't be read either"])])
+@pytest.mark.parametrize(("bad", "more"), [(5, []), (6, ["left out: 1 more that can't be read either"])])
 def test_of_rows_that_cant_be_read_five_are_named(tmp_path: Path, bad: int, more: list[str]) -> None:
     good = {"conversations": [GO, SAID]}
     found = rows(tmp_path, good, *[{"conversations": 3}] * bad, good)
     assert [one.name.partition("#")[2] for one in found] == ["1", str(bad + 2)]
     assert found[0].notes == ()
     assert [*found[1].notes] == [
-        *(f"left out: row {n}: column 'conversations' holds no messages with roles" for n in range(2, 7)), *more
+        *(f"left out: {tmp_path}/rows.jsonl row {n}: column 'conversations' holds no messages with roles"
+          for n in range(2, 7)), *more
     ]  # fmt: skip
 
 
@@ -128,11 +129,11 @@ def test_a_list_of_rows_is_counted_from_one_and_a_column_may_be_named(tmp_path: 
     found = list(read(f"column:chosen:{path}"))
     assert [one.name.partition("#")[2] for one in found] == ["1", "3"]
     assert found[1].notes == (
-        "left out: row 2: column 'chosen' holds no messages with roles",
         "no response of the model is recorded",
+        f"left out: {path}:chosen row 2: has no column 'chosen', but (none)",
     )
     for value, refused in (
-        ([{"chosen": [GO]}], "has no column 'none', but chosen"), ([], "has no rows"),
+        ([{"chosen": [GO]}], "has no column 'none', but chosen"), ([], "holds no sessions with messages"),
         ([{"none": 1}, 3], "row 1: column 'none' holds no messages with roles"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=refused):
