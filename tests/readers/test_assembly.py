@@ -47,7 +47,7 @@ def test_all_that_a_transcript_is_made_of() -> None:
     made.left_out["thing"] += 2
     made.left_out["other"] += 3
     made.left_out["none"] += 0
-    found = made.finished(more=["at the end"])
+    found = made.finished()
     assert found == Transcript(
         "made",
         Head("Be brief.\n\nBe kind.", ('{"name": "t"}',), True),
@@ -56,7 +56,7 @@ def test_all_that_a_transcript_is_made_of() -> None:
             Item("tool_call", 2, 2, "{}", "read", None, "a"), Item("tool_result", 3, 3, "r", "read", 2, "a"),
         ),
         (Call(2, 3, Usage(10, 2), 5.0, "m", False, window=400),),
-        format="some-format", parent="parent", notes=("a note", "left out: 3 x other, 2 x thing", "at the end"),
+        format="some-format", parent="parent", notes=("a note", "left out: 3 x other, 2 x thing"),
         cost_usd=0.5, project="/p", version="1.2", beside=(Call(0, 0, Usage(7), 6.0, "other", False),),
     )  # fmt: skip
 

@@ -210,12 +210,12 @@ class Assembly:
         """Note that the agent shortened its history before the next call; once, if it is told so several times."""
         self.shortened.setdefault((self.calls + 1, what), detail)
 
-    def finished(self, *, more: Iterable[str] = ()) -> Transcript:
-        """Return the transcript, with notes on what was shortened, counted and left out, `more`, a missing response."""
+    def finished(self) -> Transcript:
+        """Return the transcript, with notes on what was shortened, counted and left out, and on a missing response."""
         for (call, what), detail in self.shortened.items():
             self.notes.append(f"{what} before call {call}{detail and f' ({detail})'}")
         self.notes += [f"{count} {what}" for what, count in self.counts.items() if count]
-        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [NO_RESPONSE])]
+        self.notes += [*left_out(+self.left_out), *([] if self._calls else [NO_RESPONSE])]
         return self.transcript()
 
     def transcript(self) -> Transcript:

@@ -4,7 +4,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses/object; 
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -49,7 +48,6 @@ class Exchanges:
         self.model = ""
         self.comparable = True
         self._next_usage: Usage | None = None
-        self._unsized = 0
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -120,11 +118,10 @@ class Exchanges:
         # Requests from here on hold the history of the next segment.
         self.comparable = True
 
-    def finished(self, *, more: Iterable[str] = ()) -> Transcript:
-        """End the open response, and return the transcript, with notes on reasoning of unknown size and `more`."""
+    def finished(self) -> Transcript:
+        """End the open response, and return the transcript."""
         self.close()
-        self.assembly.counts["response(s) with reasoning of unknown size, counted as 0 tokens"] = self._unsized
-        return self.assembly.finished(more=more)
+        return self.assembly.finished()
 
     def made(self, part: Part, time_s: float | None) -> None:
         """Add a part that the model made, with its time in epoch seconds."""
@@ -149,9 +146,8 @@ class Exchanges:
         elif item.role not in ("user", "system", "developer"):
             raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
         elif item.role == "user" or self.parts or self.assembly.calls:
-            note = "a system or developer message in mid-conversation is kept as user text"
-            if item.role != "user" and note not in self.assembly.notes:
-                self.assembly.notes.append(note)
+            note = "system or developer message(s) in mid-conversation kept as user text"
+            self.assembly.counts[note] += item.role != "user"
             self.give(Part("user", text, media=media))
         else:
             self.assembly.system.append(text)
@@ -182,7 +178,7 @@ class Exchanges:
         hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
         tokens = self._usage.reasoning_tokens if self._usage else None
         if hidden and tokens is None:
-            self._unsized += 1
+            self.assembly.counts["response(s) with reasoning of unknown size, counted as 0 tokens"] += 1
         elif hidden and tokens is not None:
             media = (Media("encrypted_reasoning", tokens),)
             self.parts[hidden[0]] = msgspec.structs.replace(self.parts[hidden[0]], media=media)

@@ -132,7 +132,6 @@ class _Rollout(Exchanges):
         self._calls_before = 0
         # Usage that no response has taken: of the summary if a compaction follows.
         self._unused: Usage | None = None
-        self._spare = 0
         # Times at which the session's first line and the line before this one were written.
         self._began_s = self._line_s = 0.0
         self._copying = False
@@ -183,8 +182,7 @@ class _Rollout(Exchanges):
         if base := meta.base_instructions:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
-        spare = f"{self._spare} token count(s) of requests that are not in the recording"
-        made = self.finished(more=[spare] if self._spare else ())
+        made = self.finished()
         if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
             return made
         # The first versions sent the user's instructions only in the head.
@@ -254,7 +252,7 @@ class _Rollout(Exchanges):
 
     def _outside(self, usage: Usage | None, summary: bool = False) -> None:
         if usage:
-            self._spare += 1
+            self.assembly.counts["token count(s) of requests that are not in the recording"] += 1
             self.assembly.beside(usage, self._line_s or None, self.model, summary)
 
     def _compacted(self, compacted: _Compacted) -> None:

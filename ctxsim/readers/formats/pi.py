@@ -124,8 +124,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
     assembly.project = where(entries)[0]
     assembly.notes += notes
-    as_user = conversation.kept_as_user
-    yield assembly.finished(more=[f"{as_user} system message(s) kept as user text"] if as_user else [])
+    yield assembly.finished()
 
 
 def _time_s(entry: _Entry, message: _Message) -> float | None:
@@ -139,7 +138,6 @@ class _Conversation:
         self.assembly = assembly
         self.model = ""
         self.place_of: dict[str | int, int] = {}
-        self.kept_as_user = 0
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
@@ -176,7 +174,7 @@ class _Conversation:
             case "bashExecution":
                 self._user(_command_text(message))
             case role:
-                self.kept_as_user += role == "system"
+                self.assembly.counts["system message(s) kept as user text"] += role == "system"
                 self._user(message.content)
 
     def _user(self, content: str | list[Any] | None) -> None:

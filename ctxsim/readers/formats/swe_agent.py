@@ -79,14 +79,15 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         own = [entry for entry in entries if entry.agent == agent]
         _add_history(assembly, own)
         assembly.cost_usd = dollars(attempt.instance_cost) if first else None
-        more = ["the tool definitions are not recorded"] if any(entry.tool_calls for entry in own) else []
+        if any(entry.tool_calls for entry in own):
+            assembly.notes.append("the tool definitions are not recorded")
         if attempt.tokens_sent and first:
             # 0.x sent only the last five observations in full; the totals of the known runs fit that.
-            more.append(
+            assembly.notes.append(
                 f"usage is recorded as totals only: {attempt.tokens_sent} tokens sent in {attempt.api_calls} requests; "
                 "history processors may have shortened what was sent"
             )
-        yield assembly.finished(more=more)
+        yield assembly.finished()
 
 
 def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:

@@ -78,7 +78,6 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     assembly.tools += map(compact_json, info.tool_defs if isinstance(info.tool_defs, list) else [])
     if info.policy and not assembly.tools:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
-    retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
         message = convert(value, _Message, f"{where} message {number}")
@@ -92,7 +91,8 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 assembly.user(*greeting)
                 greeting = []
                 # The request of a second try also held the invalid first response, which no later request does.
-                retried += bool(message.errors)
+                again = "response(s) were asked for again after an invalid one, which is left out"
+                assembly.counts[again] += bool(message.errors)
                 usage = message.usage.whole(message.cost) if message.usage else None
                 # The time at which the response had arrived, not that of the request.
                 time = time_s(message.timestamp)
@@ -114,6 +114,5 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 assembly.user(text)
     if not assembly.calls:
         assembly.user(*greeting)
-    again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
     assembly.cost_usd = dollars(simulation.agent_cost)
-    return assembly.finished(more=again)
+    return assembly.finished()

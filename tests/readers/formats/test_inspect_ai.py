@@ -260,8 +260,8 @@ def test_responses_that_came_with_the_first_request(tmp_path: Path) -> None:
     transcript = one(tmp_path, model(shots, FINAL, used(30, 1)))
     assert [(call.usage, call.comparable) for call in transcript.calls] == [(None, False), (Usage(30, 1), True)]
     assert transcript.notes == (
-        "system messages in mid-conversation are kept as user text",
         "1 response(s) came with a request, made by no request of this thread: no usage",
+        "1 system message(s) in mid-conversation kept as user text",
     )
 
 

@@ -59,7 +59,8 @@ def test_messages_of_other_roles() -> None:
     add_message(made, Message("assistant", "Hi."), 1)
     for _ in range(2):
         add_message(made, Message("system", "Be kind."), 1)
-    assert made.system == ["Be brief."] and made.notes == ["system messages in mid-conversation are kept as user text"]
+    assert made.system == ["Be brief."]
+    assert made.counts == {"system message(s) in mid-conversation kept as user text": 2}
     assert [(item.kind, item.text, [one.tokens for one in item.media]) for item in made.items] == [
         ("user", "", [7]), ("assistant", "Hi.", []), ("user", "Be kind.", []), ("user", "Be kind.", [])
     ]  # fmt: skip

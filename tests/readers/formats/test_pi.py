@@ -173,8 +173,8 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
         "Yes.",
     ]
     assert transcript.notes == (
-        "left out: 1 x command of the user, kept from the model",
         "1 system message(s) kept as user text",
+        "left out: 1 x command of the user, kept from the model",
     )
 
 

@@ -99,9 +99,9 @@ def test_exit_messages_are_left_out_and_totals_noted(tmp_path: Path) -> None:
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {"model_stats": stats}})
     assert (len(transcript.calls), transcript.cost_usd) == (1, 0.5)
     assert transcript.notes == (
-        "1 message(s) with which the agent gave up left out: no model made them",
         "usage is recorded as totals only: 900 tokens sent in 3 requests; "
         "history processors may have shortened what was sent",
+        "1 message(s) with which the agent gave up left out: no model made them",
     )
 
 
@@ -173,7 +173,7 @@ def test_roles_of_every_kind_and_responses_that_no_model_made(tmp_path: Path) ->
         ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "),
         ("tool_call", "exit_cost", " now"),
     ]  # fmt: skip
-    assert transcript.notes[:3] == (
+    assert transcript.notes[1:4] == (
         "2 message(s) of a demonstration are part of the request: kept as user texts",
         "1 message(s) of an unknown role left out",
         "1 message(s) with which the agent gave up left out: no model made them",

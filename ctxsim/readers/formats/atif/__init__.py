@@ -180,9 +180,9 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     tools = stated if isinstance(stated, list) else trajectory.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.cost_usd = dollars(trajectory.total_cost_usd)
-    after = trajectory.continued_trajectory_ref
-    goes_on = [f"goes on in {after}, a trajectory of its own"] if after else []
-    return _completed(assembly.finished(more=goes_on), reading, trajectory, where)
+    if after := trajectory.continued_trajectory_ref:
+        assembly.notes.append(f"goes on in {after}, a trajectory of its own")
+    return _completed(assembly.finished(), reading, trajectory, where)
 
 
 class _Reading:

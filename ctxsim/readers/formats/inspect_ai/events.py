@@ -106,8 +106,7 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
         case "system" if assembly.calls == 0:
             assembly.system.append(text)
         case "system":
-            note = "system messages in mid-conversation are kept as user text"
-            assembly.notes += [] if note in assembly.notes else [note]
+            assembly.counts["system message(s) in mid-conversation kept as user text"] += 1
             assembly.user(text)
         case "user":
             assembly.user(*content_parts("user", message.content, image))
