@@ -48,6 +48,10 @@ class Assembly:
         self.name = name
         self.format = format
         self.parent = parent
+        # Items that have a place so far. User messages that wait for results have none yet.
+        self.items: list[Item] = []
+        # The recorded compactions so far.
+        self.compactions: list[Compaction] = []
         self.system: list[str] = []
         self.tools: list[str] = []
         # None: recorded if there is a system prompt.
@@ -67,7 +71,6 @@ class Assembly:
         self.version = ""
         # Responses that were paid for but aren't part of the conversation.
         self._beside: list[Call] = []
-        self._items: list[Item] = []
         self._calls: list[Call] = []
         self._message = self._carried = 0
         self._unanswered: list[Item] = []
@@ -75,7 +78,6 @@ class Assembly:
         self._late: dict[str, int] = {}
         self._orphans = 0
         self._placeholders = 0
-        self._compactions: list[Compaction] = []
         self._cleared: list[tuple[int, int]] = []
 
     @property
@@ -84,19 +86,9 @@ class Assembly:
         return len(self._calls)
 
     @property
-    def items(self) -> Sequence[Item]:
-        """The items that have a place so far. User messages that wait for results have none yet."""
-        return self._items
-
-    @property
-    def compactions(self) -> Sequence[Compaction]:
-        """The recorded compactions so far."""
-        return self._compactions
-
-    @property
     def compacted_now(self) -> Compaction | None:
         """The recorded compaction before the next call, if there is one."""
-        return next((one for one in self._compactions[-1:] if one.call > self.calls), None)
+        return next((one for one in self.compactions[-1:] if one.call > self.calls), None)
 
     def user(self, *parts: Part | str) -> None:
         """Add a user message. While calls are unanswered it is held back: results always come first."""
@@ -116,10 +108,10 @@ class Assembly:
     ) -> None:
         """Add one whole response of the model, with what the source says of its request."""
         self._close_exchange()
-        start = len(self._items)
+        start = len(self.items)
         self._append(list(parts))
-        self._unanswered = [item for item in self._items[start:] if item.kind == "tool_call"]
-        self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable, window=self.window))
+        self._unanswered = [item for item in self.items[start:] if item.kind == "tool_call"]
+        self._calls.append(Call(start, len(self.items), usage, time_s, model, comparable, window=self.window))
 
     def inherited(self) -> None:
         """Turn all responses so far, copied from another session, into this session's first items, without calls."""
@@ -127,9 +119,9 @@ class Assembly:
 
         self._close_exchange()
         self.notes.append(f"begins with {self.calls} response(s) copied from another session, where they are counted")
-        self._items = list(history(self.transcript()))
-        self._message, self._carried = self._items[-1].message if self._items else 0, len(self._items)
-        self._calls, self._beside, self._compactions, self._cleared, self._late = [], [], [], [], {}
+        self.items = list(history(self.transcript()))
+        self._message, self._carried = self.items[-1].message if self.items else 0, len(self.items)
+        self._calls, self._beside, self.compactions, self._cleared, self._late = [], [], [], [], {}
         self.shortened = {}
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
@@ -137,7 +129,7 @@ class Assembly:
         `summary` that replaces the history so far.
         """
         if usage:
-            at = len(self._items) if summary else 0
+            at = len(self.items) if summary else 0
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
@@ -148,7 +140,7 @@ class Assembly:
                 self._flush()
         elif call_id in self._late:
             place = self._late.pop(call_id)
-            self._items[place] = msgspec.structs.replace(self._items[place], text=text, media=media)
+            self.items[place] = msgspec.structs.replace(self.items[place], text=text, media=media)
             self._placeholders -= 1
             self.notes.append(f"the result of call {call_id} was recorded after the next response")
         else:
@@ -180,9 +172,9 @@ class Assembly:
             return
         self._close_exchange()
         if not self.compacted_now:
-            self._compactions.append(Compaction(self.calls + 1, len(self._items)))
-        last = self._compactions[-1]
-        self._compactions[-1] = msgspec.structs.replace(
+            self.compactions.append(Compaction(self.calls + 1, len(self.items)))
+        last = self.compactions[-1]
+        self.compactions[-1] = msgspec.structs.replace(
             last,
             started_by=last.started_by or cast(StartedBy, started_by if started_by in get_args(StartedBy) else ""),
             summary=(*last.summary, *filter(None, summary)),
@@ -201,7 +193,7 @@ class Assembly:
         before the first response or if none of the results is there.
         """
         ids = frozenset(calls)
-        found = [item.place for item in self._items if item.kind == "tool_result" and item.call_id in ids]
+        found = [item.place for item in self.items if item.kind == "tool_result" and item.call_id in ids]
         for place in found if self._calls else ():
             self.cleared(place)
         return bool(found and self._calls)
@@ -231,12 +223,12 @@ class Assembly:
         return Transcript(
             name=self.name,
             head=Head("\n\n".join(self.system), tuple(self.tools), recorded),
-            items=tuple(self._items),
+            items=tuple(self.items),
             calls=tuple(self._calls),
             format=self.format,
             parent=self.parent,
             notes=tuple(notes),
-            compactions=tuple(self._compactions),
+            compactions=tuple(self.compactions),
             cleared=tuple(self._cleared),
             carried=self._carried,
             cost_usd=None if priced else self.cost_usd,
@@ -257,18 +249,18 @@ class Assembly:
         return found
 
     def _answer(self, call: Item, text: str, media: tuple[Media, ...] = ()) -> int:
-        last = self._items[-1]
+        last = self.items[-1]
         if last.kind != "tool_result":
             self._message += 1
-        place = len(self._items)
-        self._items.append(Item("tool_result", place, self._message, text, call.tool, call.place, call.call_id, media))
+        place = len(self.items)
+        self.items.append(Item("tool_result", place, self._message, text, call.tool, call.place, call.call_id, media))
         return place
 
     def _append(self, parts: list[Part]) -> None:
         self._message += 1
         for part in parts:
-            self._items.append(
-                Item(part.kind, len(self._items), self._message, part.text, part.tool, None, part.call_id, part.media)
+            self.items.append(
+                Item(part.kind, len(self.items), self._message, part.text, part.tool, None, part.call_id, part.media)
             )
 
     def _flush(self) -> None:
