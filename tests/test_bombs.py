@@ -192,7 +192,7 @@ def test_an_unknown_role_of_mini_swe_agent_is_told(tmp_path: Path) -> None:
         json.dumps({"messages": steps, "info": {}, "trajectory_format": "mini-swe-agent-1"})
     )
     done = ctxsim("bench", "run.traj.json", "--policy", "keep-all", "--out", "out", cwd=tmp_path)
-    assert "a message has the role 'asistant', which is unknown: taken for the user's" in done.stderr
+    assert "1 message of the unknown role 'asistant' taken for the user's" in done.stderr
 
 
 def page(child: int, cells: int = 500) -> bytearray:

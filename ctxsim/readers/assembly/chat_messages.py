@@ -57,13 +57,6 @@ def written_arguments(calls: Any) -> dict[str, str]:
     return {name: arguments for name, arguments in given.items() if isinstance(arguments, str)}
 
 
-class ThinkingBlock(msgspec.Struct):
-    """A block of Anthropic's extended thinking, as LiteLLM passes it on."""
-
-    thinking: str = ""
-    data: str = ""
-
-
 class Reply(msgspec.Struct, kw_only=True):
     """A model's answer; older sources have a single `function_call`. DeepSeek adds `reasoning_content`, OpenRouter and
     vLLM call it `reasoning`."""
@@ -73,14 +66,14 @@ class Reply(msgspec.Struct, kw_only=True):
     function_call: Function | None = None
     reasoning_content: str | None = None
     reasoning: Any = None
-    thinking_blocks: list[ThinkingBlock] | None = None
+    thinking_blocks: list[dict[str, Any]] | None = None
 
     def parts(self, said: list[Part] | None = None) -> list[Part]:
         """Return reasoning, text and tool calls; `said` replaces the text and the calls.
 
         LiteLLM repeats thinking blocks as `reasoning_content`, so only one of them is taken.
         """
-        blocks = [block.thinking or block.data for block in self.thinking_blocks or []]
+        blocks = [str(block.get("thinking") or block.get("data") or "") for block in self.thinking_blocks or []]
         stated = self.reasoning_content or (self.reasoning if isinstance(self.reasoning, str) else "")
         reasoning = [stated] if stated else blocks
         return [*(Part("reasoning", text) for text in reasoning), *(self._said() if said is None else said)]

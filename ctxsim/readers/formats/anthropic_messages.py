@@ -40,4 +40,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(found.value, dict) and found.value.get("system"):
             assembly.system.append(text_and_media(found.value["system"], 0)[0])
         add_messages(assembly, messages, found.where)
-        yield assembly.finished()
+        yield assembly.transcript()

@@ -51,4 +51,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(found.value, dict):
             add_head(assembly, found.value, found.where)
         add_contents(assembly, _contents(found.value) or [found.value], found.where)
-        yield with_compaction_notes(assembly.finished())
+        yield with_compaction_notes(assembly.transcript())

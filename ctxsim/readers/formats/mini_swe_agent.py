@@ -108,9 +108,7 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
             assembly.notes.append("the exit message left out: it was not sent")
         else:
             if message.role not in SENT_AS_USER:
-                assembly.notes.append(
-                    f"a message has the role '{message.role}', which is unknown: taken for the user's"
-                )
+                assembly.counts[f"message(s) of the unknown role '{message.role}' taken for the user's"] += 1
             run.user(text, media)
     assembly.notes += ["the tool definition is not recorded"] if called else []
 

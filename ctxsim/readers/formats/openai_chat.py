@@ -46,4 +46,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for found in conversations(source, sample, one_per_line=not _bare_messages(sample)):
         assembly = found.begun(NAME)
         add_messages(assembly, found.messages(assembly), found.where)
-        yield assembly.finished()
+        yield assembly.transcript()
