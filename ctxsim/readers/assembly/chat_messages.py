@@ -34,7 +34,7 @@ class ToolCall(msgspec.Struct):
 
     function: Function | None = None
     id: str | None = None
-    name: str = ""
+    name: str | None = None
     arguments: Any = ""
     args: Any = ""
 

@@ -109,12 +109,8 @@ class _Step(msgspec.Struct):
     usage: Usage | None = None
 
 
-class _Agent(msgspec.Struct, rename="camel"):
-    parent_agent_id: str | None = None
-
-
 class _State(msgspec.Struct):
-    agents: dict[str, _Agent]
+    agents: dict[str, dict[str, Any]]
 
 
 def owns(folder: Path) -> bool:
@@ -138,7 +134,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     kept = {path.name: path for path in (sample.folder / "agents").iterdir()}
     for agent in sorted(names, key=lambda agent: (agent != "main", agent)):
         if agent in kept and (path := kept[agent] / WIRE_FILE).is_file():
-            parent = names.get(state.agents[agent].parent_agent_id or "")
+            parent = names.get(str(state.agents[agent].get("parentAgentId")))
             yield _Reading(Source(names[agent], path), parent).transcript()
 
 

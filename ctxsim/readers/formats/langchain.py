@@ -43,19 +43,13 @@ _USAGE = "usage_metadata"
 _GIVEN = f"{_USAGE}.input_token_details"
 
 
-class _ToolCall(msgspec.Struct):
-    name: str | None = None
-    # A string if LangChain couldn't parse it.
-    args: Any = None
-    id: str | None = None
-
-
 class _Message(msgspec.Struct):
     content: str | list[Any] = ""
     role: str = ""
     name: str | None = None
-    tool_calls: list[_ToolCall] | None = None
-    invalid_tool_calls: list[_ToolCall] | None = None
+    tool_calls: list[chat_messages.ToolCall] | None = None
+    # Those whose arguments LangChain couldn't parse are a string.
+    invalid_tool_calls: list[chat_messages.ToolCall] | None = None
     tool_call_id: str | None = None
     input_tokens: int | None = field(default=None, name=f"{_USAGE}.input_tokens")
     output_tokens: int | None = field(default=None, name=f"{_USAGE}.output_tokens")

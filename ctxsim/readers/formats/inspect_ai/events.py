@@ -140,10 +140,6 @@ _OTHERS = (
 )
 
 
-class _Choice(msgspec.Struct):
-    message: Message
-
-
 class Compaction(msgspec.Struct):
     """A recorded compaction of the history."""
 
@@ -254,7 +250,8 @@ class Walk:
         if event.pending or event.error or not event.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
-        reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
+        answered = under(with_attachments(event.choices[0], self._attachments), "message")
+        reply = convert(answered, Message, f"{where} choice 0 message")
         tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
         if event.input_refs is None:

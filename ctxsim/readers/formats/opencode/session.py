@@ -67,10 +67,6 @@ class Info(msgspec.Struct):
         return bool(under(self.error, "name") == "MessageAbortedError")
 
 
-class _File(msgspec.Struct):
-    mime: str = ""
-
-
 class Part(msgspec.Struct):
     """A part of a message, of any type."""
 
@@ -86,7 +82,7 @@ class Part(msgspec.Struct):
     input: Any = field(default=None, name="state.input")
     output: str | None = field(default=None, name="state.output")
     error: str | None = field(default=None, name="state.error")
-    attachments: list[_File] | None = field(default=None, name="state.attachments")
+    attachments: list[Any] | None = field(default=None, name="state.attachments")
     # Milliseconds since 1970: when a call began, and when its result was cleared from later requests.
     called_ms: float | None = field(default=None, name="state.time.start")
     compacted_ms: float | None = field(default=None, name="state.time.compacted")
@@ -246,7 +242,7 @@ class _Reading:
             text = "[Tool execution was interrupted]"
         if text is None:
             return
-        media = tuple(_media(file.mime) for file in part.attachments or [])
+        media = tuple(_media(str(under(file, "mime") or "")) for file in part.attachments or [])
         self.assembly.result(text, part.call_id, part.tool, media)
         place = len(self.assembly.items) - 1
         if part.compacted_ms and self.assembly.items[place].kind == "tool_result":
