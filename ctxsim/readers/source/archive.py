@@ -53,7 +53,7 @@ def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
 
 
 def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return a member, decompressed. Raises InputError if it is damaged or compressed in an unknown way."""
+    """Return a member, decompressed. Raises InputError if it is damaged, encrypted or compressed in an unknown way."""
     where = f"{archive.filename or 'archive'}!{info.filename}"
     try:
         if info.file_size > most_bytes():
@@ -63,13 +63,8 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         # The size that an archive states for a member may be false.
         with archive.open(info) as stream:
             return read_all(cast(BinaryIO, stream), where)
-    except RuntimeError as error:
-        # A plain RuntimeError of `zipfile` means an encrypted member, and nothing else.
-        if not isinstance(error, NotImplementedError):
-            raise InputError(where, "is encrypted") from None
-        raise InputError(where, f"is compressed by zip method {info.compress_type}, which can't be read") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
-        raise InputError(where, f"is damaged: {error}") from error
+    except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
+        raise InputError(where, f"can't be decompressed: {error}") from error
 
 
 def check_archive(archive: zipfile.ZipFile, name: str) -> None:
