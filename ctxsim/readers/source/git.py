@@ -59,7 +59,8 @@ def git_sources(path: str) -> Iterator[Source]:
     repository, ref, folder = _parts(path)
     tree = _run(repository, path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}").strip()
     shown = f"{GIT}{repository}@{ref}"
-    entries: list[tuple[str, str, int]] = []
+    # Each content is read once, under its first name: a tree can name it any number of times.
+    first: dict[str, tuple[str, int]] = {}
     for line in _run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()).split(b"\0"):
         head, _, name = line.partition(b"\t")
         file = name.decode("utf-8", "replace")
@@ -68,15 +69,11 @@ def git_sources(path: str) -> Iterator[Source]:
             _, _, blob, length = head.decode().split()
             if not length.isdecimal():
                 raise InputError(path, f"{file} is not among the repository's objects: a partial clone? fetch it first")
-            entries.append((file, blob, int(length)))
-    if not entries:
+            first.setdefault(blob, (file, int(length)))
+    if not first:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
     longest: dict[str, tuple[int, str, str]] = {}
-    # Each content is read once, under its first name: a tree can name it any number of times.
-    first: dict[str, tuple[str, str, int]] = {}
-    for entry in entries:
-        first.setdefault(entry[1], entry)
-    for file, blob, size in first.values():
+    for blob, (file, size) in first.items():
         key = blob
         # A file that can't be read is refused when it is read.
         if size <= most_bytes():
