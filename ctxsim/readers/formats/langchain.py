@@ -130,7 +130,7 @@ def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> 
         return
     assembly = Assembly(name, NAME)
     assembly.notes += notes
-    _add_messages(assembly, values, where, assembly.left_out)
+    _add_messages(assembly, values, where)
     yield assembly.finished()
 
 
@@ -173,12 +173,12 @@ def _is_message(value: Any) -> bool:
     return _kind_and_fields(value)[0] != ""
 
 
-def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Frequencies[str]) -> None:
-    """Add messages to a transcript; every message of the model is a call. Other values are counted in `skipped`."""
+def _add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
+    """Add messages to a transcript; every message of the model is a call. Other values are left out, and counted."""
     for number, value in enumerate(values):
         kind, fields = _kind_and_fields(value)
         if kind in ("", "remove"):
-            skipped["mark that removes a message" if kind else "entry that is no message"] += 1
+            assembly.left_out["mark that removes a message" if kind else "entry that is no message"] += 1
             continue
         message = convert(fields, _Message, f"{where} message {number}")
         if kind == "chat":
@@ -188,7 +188,7 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Fr
             case "system" if not assembly.calls:
                 assembly.system.append(text)
             case "system":
-                skipped["system message in mid-conversation, kept as user text instead"] += 1
+                assembly.left_out["system message in mid-conversation, kept as user text instead"] += 1
                 assembly.user(text)
             case "human":
                 assembly.user(Part("user", text, media=media))
@@ -250,7 +250,7 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
         parts, model, usage = said.parts, said.model, usage or said.usage
     else:
         sent = Caught()
-        _add_messages(sent, messages, where, skipped)
+        _add_messages(sent, messages, where)
         tools = under(run.extra, "invocation_params", "tools")
         sent.tools += map(compact_json, tools if isinstance(tools, list) else [])
         parts, model = tuple(_response_parts(message)), message.model
