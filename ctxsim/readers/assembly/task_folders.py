@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +69,10 @@ def is_task(folder: Path, roo: bool) -> bool:
     messages = folder / MESSAGES_FILE
     if not messages.is_file():
         return False
-    return roo == ("rooveterinaryinc.roo-cline" in folder.parts or _of_roo(messages, messages.stat().st_mtime_ns))
-
-
-@cache
-def _of_roo(messages: Path, changed_ns: int) -> bool:
-    """Whether Roo Code wrote these messages, last changed then. Walks and detection ask for two formats each."""
+    of_roo = "rooveterinaryinc.roo-cline" in folder.parts
     with suppress(OSError), messages.open("rb") as file:
-        return _OF_ROO.search(file.read(1 << 20)) is not None
-    return False
+        of_roo = of_roo or _OF_ROO.search(file.read(1 << 20)) is not None
+    return roo == of_roo
 
 
 def task_of(source: Source, folder: Path, format: str) -> Transcript:
