@@ -226,7 +226,7 @@ def test_cleared_results_keep_their_text_and_end_comparability(tmp_path: Path) -
     )
     assert [item.text for item in transcript.items if item.kind == "tool_result"] == ["a long text", "x"]
     assert [call.comparable for call in transcript.calls] == [True, True, False]
-    assert transcript.notes == ("the request of call 3 was not the whole history, and no compaction is recorded",)
+    assert transcript.notes == ("unrecorded change of the history before call 3",)
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:

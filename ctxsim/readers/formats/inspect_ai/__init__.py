@@ -153,8 +153,11 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         call = calls[step.number]
         stored = call.stored
         whole = whole and step.whole
-        if not step.whole:
-            _note_compaction(assembly, call)
+        if not step.whole and (compaction := call.compaction):
+            tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
+            assembly.compaction_note(f"auto, {compaction.type}{tokens}")
+        elif not step.whole:
+            assembly.compaction_note(what="unrecorded change of the history")
         image = image_tokens(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)
@@ -193,12 +196,3 @@ def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]
     text = text_and_media(call.reply.blocks, 0)[0].strip()
     summaries = [message for message in calls[later[0].number].messages if message.summary]
     return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)
-
-
-def _note_compaction(assembly: Assembly, call: ModelEvent) -> None:
-    if compaction := call.compaction:
-        tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
-        assembly.compaction_note(f"auto, {compaction.type}{tokens}")
-    else:
-        which = f"the request of call {assembly.calls + 1}"
-        assembly.notes.append(f"{which} was not the whole history, and no compaction is recorded")
