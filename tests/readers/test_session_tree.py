@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import pytest
 
-from ctxsim.readers.assembly.session_tree import Envelope, ancestors, beside, branch, conversations
+from ctxsim.readers.assembly.session_tree import Envelope, beside, branch, conversations
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_branch_is_the_chain_of_parents_from_the_last_chat_line() -> None:
 
 
 def test_a_loop_ends() -> None:
-    assert ancestors(2, {2: 1, 1: 2}.get) == {1, 2}
+    assert branch([line("a", None), line("b", "c"), line("c", "b")]) == {1, 2}
 
 
 def test_sub_agents_are_told_by_their_id_their_parent_or_their_first_line() -> None:

@@ -130,12 +130,9 @@ def branch(lines: Sequence[E], ends: Callable[[E], bool] = lambda line: line.typ
         before = position - 1 if broken and position else None
         return next((positions[uuid] for uuid in named if uuid in positions), before)
 
-    return ancestors(max((at for at, line in enumerate(lines) if ends(line)), default=None), parent)
-
-
-def ancestors(last: int | None, parent: Callable[[int], int | None]) -> set[int]:
-    """Return `last` and everything above it; a loop in the links ends the walk."""
     found: set[int] = set()
+    last = max((at for at, line in enumerate(lines) if ends(line)), default=None)
+    # A loop in the links ends the walk.
     while last is not None and last not in found:
         found.add(last)
         last = parent(last)
