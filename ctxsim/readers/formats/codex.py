@@ -182,12 +182,11 @@ class _Rollout(Exchanges):
         if base := meta.base_instructions:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
-        made = self.finished()
-        if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
-            return made
-        # The first versions sent the user's instructions only in the head.
-        assembly.system.append(meta.instructions)
-        return assembly.transcript()
+        said = [item.text for item in assembly.items if item.kind == "user"]
+        if meta.instructions and not any(meta.instructions in text for text in said):
+            # The first versions sent the user's instructions only in the head.
+            assembly.system.append(meta.instructions)
+        return self.finished()
 
     def _session(self, meta: _Meta) -> None:
         if self._meta is None:
