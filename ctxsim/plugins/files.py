@@ -1,6 +1,7 @@
 """Users' files: settings and rules, parsed with limits on size and depth, and Python files that labels name."""
 
 import hashlib
+import json
 import os
 import re
 import stat
@@ -58,11 +59,31 @@ def small_file(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def without_comments(text: str) -> str:
-    """Return JSON without comments and trailing commas."""
+    """Return JSON with blanks in the place of comments and trailing commas."""
     # Twice, because a comment may stand between a trailing comma and the bracket.
     for _ in range(2):
-        text = _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+        text = _BESIDE_TEXT.sub(lambda one: one[1] or re.sub("[^\n]", " ", one[0]), text)
     return text
+
+
+def config_values(text: str, form: str, where: object) -> Any:
+    """Parse a configuration file in JSON (`json` or `jsonc`, with comments), `toml` or `yaml`; an empty one is an empty
+    table. Raises InputError if it isn't of that format or is nested too deeply.
+    """
+    if form == "toml":
+        return toml_values(text.encode(), where)
+    try:
+        if form == "yaml":
+            import yaml
+
+            try:
+                return yaml.safe_load(text) or {}
+            except yaml.YAMLError as error:
+                raise ValueError(str(error)) from None
+        plain = without_comments(text).removeprefix("\ufeff")
+        return json.loads(plain) if plain.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise InputError(where, f"can't be read as {form}: {one_line(str(error))}") from None
 
 
 def toml_values(data: bytes, where: object) -> dict[str, Any]:

@@ -138,7 +138,7 @@ SLIPS = {
     "forecast logs --next -1": "'-1' is no horizon: a number of sessions, as 20, or of days, as 7d",
     "forecast nowhere": "nowhere: does not exist",
     "bill logs --by modle": "did you mean model?",
-    "advise logs --settings nowhere.json": "nowhere.json: can't be read as jsonc: No such file or directory",
+    "advise logs --settings nowhere.json": "nowhere.json: can't be read: No such file or directory",
     "advise logs --settings note.md": "sets nothing of an agent that we know; see: ctxsim list settings",
     "replay nowhere --policy keep-all": "no file or folder nowhere, and unknown scenario 'nowhere'; known: ",
     "replay logs --policy keep-all --number 99": "logs has fewer than 99 transcripts; ctxsim transcripts check lists",

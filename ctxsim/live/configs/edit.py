@@ -1,11 +1,11 @@
 """Sets one key in the text of a configuration file, in the file's format, and keeps every other byte."""
 
-import tomllib
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, InputError
 from ctxsim.live.configs import json_text, yaml_text
+from ctxsim.plugins.files import config_values
 
 Format = Literal["json", "jsonc", "toml", "yaml"]
 Path = tuple[str | int, ...]
@@ -17,11 +17,9 @@ Value = bool | int | float | str
 def parsed(text: str, form: Format) -> Any:
     """Return the data of a text; an empty text is an empty mapping. Raises CtxsimError if it isn't of the format."""
     try:
-        return _PARSED[form](text) if text.strip() else {}
-    except RecursionError:
-        raise CtxsimError("it is nested too deeply") from None
-    except ValueError as error:
-        raise CtxsimError(f"it is no {form}: {' '.join(str(error).split())}") from None
+        return config_values(text, form, "")
+    except InputError as error:
+        raise CtxsimError(f"it {error.what}") from None
 
 
 def edited(text: str, form: Format, path: Path, value: Value) -> str:
@@ -74,9 +72,6 @@ def _toml_edited(text: str, path: Path, value: Value) -> str:
     return made.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else made
 
 
-_PARSED: dict[str, Callable[[str], Any]] = {
-    "json": json_text.parsed, "jsonc": json_text.parsed, "toml": tomllib.loads, "yaml": yaml_text.parsed,
-}  # fmt: skip
 _EDITED: dict[str, Callable[[str, Path, Value], str]] = {
     "json": json_text.edited, "jsonc": json_text.edited, "toml": _toml_edited, "yaml": yaml_text.edited,
 }  # fmt: skip

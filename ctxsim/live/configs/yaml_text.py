@@ -4,16 +4,6 @@ import json
 from typing import Any
 
 
-def parsed(text: str) -> Any:
-    """Return the data of a text. Raises ValueError if it isn't YAML."""
-    import yaml
-
-    try:
-        return yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
-
-
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
     """Return the text with a value set at a path. A missing key is added at the start of its table."""
     import yaml

@@ -1,13 +1,12 @@
 """Reads users' settings from the agents' own files, of the user and of a project, and from environment variables."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import InputError, one_line
-from ctxsim.plugins.files import small_file, toml_values, without_comments
+from ctxsim.plugins.files import config_values, small_file
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.settings import ConfigFile, Setting
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
@@ -75,18 +74,6 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _data(path: Path, file: ConfigFile) -> Any:
     try:
         text = small_file(path).decode("utf-8-sig")
-        if file.format == "toml":
-            return toml_values(text.encode(), path)
-        if file.format == "yaml":
-            import yaml
-
-            try:
-                return yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise ValueError(str(error)) from None
-        plain = without_comments(text)
-        return json.loads(plain) if plain.strip() else {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            path, f"can't be read as {file.format}: {getattr(error, 'strerror', 0) or one_line(str(error))}"
-        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"can't be read: {getattr(error, 'strerror', '') or one_line(str(error))}") from None
+    return config_values(text, file.format, path)

@@ -155,7 +155,7 @@ def test_what_cannot_be_applied_is_told(home: Path, agent: str, key: str, value:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(b'{"a": ', "it is no json"), (b"\xff\xfe{}", "no UTF-8"), (b"[]", "not a table")]
+    ("data", "said"), [(b'{"a": ', "read as json"), (b"\xff\xfe{}", "no UTF-8"), (b"[]", "not a table")]
 )
 def test_a_file_that_is_not_what_it_should_be_is_left_alone(home: Path, data: bytes, said: str) -> None:
     file = config(home)

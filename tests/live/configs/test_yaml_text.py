@@ -8,7 +8,9 @@ from operator import getitem
 import pytest
 import yaml
 
-from ctxsim.live.configs.yaml_text import edited, parsed
+from ctxsim.errors import CtxsimError
+from ctxsim.live.configs.edit import parsed
+from ctxsim.live.configs.yaml_text import edited
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ from ctxsim.live.configs.yaml_text import edited, parsed
 def test_a_value_is_put_under_a_key(text: str, path: tuple[str | int, ...], value: object, after: str) -> None:
     made = edited(text, path, value)
     assert made == after
-    assert reduce(getitem, path, parsed(made)) == value
+    assert reduce(getitem, path, parsed(made, "yaml")) == value
 
 
 @pytest.mark.parametrize(
@@ -56,9 +58,9 @@ def test_where_nothing_can_be_put_that_is_said(text: str, path: tuple[str | int,
         edited(text, path, 1)
 
 
-def test_an_empty_text_holds_nothing_and_broken_yaml_is_a_value_error() -> None:
-    assert parsed("") == {} == parsed("# mine\n")
-    assert parsed("a: [1, x]") == {"a": [1, "x"]}
-    with pytest.raises(ValueError, match="line 1"):
-        parsed("a: [1")
+def test_an_empty_text_holds_nothing_and_broken_yaml_is_told() -> None:
+    assert parsed("", "yaml") == {} == parsed("# mine\n", "yaml")
+    assert parsed("a: [1, x]", "yaml") == {"a": [1, "x"]}
+    with pytest.raises(CtxsimError, match=r"it can't be read as yaml: .*line 1"):
+        parsed("a: [1", "yaml")
     assert yaml.safe_load(edited("a: 1\n", ("t",), "true")) == {"t": "true", "a": 1}
