@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.policies import Policy
-from ctxsim.policies.foreign.conversation import Message, call_of
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Scribe
 from ctxsim.policies.foreign.shortener import Context
 from ctxsim.transcript import Usage
@@ -30,6 +31,14 @@ RESULTS: list[Message] = [
 RESULT: Message = {"id": "m6", "role": "tool", "tool_call_id": "c3", "name": "grep", "content": "found"}
 SAID: Message = {"id": "a3", "role": "assistant", "content": "Done."}
 REST = [USER, ASKS, *RESULTS, SILENT, RESULT, SAID]
+
+
+def held(messages: Sequence[Message]) -> list[Message]:
+    """Messages with calls' arguments as objects, as some frameworks hold them."""
+    return [
+        one | {"tool_calls": [call_of(name, tool, handed(text)) for name, tool, text in calls_in(one)]}
+        if "tool_calls" in one else one for one in messages
+    ]  # fmt: skip
 
 
 def bare(messages: Sequence[Message], *without: str) -> list[Message]:

@@ -14,8 +14,8 @@ HEAD = "head"
 """The id of the system message, which a policy sees but may not change."""
 
 
-def call_of(name: str, tool: str, arguments: str) -> Message:
-    """Return a tool call in the form of `tool_calls`. `name` is its id."""
+def call_of(name: str, tool: str, arguments: Any) -> Message:
+    """Return a tool call in the form of `tool_calls`. `name` is its id; `arguments` are a text or an object."""
     return {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
 
 

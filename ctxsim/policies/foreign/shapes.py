@@ -1,33 +1,9 @@
-"""Differences between frameworks' messages: arguments as text or dict, results packed or one by one."""
+"""Differences between frameworks' messages: results packed or one by one, the system message apart."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
-from ctxsim.counting.estimators.serialized import handed
 from ctxsim.policies.foreign.conversation import Message
-
-
-class Arguments:
-    """Converts calls' arguments to a dict, as a framework holds them, and back to their original text."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
-
-    def parsed(self, name: str, text: str) -> dict[str, Any]:
-        """Return the arguments of the call with this id as a dict. A value that isn't an object is under `input`."""
-        arguments = handed(text)
-        self._texts[name] = (text, arguments)
-        # A copy, because a framework may change it.
-        return json.loads(json.dumps(arguments)) if arguments else {}
-
-    def text(self, name: str, arguments: Any) -> str:
-        """Return returned arguments as text: the original text of the call with this id, if they are unchanged."""
-        text, known = self._texts.get(name, ("", None))
-        if isinstance(arguments, str):
-            return arguments
-        return text if arguments == known else json.dumps(arguments, ensure_ascii=False)
 
 
 def packed(messages: Sequence[Message]) -> Iterator[list[Message]]:

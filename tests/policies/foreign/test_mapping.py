@@ -52,6 +52,11 @@ def test_unchanged_messages_are_no_edit() -> None:
     assert edited(lambda messages: json.loads(json.dumps(messages)), view=view) is view
     # Arguments spelt otherwise are the same arguments.
     assert edited(lambda m: m[2]["tool_calls"][0]["function"].update(arguments='{ "a":1 }'), view=view) is view
+    # So are those of a framework that holds them as an object, also where the model wrote no object.
+    assert edited(lambda m: m[2]["tool_calls"][0]["function"].update(arguments={"a": 1}), view=view) is view
+    odd = viewed(*chat(TASK, ("tool_call", "no json"), ("tool_result", "one")).items)
+    given = {"input": "no json"}
+    assert edited(lambda m: m[2]["tool_calls"][0]["function"].update(arguments=given), view=odd) is odd
     # The system prompt goes out whatever comes back.
     assert edited(lambda messages: messages[1:], view=view) is view
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
+from ctxsim.policies.foreign.shapes import packed, without_head
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "Go."}
@@ -21,14 +21,3 @@ def test_results_of_one_response_are_packed_together() -> None:
     assert list(packed(messages)) == [[USER], [ASKS], RESULTS, [ASKS], [RESULTS[0]]]
     assert list(packed([*RESULTS, USER])) == [RESULTS, [USER]]
     assert list(packed([])) == []
-
-
-def test_arguments_are_a_dict_for_a_framework_and_their_own_text_where_it_left_them_alone() -> None:
-    held, spaced = Arguments(), '{"path":  "a.py"}'
-    given = held.parsed("c1", spaced)
-    assert given == {"path": "a.py"} and held.text("c1", given) == spaced
-    given["path"] = "b.py"
-    assert held.text("c1", given) == '{"path": "b.py"}'
-    assert held.parsed("c2", "a.py") == {"input": "a.py"}
-    assert held.text("c2", {"input": "a.py"}) == "a.py"
-    assert held.parsed("c3", "") == {}

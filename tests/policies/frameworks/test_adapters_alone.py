@@ -10,10 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stand_ins import REST, RESULT, SAID, SYSTEM, asked, bare, kind, put_modules, scribe
+from stand_ins import REST, RESULT, SAID, SYSTEM, asked, bare, held, kind, put_modules, scribe
 
 from ctxsim.policies import open_policy
-from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.frameworks.autogen import adapter as autogen
 from ctxsim.policies.frameworks.langchain import adapter as langchain
 from ctxsim.policies.frameworks.langmem import adapter as langmem
@@ -94,18 +93,17 @@ def test_langchain(modules: Callable[..., None]) -> None:
         langchain_core__language_models={"BaseChatModel": BaseChatModel},
         langchain_core__outputs={"ChatGeneration": kind("generation"), "ChatResult": kind("result")},
     )
-    arguments = Arguments()
-    theirs = langchain.there([SYSTEM, *REST], arguments)
+    theirs = langchain.there([SYSTEM, *REST])
     assert [one.type for one in theirs] == ["system", "human", "ai", "tool", "tool", "ai", "tool", "ai"]
-    assert theirs[3].name == "read" and langchain.there([RESULT | {"name": ""}], arguments)[0].name is None
+    assert theirs[3].name == "read" and langchain.there([RESULT | {"name": ""}])[0].name is None
     assert theirs[2].tool_calls[0] == {"name": "read", "args": {"a": 1}, "id": "c1", "type": "tool_call"}
-    assert langchain.back(theirs, arguments) == bare([SYSTEM, *REST])
+    assert langchain.back(theirs) == bare(held([SYSTEM, *REST]))
 
     def trim(messages: list[Any], token_counter: Any, keep: int) -> list[Any]:
         assert token_counter is len
         return messages[-keep:]
 
-    assert asked(langchain.session(trim, {"keep": 2}, scribe()), [SYSTEM, *REST]) == bare(REST[-2:])
+    assert asked(langchain.session(trim, {"keep": 2}, scribe()), [SYSTEM, *REST]) == bare(held(REST[-2:]))
 
     class Edit:
         def __init__(self, exclude_tools: Sequence[str] = ()) -> None:
@@ -117,7 +115,7 @@ def test_langchain(modules: Callable[..., None]) -> None:
                 if message.type == "tool" and message.name not in self.excluded:
                     message.content = "cleared"
 
-    cleared = [one | {"content": "cleared"} if one["role"] == "tool" else one for one in REST]
+    cleared = [one | {"content": "cleared"} if one["role"] == "tool" else one for one in held(REST)]
     assert asked(langchain.session(Edit, {}, scribe()), [SYSTEM, *REST]) == [SYSTEM, *bare(cleared)]
     partly = asked(langchain.session(Edit, {"exclude_tools": "grep"}, scribe()), REST)
     assert [one["content"] for one in partly if one["role"] == "tool"] == ["cleared", "cleared", "found"]
@@ -144,5 +142,5 @@ def test_langchain(modules: Callable[..., None]) -> None:
         return SimpleNamespace(messages=messages[-keep - (running_summary or 0) :], running_summary=1)
 
     remembering = langmem.session(running, {"keep": 1}, scribe())
-    assert asked(remembering, REST) == bare(REST[-1:]) and asked(remembering, REST) == bare(REST[-2:])
+    assert asked(remembering, REST) == bare(REST[-1:]) and asked(remembering, REST) == bare(held(REST[-2:]))
     assert not langmem.FRAMEWORK.lasting(running)

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from stand_ins import REST, RESULTS, SAID, SYSTEM, USER, asked, bare, context, put_modules, scribe
+from stand_ins import REST, RESULTS, SAID, SYSTEM, USER, asked, bare, context, held, put_modules, scribe
 
 from ctxsim.policies import Stop
-from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.frameworks.agent_framework import adapter as agent_framework
 from ctxsim.policies.frameworks.pydantic_ai import adapter as pydantic_ai
 from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
@@ -54,8 +53,7 @@ class PerTurn(Manager):
 
 def test_strands(modules: Callable[..., None]) -> None:
     modules(strands__types__exceptions={"ContextWindowOverflowException": ContextWindowOverflowException})
-    arguments = Arguments()
-    theirs = strands.there(REST, arguments)
+    theirs = strands.there(REST)
     assert [(one["role"], [next(iter(block)) for block in one["content"]]) for one in theirs] == [
         ("user", ["text"]), ("assistant", ["text", "toolUse", "toolUse"]), ("user", ["toolResult", "toolResult"]),
         ("assistant", ["toolUse"]), ("user", ["toolResult"]), ("assistant", ["text"]),
@@ -63,23 +61,22 @@ def test_strands(modules: Callable[..., None]) -> None:
     assert theirs[2]["content"][0]["toolResult"] == {
         "toolUseId": "c1", "status": "success", "content": [{"text": "result 3"}],
     }  # fmt: skip
-    assert strands.there([{"role": "assistant", "content": ""}], arguments) == [
-        {"role": "assistant", "content": [{"text": ""}]}
-    ]
-    assert strands.back(theirs, arguments) == bare(REST, "id")
+    silent = {"role": "assistant", "content": ""}
+    assert strands.there([silent]) == [{"role": "assistant", "content": [{"text": ""}]}]
+    assert strands.back(theirs) == bare(held(REST), "id")
     several = {
         "role": "user",
         "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "a"}, {}, {"text": "b"}]}}],
     }
-    assert strands.back([several], arguments) == [{"role": "tool", "tool_call_id": "c", "content": "a\nb"}]
+    assert strands.back([several]) == [{"role": "tool", "tool_call_id": "c", "content": "a\nb"}]
     # Nothing happens within a turn; behind it the invocation before the new texts is over.
     quiet = strands.session(Manager, {"least": 1}, scribe())
-    assert asked(quiet, [SYSTEM, *REST]) == [SYSTEM, *bare(REST, "id")]
+    assert asked(quiet, [SYSTEM, *REST]) == [SYSTEM, *bare(held(REST), "id")]
     more = [USER | {"content": text} for text in ("x", "y")]
     assert asked(quiet, [SYSTEM, *REST, *more]) == [SYSTEM, *bare([SAID, *more], "id")]
-    assert asked(strands.session(PerTurn, {}, scribe()), REST) == bare(REST[1:], "id")
+    assert asked(strands.session(PerTurn, {}, scribe()), REST) == bare(held(REST[1:]), "id")
     assert isinstance(asked(strands.session(PerTurn, {}, scribe()), [USER]), Stop)
-    assert cast(Any, quiet).on_overflow(REST, context()) == bare(REST[1:], "id")
+    assert cast(Any, quiet).on_overflow(REST, context()) == bare(held(REST[1:]), "id")
     assert cast(Any, quiet).on_overflow([USER], context()) is None
     assert strands.FRAMEWORK.lasting(Manager) and strands.FRAMEWORK.retries == 1_000
 
@@ -186,9 +183,9 @@ def test_pydantic_ai(modules: Callable[..., None]) -> None:
         ("response", ["text"]),
     ]  # fmt: skip
     assert theirs[2].parts[0].tool_name == "read" and sorted(names.values()) == ["head", "m0"]
-    back = pydantic_ai.back(theirs, Arguments(), names)
+    back = pydantic_ai.back(theirs, names)
     assert back == [SYSTEM, USER, *bare(REST[1:], "id")]
-    assert pydantic_ai.back(theirs[:1], Arguments(), {}) == bare([SYSTEM, USER], "id")
+    assert pydantic_ai.back(theirs[:1], {}) == bare([SYSTEM, USER], "id")
     # What a policy made stands nowhere: it is a request of its own.
     made = {"id": "s1", "role": "user", "content": "x", "made": "summary"}
     assert [len(one.parts) for one in pydantic_ai.there([USER, made], Requests(), {})] == [1, 1]

@@ -7,15 +7,16 @@ counts.
 from collections.abc import Sequence
 from typing import Any
 
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking
-from ctxsim.policies.foreign.shapes import Arguments, without_head
+from ctxsim.policies.foreign.shapes import without_head
 from ctxsim.policies.foreign.shortener import Session
 
 ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
-def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
+def there(messages: Sequence[Message]) -> list[Any]:
     """Return the messages as LangChain's."""
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -26,7 +27,7 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
             found.append(ToolMessage(tool_call_id=message["tool_call_id"], name=message["name"] or None, **same))
         elif message["role"] == "assistant":
             calls = [
-                {"name": tool, "args": arguments.parsed(name, text), "id": name, "type": "tool_call"}
+                {"name": tool, "args": handed(text), "id": name, "type": "tool_call"}
                 for name, tool, text in calls_in(message)
             ]
             found.append(AIMessage(tool_calls=calls, **same))
@@ -35,7 +36,7 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
     return found
 
 
-def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+def back(messages: Sequence[Any]) -> list[Message]:
     """Return LangChain's messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
@@ -43,9 +44,7 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
         if one.type == "tool":
             message["tool_call_id"] = one.tool_call_id
         elif one.type == "ai" and one.tool_calls:
-            message["tool_calls"] = [
-                call_of(call["id"], call["name"], arguments.text(call["id"], call["args"])) for call in one.tool_calls
-            ]
+            message["tool_calls"] = [call_of(call["id"], call["name"], call["args"]) for call in one.tool_calls]
         found.append(message)
     return found
 
@@ -73,11 +72,10 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     from langchain_core.messages import RemoveMessage
     from langchain_core.messages.utils import count_tokens_approximately
 
-    arguments = Arguments()
     if not isinstance(cls, type):
 
         def trimmed(messages: list[Message]) -> Sequence[Message]:
-            return back(cls(there(messages, arguments), token_counter=count_tokens_approximately, **given), arguments)
+            return back(cls(there(messages), token_counter=count_tokens_approximately, **given))
 
         return asking(trimmed, scribe)
     if hasattr(cls, "apply"):
@@ -87,19 +85,19 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
         def cleared(messages: list[Message]) -> Sequence[Message]:
             head, rest = without_head(messages)
-            edited = there(rest, arguments)
+            edited = there(rest)
             edit.apply(edited, count_tokens=count_tokens_approximately)
-            return head + back(edited, arguments)
+            return head + back(edited)
 
         return asking(cleared, scribe)
     middleware = cls(model(scribe), **given)
 
     def summarized(messages: list[Message]) -> Sequence[Message] | None:
         head, rest = without_head(messages)
-        update = middleware.before_model({"messages": there(rest, arguments)}, None)
+        update = middleware.before_model({"messages": there(rest)}, None)
         if update is None:
             return None
-        return head + back([one for one in update["messages"] if not isinstance(one, RemoveMessage)], arguments)
+        return head + back([one for one in update["messages"] if not isinstance(one, RemoveMessage)])
 
     return asking(summarized, scribe)
 

@@ -8,21 +8,20 @@ from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking
-from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Session
 from ctxsim.policies.frameworks.langchain.adapter import back, model, there
 
 
 def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     """Return a session that calls the function with its running summary for one transcript."""
-    arguments, stub = Arguments(), model(scribe)
+    stub = model(scribe)
     running: Any = None
 
     def summarized(messages: list[Message]) -> Sequence[Message]:
         nonlocal running
-        result = function(there(messages, arguments), running_summary=running, model=stub, **given)
+        result = function(there(messages), running_summary=running, model=stub, **given)
         running = result.running_summary
-        return back(result.messages, arguments)
+        return back(result.messages)
 
     return asking(summarized, scribe)
 

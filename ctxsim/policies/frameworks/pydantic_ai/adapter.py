@@ -9,7 +9,6 @@ from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe, finished
-from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
 from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
@@ -47,7 +46,7 @@ def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]
     return found
 
 
-def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -> list[Message]:
+def back(messages: Sequence[Any], names: dict[int, str]) -> list[Message]:
     """Return Pydantic AI's messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
@@ -56,10 +55,7 @@ def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -
             message: Message = {"role": "assistant", "content": text}
             calls = [part for part in one.parts if part.part_kind == "tool-call"]
             if calls:
-                message["tool_calls"] = [
-                    call_of(call.tool_call_id, call.tool_name, arguments.text(call.tool_call_id, call.args))
-                    for call in calls
-                ]
+                message["tool_calls"] = [call_of(call.tool_call_id, call.tool_name, call.args) for call in calls]
             found.append(message)
             continue
         for part in one.parts:
@@ -87,7 +83,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     if "model" in cls.__init__.__code__.co_varnames:
         given = given | {"model": model}
     capability = cls(**given)
-    arguments, requests = Arguments(), Requests()
+    requests = Requests()
 
     def compacted(messages: list[Message], context: Context) -> Answer:
         names: dict[int, str] = {}
@@ -104,7 +100,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
             model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
         )
         left = finished(capability.before_model_request(run, request)).messages
-        return scribe.written(back(left, arguments, names))
+        return scribe.written(back(left, names))
 
     return Session(compacted)
 

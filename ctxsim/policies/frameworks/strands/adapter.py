@@ -9,14 +9,15 @@ from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
 from ctxsim.policies.foreign.framework import Framework, Scribe
-from ctxsim.policies.foreign.shapes import Arguments, packed, without_head
+from ctxsim.policies.foreign.shapes import packed, without_head
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
 from ctxsim.policies.policy import Stop
 
 
-def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
+def there(messages: Sequence[Message]) -> list[Any]:
     """Return the messages as Strands': the results that answer one response are one user message."""
     found: list[Any] = []
     for run in packed(messages):
@@ -31,12 +32,12 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
         calls = calls_in(message)
         content: list[Any] = [{"text": message["content"]}] if message["content"] or not calls else []
         for name, tool, text in calls:
-            content.append({"toolUse": {"toolUseId": name, "name": tool, "input": arguments.parsed(name, text)}})
+            content.append({"toolUse": {"toolUseId": name, "name": tool, "input": handed(text)}})
         found.append({"role": message["role"], "content": content})
     return found
 
 
-def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+def back(messages: Sequence[Any]) -> list[Message]:
     """Return Strands' messages in OpenAI's form."""
     found: list[Message] = []
     for one in messages:
@@ -48,10 +49,7 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
             text = "\n".join(block["text"] for block in one["content"] if "text" in block)
             message: Message = {"role": one["role"], "content": text}
             if uses := [block["toolUse"] for block in one["content"] if "toolUse" in block]:
-                message["tool_calls"] = [
-                    call_of(use["toolUseId"], use["name"], arguments.text(use["toolUseId"], use["input"]))
-                    for use in uses
-                ]
+                message["tool_calls"] = [call_of(use["toolUseId"], use["name"], use["input"]) for use in uses]
             found.append(message)
     return found
 
@@ -67,7 +65,6 @@ class Managed(Session):
         super().__init__(self._managed)
         self._manager = manager
         self._scribe = scribe
-        self._arguments = Arguments()
         model = SimpleNamespace(stream=self._stream)
         self._agent = SimpleNamespace(messages=[], model=model, aux_model=model)
 
@@ -108,12 +105,12 @@ class Managed(Session):
         from strands.types.exceptions import ContextWindowOverflowException
 
         head, rest = without_head(messages)
-        self._agent.messages = there(rest, self._arguments)
+        self._agent.messages = there(rest)
         try:
             act()
         except ContextWindowOverflowException:
             return None
-        return self._scribe.written(head + back(self._agent.messages, self._arguments))
+        return self._scribe.written(head + back(self._agent.messages))
 
 
 def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
