@@ -17,7 +17,7 @@ from ctxsim.live.probe.check import SettingCheck
 
 SEEN = SettingCheck(
     "codex", "0.169.0", "gpt-5", "limit", 60_000, {}, "honoured", "in time", 58_049, 60_051, 60_000.4, "in time", True,
-    "tokens", 272_000, 9_000, None, 31, 12.6, True, formula="limit",
+    "tokens", 272_000, 9_000, 31, 12.6, True, formula="limit",
 )  # fmt: skip
 
 

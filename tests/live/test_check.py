@@ -31,10 +31,10 @@ def main(*tokens: int, refused: bool = False, largest: int = 0) -> tuple[Sent, .
 
 def summed(*before: int) -> Probed:
     """It sent these, then asked for a summary and went on with 3,000 tokens: the last one is known by a leap."""
-    return Probed((*main(*before), Sent("summary", before[-1] + 1_000, 0, 0), *main(3_000)), 0, 1.5, True)
+    return Probed((*main(*before), Sent("summary", before[-1] + 1_000, 0, 0), *main(3_000)), 1.5, True)
 
 
-NOTHING = Probed(main(8_000, 9_000), 0, 0.5, True)
+NOTHING = Probed(main(8_000, 9_000), 0.5, True)
 
 Made = Callable[..., tuple[SettingCheck, list[Any]]]
 
@@ -68,7 +68,7 @@ def test_a_threshold_is_looked_for_around_each_place_where_it_may_be(made: Made)
     assert done == SettingCheck(
         agent="codex", version="0.1.0", model="mock", key=LIMIT, value=60_000, beside={}, verdict="honoured",
         firing="proactive", lower=59_000, upper=60_020, expected=60_000, expected_firing="proactive", inside=True,
-        unit="tokens", window=272_000, first=0, after=3_000, calls=5, seconds=1.5, offline=True, needs=(),
+        unit="tokens", window=272_000, first=0, calls=5, seconds=1.5, offline=True, needs=(),
         cap="0.9 of the window", formula="0.9 of the window",
     )  # fmt: skip
 
@@ -79,9 +79,9 @@ def test_an_agent_that_does_not_compact_is_asked_once_more_in_a_window_that_refu
     assert (done.verdict, done.firing, done.lower, done.upper, done.calls, done.seconds) == (
         "never", "never", None, None, 4, 1.0,
     )  # fmt: skip
-    refused = Probed((*main(8_000), *main(9_000, refused=True), Sent("summary", 1, 1, 1)), 0, 1.0, False)
+    refused = Probed((*main(8_000), *main(9_000, refused=True), Sent("summary", 1, 1, 1)), 1.0, False)
     done, _ = made([NOTHING, refused], {LIMIT: 60_000})
-    assert (done.verdict, done.offline, done.after) == ("only after a refusal", False, None)
+    assert (done.verdict, done.offline) == ("only after a refusal", False)
 
 
 @pytest.mark.parametrize(("width", "first"), [(1_000, 30_000), (2_000, 79_000)])
@@ -116,7 +116,7 @@ def test_the_count_of_an_agent_that_counts_by_itself_is_met_less_closely(made: M
 
 
 def test_a_limit_beside_the_first_request_is_known_once_that_was_sent(made: Made) -> None:
-    first = Probed(main(3_000, 9_000), 0, 1.0, True)
+    first = Probed(main(3_000, 9_000), 1.0, True)
     done, asked = made([first, summed(66_000, 66_500, 68_500)], {LIMIT: 60_000, SCOPE: "body_after_prefix"})
     # The largest that was accepted is taken for the first: 9,000 and 60,000; without the limit 9,000 and 244,800.
     assert [points for points, _ in asked] == [(0,), (69_000, 253_800, 285_600)] and asked[1][1] == {"late": True}
@@ -144,10 +144,10 @@ def test_the_window_that_is_set_is_the_one_that_ends_it(made: Made) -> None:
     ],
 )  # fmt: skip
 def test_a_cut_is_looked_for_by_a_large_result(made: Made, value: int, size: int, left: int, found: Found) -> None:
-    probed = Probed(main(3_000, 9_000, largest=left), 0, 1.0, True)
+    probed = Probed(main(3_000, 9_000, largest=left), 1.0, True)
     done, asked = made([probed], {CUT: value})
     assert asked == [((), {"single": size})]
-    assert (done.unit, done.lower, done.upper, done.firing, done.after) == ("characters", left, left, "proactive", None)
+    assert (done.unit, done.lower, done.upper, done.firing) == ("characters", left, left, "proactive")
     assert done.verdict == found and done.calls == 2
 
 
@@ -184,7 +184,7 @@ def test_a_refusal_to_start_is_a_verdict_where_the_value_is_refused(
         made([error], {LIMIT: 60_000})
     monkeypatch.setattr(check, "departure", lambda one, value: "refused")
     done, _ = made([error], {LIMIT: 60_000})
-    assert (done.verdict, done.firing, done.calls, done.seconds, done.after) == ("refused", "not run", 0, 0, None)
+    assert (done.verdict, done.firing, done.calls, done.seconds) == ("refused", "not run", 0, 0)
 
 
 def test_without_a_model_and_a_window_they_are_the_agents(made: Made) -> None:

@@ -38,7 +38,7 @@ SUMMARY = [Sent("summary", 9_000, 9_000, 9_000)]
     ],
 )  # fmt: skip
 def test_the_first_request_that_shows_a_compaction(sent: list[Sent], fired: int | None) -> None:
-    assert Probed(tuple(sent), 0, 1.0, True).fired == fired
+    assert Probed(tuple(sent), 1.0, True).fired == fired
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,24 @@ def test_the_first_request_that_shows_a_compaction(sent: list[Sent], fired: int 
      ((1, 10_000, 11_000, 12_000), False)],
 )  # fmt: skip
 def test_a_leap_shows_in_the_last_three_requests(tokens: tuple[int, ...], leapt: bool) -> None:
-    assert Probed((*main(*tokens), *SUMMARY, *main(90_000)), 0, 1.0, True).leapt is leapt
+    assert Probed((*main(*tokens), *SUMMARY, *main(90_000)), 1.0, True).leapt is leapt
 
 
 def test_refusals_before_a_compaction_and_the_largest_request_that_was_accepted() -> None:
     sent = (*main(8_000), *main(9_500, 9_600, refused=True), *SUMMARY, *main(5_000), *main(7_000, refused=True))
-    done = Probed(sent, 0, 1.0, True)
-    assert (done.refusals, done.most, done.after) == (2, 8_000, 5_000) and done.bracket("sent") is None
-    assert Probed((), 0, 1.0, True).most == 0 and Probed((), 0, 1.0, True).after is None
+    done = Probed(sent, 1.0, True)
+    assert (done.refusals, done.most) == (2, 8_000) and done.bracket("sent") is None
+    assert Probed((), 1.0, True).most == 0
 
 
 def test_a_bracket_needs_a_request_before_the_one_that_compacted() -> None:
-    done = Probed((*main(9_000), *SUMMARY), 0, 1.0, True)
+    done = Probed((*main(9_000), *SUMMARY), 1.0, True)
     # 9,000 + 20 answered + 1,000 pending.
     assert done.bracket("sent") == (0, 10_020)
     assert done.bracket("usage") == (0, 9_020)
-    assert Probed(tuple(SUMMARY), 0, 1.0, True).bracket("sent") is None
+    assert Probed(tuple(SUMMARY), 1.0, True).bracket("sent") is None
     # The one before the last may have been larger with its answer than the last: 7,000 is less than 8,020 and 9,020.
-    done = Probed((*main(6_000, 8_000, 7_000), *SUMMARY), 0, 1.0, True)
+    done = Probed((*main(6_000, 8_000, 7_000), *SUMMARY), 1.0, True)
     assert done.bracket("sent") == (7_000, 8_020)
     assert done.bracket("usage") == (8_020, 7_020)
     assert done.bracket("beside") == (8_020, 7_000)

@@ -42,8 +42,8 @@ class SettingCheck(msgspec.Struct, frozen=True):
 
     `lower` and `upper` are the tokens at which it didn't compact yet and at which it did; `expected` is its policy's
     threshold. In a check of a cut they are characters. `first` is the size of the first request, if a limit depends on
-    it, and `after` that of the first request after the compaction. `inside`: what was seen agrees with the policy's
-    formula. `beside` are the other settings; `needs` are keys that must be set too and weren't.
+    it. `inside`: what was seen agrees with the policy's formula. `beside` are the other settings; `needs` are keys that
+    must be set too and weren't.
     """
 
     agent: str
@@ -62,7 +62,6 @@ class SettingCheck(msgspec.Struct, frozen=True):
     unit: str
     window: int
     first: int
-    after: int | None
     calls: int
     seconds: float
     offline: bool
@@ -187,9 +186,8 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
         beside=trial.beside, verdict=found, firing=seen.firing, lower=lower, upper=upper,
         expected=with_it.chars if cut else with_it.threshold, expected_firing=with_it.firing,
         inside=holds(seen, with_it), unit="characters" if cut else "tokens", window=here.window, first=here.first,
-        after=runs[0].after if runs else None, calls=sum(len(one.sent) for one in runs),
-        seconds=sum(one.seconds for one in runs), offline=all(one.enclosed for one in runs), needs=missing,
-        cap=one.cap, formula=here.agent.probe.formula,
+        calls=sum(len(one.sent) for one in runs), seconds=sum(one.seconds for one in runs),
+        offline=all(one.enclosed for one in runs), needs=missing, cap=one.cap, formula=here.agent.probe.formula,
     )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ class Growing:
 
     def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Probed:
         """Return the result of the probe."""
-        return Probed(tuple(self.sent), statuses[0], seconds, NETWORK in enclosed)
+        return Probed(tuple(self.sent), seconds, NETWORK in enclosed)
 
     def _tokens(self, asked: Asked) -> int:
         if self._frames is None:

@@ -55,10 +55,9 @@ class ProbePlan(Plan, frozen=True):
 
 
 class Probed(msgspec.Struct, frozen=True):
-    """The result of a probe: every request in order, the exit status, seconds, and whether it had no network."""
+    """The result of a probe: every request in order, seconds, and whether it had no network."""
 
     sent: tuple[Sent, ...]
-    status: int | None
     seconds: float
     enclosed: bool
 
@@ -113,10 +112,3 @@ class Probed(msgspec.Struct, frozen=True):
             return held if len(main) > 1 else 0, last.judged + last.answered + last.pending
         before = main[-2].judged + main[-2].answered if len(main) > 1 else 0
         return (before, last.judged + last.answered) if decides == "usage" else (before, last.judged)
-
-    @property
-    def after(self) -> int | None:
-        """The tokens of the first request after the compaction."""
-        if self.fired is None:
-            return None
-        return next((one.tokens for one in self.sent[self.fired :] if one.kind == "main"), None)
