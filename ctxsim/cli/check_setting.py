@@ -62,15 +62,11 @@ def _pair(text: str) -> tuple[str, Value]:
 
 
 def lines(one: SettingCheck) -> list[str]:
-    """Return a check's result as lines: the verdict, the tokens between which it fires, and seconds and calls."""
-    said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}."]
-    if one.unit == "characters":
-        said.append(f"A large result keeps {one.lower:,} characters; expected {one.expected or 0:,.0f}.")
-    elif one.lower is not None and one.upper is not None:
-        said.append(f"Fires between {_thousands(one.lower)} and {_thousands(one.upper)} tokens; {_awaited(one)}.")
-        said += [f"({one.formula})"] if one.formula and one.expected is not None else []
-    else:
-        said.append(f"It fires {one.firing}; {_awaited(one)}.")
+    """Return a check's result as lines: the verdict, what the agent did, the formula, and seconds and calls."""
+    did = _did(one)
+    said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}.", f"{did[0].upper()}{did[1:]}; {_awaited(one)}."]
+    if one.formula and one.unit == "tokens" and one.expected is not None:
+        said.append(f"({one.formula})")
     where = "offline" if one.offline else "not enclosed: it could have used the network"
     return [*said, f"{one.seconds:.0f} s, {one.calls} calls, {where}."]
 
@@ -88,12 +84,8 @@ def _awaited(one: SettingCheck) -> str:
 
 
 def _did(one: SettingCheck) -> str:
-    if one.lower is None or one.upper is None:
-        return one.firing
     if one.unit == "characters":
-        return f"{one.lower:,} characters stay"
-    return f"fires between {_thousands(one.lower)} and {_thousands(one.upper)} tokens"
-
-
-def _thousands(tokens: int) -> str:
-    return f"{tokens / 1_000:.1f}K"
+        return f"a large result keeps {one.lower:,} characters"
+    if one.lower is None or one.upper is None:
+        return f"fires {one.firing}"
+    return f"fires between {one.lower / 1_000:.1f}K and {one.upper / 1_000:.1f}K tokens"

@@ -32,12 +32,12 @@ def changed(**fields: Any) -> SettingCheck:
         ({"formula": ""}, ["honoured.", "Fires between 58.0K and 60.1K tokens; expected 60,000."]),
         ({"expected": None, "expected_firing": "never"},
          ["honoured.", "Fires between 58.0K and 60.1K tokens; expected: never."]),
-        ({"upper": None, "firing": "never"}, ["honoured.", "It fires never; expected 60,000."]),
-        ({"lower": None, "firing": "never"}, ["honoured.", "It fires never; expected 60,000."]),
+        ({"upper": None, "firing": "never"}, ["honoured.", "Fires never; expected 60,000.", "(limit)"]),
+        ({"lower": None, "firing": "never"}, ["honoured.", "Fires never; expected 60,000.", "(limit)"]),
         ({"unit": "characters", "lower": 2_500, "expected": 2_400.0},
          ["honoured.", "A large result keeps 2,500 characters; expected 2,400."]),
         ({"unit": "characters", "lower": 2_500, "expected": None},
-         ["honoured.", "A large result keeps 2,500 characters; expected 0."]),
+         ["honoured.", "A large result keeps 2,500 characters; expected: in time."]),
         ({"verdict": "needs more", "needs": ("a", "b")},
          ["acts only with a, b.", "Fires between 58.0K and 60.1K tokens; expected 60,000.", "(limit)"]),
         ({"verdict": "capped", "cap": "90 % of the window"},
@@ -116,12 +116,12 @@ def test_between_two_versions_the_changes_are_told(asked: dict[str, Any], tmp_pa
     done = ctxsim(*line, "--window", "9000", cwd=tmp_path)
     assert asked["asked"] == ("codex", {"limit": 60_000}, "0.169.0", "0.171.0", {"model": "", "window": 9_000})
     assert done.stderr.splitlines() == [
-        "ctxsim: codex 0.169.0: fires between 58.0K and 60.1K tokens", "ctxsim: codex 0.170.0: never",
-        "ctxsim: codex 0.171.0: 2,500 characters stay",
+        "ctxsim: codex 0.169.0: fires between 58.0K and 60.1K tokens", "ctxsim: codex 0.170.0: fires never",
+        "ctxsim: codex 0.171.0: a large result keeps 2,500 characters",
     ]  # fmt: skip
     assert done.stdout.splitlines() == [
-        "It changed in 0.170.0: fires between 58.0K and 60.1K tokens in 0.169.0, then never.",
-        "It changed in 0.171.0: never in 0.170.0, then 2,500 characters stay.",
+        "It changed in 0.170.0: fires between 58.0K and 60.1K tokens in 0.169.0, then fires never.",
+        "It changed in 0.171.0: fires never in 0.170.0, then a large result keeps 2,500 characters.",
     ]
     asked["found"] = [SEEN, changed(version="0.170.0")]
     done = ctxsim(*line, cwd=tmp_path)
