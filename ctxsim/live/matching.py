@@ -28,14 +28,10 @@ _NUMBERED = re.compile(r"^\s*\d+\s*[|:→\t]\s?")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What one item of a request is. `place` is its item of the history, None for an item that the agent inserted.
-
-    `held` is the share of a result's lines that the item still holds.
-    """
+    """What one item of a request is. `place` is its item of the history, None for an item that the agent inserted."""
 
     place: int | None
     state: State
-    held: float = 1.0
 
 
 class Matched(msgspec.Struct, frozen=True):
@@ -57,7 +53,7 @@ class Matcher:
         self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_line: dict[str, int] = {}
-        self._results: dict[tuple[int, str], float] = {}
+        self._whole: dict[tuple[int, str], bool] = {}
 
     def learn(self, known: Iterable[Item]) -> None:
         """Add items to the history."""
@@ -128,10 +124,9 @@ class Matcher:
             place = self._by_content(item.text)
         if place is None:
             return Match(None, "inserted")
-        if (place, item.text) not in self._results:
-            self._results[place, item.text] = share_held(self._known[place].text, item.text)
-        held = self._results[place, item.text]
-        return Match(place, "kept" if held == 1 else "cut", held)
+        if (place, item.text) not in self._whole:
+            self._whole[place, item.text] = is_whole(self._known[place].text, item.text)
+        return Match(place, "kept" if self._whole[place, item.text] else "cut")
 
     def _by_content(self, text: str) -> int | None:
         """Return the place of the result that most lines of a text belong to; None if no line identifies one."""
@@ -148,20 +143,15 @@ def _words(one: Item) -> tuple[str, str, str]:
     return one.kind, one.tool, one.text.strip()
 
 
-def share_held(whole: str, text: str) -> float:
-    """Return the share of a result's lines that a text holds, plain or escaped as in JSON; 1 for all of them."""
+def is_whole(whole: str, text: str) -> bool:
+    """Return whether a text holds all lines of a result, plain or escaped as in JSON."""
     if whole.strip() in text:
-        return 1.0
+        return True
     if "\\" in text:
         # Some agents send results inside JSON strings.
         text += _ESCAPED.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
-    pieces = [
-        line[start : start + PIECE_CHARS]
-        for raw in whole.splitlines()
-        if (line := raw.strip())
-        for start in range(0, len(line), PIECE_CHARS)
-    ]
-    return sum(piece in text for piece in pieces) / len(pieces) if pieces else 1.0
+    lines = map(str.strip, whole.splitlines())
+    return all(line[at : at + PIECE_CHARS] in text for line in lines for at in range(0, len(line), PIECE_CHARS))
 
 
 def as_made(items: Sequence[Item], wanted: Sequence[Wanted], made: Sequence[Part]) -> Iterator[Item]:

@@ -52,7 +52,7 @@ def test_an_entry_says_what_was_asked_and_answered() -> None:
 
 
 def test_an_entry_counts_items_by_what_they_are_of_the_history() -> None:
-    kept, cut, new, again = Match(0, "kept"), Match(1, "cut", 0.5), Match(None, "inserted"), Match(0, "twice")
+    kept, cut, new, again = Match(0, "kept"), Match(1, "cut"), Match(None, "inserted"), Match(0, "twice")
     entry = Log(None).write("s", {}, served(matched=matched(kept, kept, kept, kept, cut, cut, cut, new, new, again)))
     assert (entry.kept, entry.cut, entry.inserted, entry.twice, entry.dropped, entry.compacted) == (
         4,

@@ -8,7 +8,7 @@ import pytest
 from endpoint import FIRST, SECOND, sample
 from samples import chat
 
-from ctxsim.live.matching import AROUND_CHARS, History, Match, Matched, Matcher, share_held
+from ctxsim.live.matching import AROUND_CHARS, History, Match, Matched, Matcher, is_whole
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly import Part
 from ctxsim.transcript import Item, Kind
@@ -143,29 +143,29 @@ def test_a_result_goes_by_its_id_before_its_lines() -> None:
     matcher = knowing(learnt(1, "tool_result", FIRST, call_id="c1"), learnt(3, "tool_result", SECOND, call_id="c2"))
     half = "\n".join(FIRST.splitlines()[:20])
     found = matcher.match([item("tool_result", half, call_id="c1"), item("tool_result", FIRST, call_id="c2")])
-    assert found.matches == (Match(1, "cut", 0.5), Match(3, "cut", 0.0))
+    assert found.matches == (Match(1, "cut"), Match(3, "cut"))
     # An id that nobody knows, and none at all.
     assert placed(matcher, item("tool_result", FIRST, call_id="c7"), item("tool_result", SECOND)) == [
         (1, "kept"), (3, "kept"),
     ]  # fmt: skip
-    assert Match(1, "kept").held == 1.0
 
 
 @pytest.mark.parametrize(
-    ("whole", "text", "share"),
+    ("whole", "text", "held"),
     [
-        ("a\nb\nc\nd", "a\nc", 0.5), ("a\n\n  b  \n", "b", 0.5), ("a\nb", "x a\nb x", 1.0), ("\n", "x", 1.0),
-        ("", "", 1.0), ("abc\nxyz\nq", "bc xyz", 1 / 3),
+        ("a\nb\nc\nd", "a\nc", False), ("a\n\n  b  \n", "b", False), ("a\nb", "x a\nb x", True), ("\n", "x", True),
+        ("", "", True), ("abc\nxyz\nq", "bc xyz", False),
         # Lines over 200 characters count in pieces: one of three here.
-        ("x" * 200 + "y" * 200 + "z", "y" * 200, 1 / 3), ("x" * 200, "x" * 199, 0.0), ("x" * 200 + "z", "x" * 200, 0.5),
+        ("x" * 200 + "y" * 200 + "z", "y" * 200, False), ("x" * 200, "x" * 199, False),
+        ("x" * 200 + "z", "x" * 200, False),
         # As JSON, with what stands for a quote, a tab and any character by its number.
-        ('say "a"\nand\tb\nß ü', r'{"o": "say \"a\"\nand\tb\n\u00df \u00FC"}', 1.0),
+        ('say "a"\nand\tb\nß ü', r'{"o": "say \"a\"\nand\tb\n\u00df \u00FC"}', True),
         # What is no mark of JSON is left as it is.
-        (r"C:\work", r"at C:\work now", 1.0), ("one\ntwo", r"one \q", 0.5),
+        (r"C:\work", r"at C:\work now", True), ("one\ntwo", r"one \q", False),
     ],
 )  # fmt: skip
-def test_the_share_of_a_result_that_a_text_holds(whole: str, text: str, share: float) -> None:
-    assert share_held(whole, text) == pytest.approx(share)
+def test_whether_a_text_holds_all_of_a_result(whole: str, text: str, held: bool) -> None:
+    assert is_whole(whole, text) is held
 
 
 # a history that grows with the script
