@@ -1,6 +1,7 @@
 """Pydantic AI's harness: clearing of old results, windows and summaries, by usage if there is any."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -69,6 +70,16 @@ class OfPydanticAi(_OfHarness, abstract=True):
 
     def start(self) -> None:
         self._requests = Requests()
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        packed = self.packed(found)
+        reason = self.fires(found, packed)
+        return self.compacted(view, found, packed, reason) if reason else view
+
+    @abstractmethod
+    def compacted(self, view: View, found: Sequence[Message], packed: Sequence[Packed], reason: str) -> View:
+        """Return the view with less in it, if that is possible."""
 
     def packed(self, found: Sequence[Message]) -> list[Packed]:
         """Return messages grouped into the framework's requests and responses."""
@@ -140,14 +151,10 @@ class PydanticClear(OfPydanticAi):
     min_clear_tokens: Count = 0
     clear_tool_inputs: bool = False
 
-    def before_call(self, view: View) -> View:
-        found = messages(view)
-        packed = self.packed(found)
-        if not (reason := self.fires(found, packed)):
-            return view
+    def compacted(self, view: View, found: Sequence[Message], packed: Sequence[Packed], reason: str) -> View:
         after = cleared(view, self.keep_pairs, self.clear_tool_inputs, reason)
         # Results shorter than the placeholder are cleared too, unless `min_clear_tokens` requires a gain.
-        freed = counted(self.sees, messages(view)) - counted(self.sees, messages(after))
+        freed = counted(self.sees, found) - counted(self.sees, messages(after))
         return view if self.min_clear_tokens and freed < self.min_clear_tokens else after
 
     def new(self, packed: Sequence[Packed]) -> int:
@@ -168,11 +175,7 @@ class PydanticSliding(OfPydanticAi):
     keep_tokens: Count = 0
     preserve_first_user_message: bool = True
 
-    def before_call(self, view: View) -> View:
-        found = messages(view)
-        packed = self.packed(found)
-        if not (reason := self.fires(found, packed)):
-            return view
+    def compacted(self, view: View, found: Sequence[Message], packed: Sequence[Packed], reason: str) -> View:
         start = self.start_of(packed, self.keep_messages, self.keep_tokens)
         return window(view, packed, start, self.preserve_first_user_message, reason)
 
@@ -198,11 +201,9 @@ class PydanticSummarize(OfPydanticAi):
     preserve_first_user_message: bool = True
     summary_tokens: Positive = 1_000
 
-    def before_call(self, view: View) -> View:
-        found = messages(view)
-        packed = self.packed(found)
+    def compacted(self, view: View, found: Sequence[Message], packed: Sequence[Packed], reason: str) -> View:
         start = self.start_of(packed, self.keep_messages, self.keep_tokens)
-        if not start or not (reason := self.fires(found, packed)):
+        if not start:
             return view
         old = items_of(flat(packed[:start]))
         opening = packed[first_user(packed)] if self.preserve_first_user_message else []
@@ -230,11 +231,7 @@ class PydanticTiered(OfPydanticAi):
     keep_messages: Count = PydanticSliding.keep_messages
     preserve_first_user_message: bool = True
 
-    def before_call(self, view: View) -> View:
-        found = messages(view)
-        packed = self.packed(found)
-        if not (reason := self.fires(found, packed)):
-            return view
+    def compacted(self, view: View, found: Sequence[Message], packed: Sequence[Packed], reason: str) -> View:
         before, text = believed(self.sees, found), counted(self.sees, found)
         after = cleared(view, self.keep_pairs, False, reason)
         left = messages(after)
