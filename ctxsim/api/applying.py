@@ -7,9 +7,9 @@ from os import PathLike
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Value
+from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.lines import file_of
 from ctxsim.policies.agents.settings import CODE, Setting, shown
-from ctxsim.policies.agents.settings_file import settings_of
 
 __all__ = ["apply", "change", "undo"]
 
@@ -63,15 +63,11 @@ def apply(
 
 def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
     """The setting of a key, and the parts of the key, with names in the place of ID and MODEL."""
-    for one in settings_of(agent).settings:
-        parts = [r"(.+?)" if _WILD.fullmatch(part) else f"({re.escape(part)})" for part in one.key.split(".")]
-        found = re.fullmatch(r"\.".join(parts), key)
-        if found is None and key != one.env:
-            continue
-        if key == one.key and _WILD.search(key):
-            raise CtxsimError(f"{agent}: write names in the place of ID and MODEL in {key}")
-        if one.in_list:
-            raise CtxsimError(f"{agent}: {key} stands in an entry of the list {one.in_list}; set it there by hand")
-        return one, found.groups() if found else tuple(one.key.split("."))
-    names = ", ".join(one.key for one in settings_of(agent).settings)
-    raise CtxsimError(f"{agent} has no setting '{key}'; known are {names}")
+    one = known_setting(agent, key)
+    if key == one.key and _WILD.search(key):
+        raise CtxsimError(f"{agent}: write names in the place of ID and MODEL in {key}")
+    if one.in_list:
+        raise CtxsimError(f"{agent}: {key} stands in an entry of the list {one.in_list}; set it there by hand")
+    parts = [r"(.+?)" if _WILD.fullmatch(part) else f"({re.escape(part)})" for part in one.key.split(".")]
+    found = re.fullmatch(r"\.".join(parts), key)
+    return one, found.groups() if found else tuple(one.key.split("."))

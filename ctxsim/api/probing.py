@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxsim.errors import CtxsimError
-from ctxsim.live.agent import Agent, load_agent
+from ctxsim.live.agent import load_agent
 from ctxsim.live.configs.edit import Value
 from ctxsim.live.install import located, published
 from ctxsim.live.probe.check import SettingCheck, alike, bisected
 from ctxsim.live.probe.check import check_setting as checked
-from ctxsim.live.probe.drive import setting_of
-from ctxsim.policies.agents.settings_file import settings_of
+from ctxsim.policies.agents.given import known_setting
 from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ def check_setting(
     The settings are written into a temporary home, in the agent's own format. The agent runs against a mock endpoint,
     without any network. Raises CtxsimError for an unknown setting, and if the agent is missing or can't be run.
     """
-    wanted = _agent(agent, version)
+    wanted = load_agent(agent, version)
     for key in settings:
-        setting_of(settings_of(agent), key)
+        known_setting(agent, key)
     known, programs = located(wanted, install)
     if version and known.version != version:
         raise CtxsimError(f"{agent} {version} isn't there, {known.version or 'another'} is on the path; add --install")
@@ -78,18 +77,10 @@ def bisect_setting(
     Each version to check is installed into a cache folder. `told` is called with each check. Raises the errors of
     `check_setting`.
     """
-    known = _agent(agent, "")
 
     def check(version: str) -> SettingCheck:
         found = check_setting(agent, settings, version=version, model=model, window=window, install=True)
         told(found)
         return found
 
-    return SettingChecks(tuple(bisected(published(known, first, last), check)))
-
-
-def _agent(name: str, version: str) -> Agent:
-    known = load_agent(name, version)
-    if not known.package:
-        raise CtxsimError(f"{name}: it isn't known how to install it")
-    return known
+    return SettingChecks(tuple(bisected(published(load_agent(agent), first, last), check)))

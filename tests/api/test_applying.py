@@ -11,7 +11,7 @@ import pytest
 from ctxsim.api import applying
 from ctxsim.api.applying import apply, change
 from ctxsim.errors import CtxsimError
-from ctxsim.policies.agents import lines
+from ctxsim.policies.agents import given, lines
 from ctxsim.policies.agents.settings import CODE, Setting
 
 
@@ -36,7 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             setting("of.MODEL.x.ID", file="user.json"), setting("entry", file="user.json", in_list="hooks"),
         ),
     )  # fmt: skip
-    for module in (applying, lines):
+    monkeypatch.setattr(given, "settings_names", lambda: ["mine"])
+    for module in (given, lines):
         monkeypatch.setattr(module, "settings_of", lambda agent: known)
     return tmp_path
 
@@ -66,8 +67,9 @@ def test_names_stand_in_the_place_of_id_and_model() -> None:
         ("size", 5, "mine: size is a variable of the shell, not in a file: export SIZE=5"),
         ("keep", 5, "mine: keep is an argument in your code; write it there"),
         ("entry", 5, "mine: entry stands in an entry of the list hooks; set it there by hand"),
-        ("limits", 5, "mine has no setting 'limits'; known are limit, mode, on, size, keep, "),
+        ("limits", 5, "mine has no setting 'limits'; did you mean limit?"),
         ("deep.limit", 5, "has no setting 'deep.limit'"), ("deepxyxlimit", 5, "has no setting"),
+        ("x", 5, "known are limit, mode, on, size, keep, "),
     ],
 )  # fmt: skip
 def test_what_can_not_be_written_is_told(key: str, value: Any, said: str) -> None:

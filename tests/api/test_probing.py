@@ -16,10 +16,10 @@ from ctxsim.errors import CtxsimError
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is asked of an agent that is there in version 1.5."""
     heard: list[Any] = []
-    there = SimpleNamespace(version="1.5", package="x")
+    there = SimpleNamespace(version="1.5")
 
-    def load(name: str, version: str) -> Any:
-        return SimpleNamespace(name=name, version=version or "1.5", package="" if name == "bare" else "x")
+    def load(name: str, version: str = "") -> Any:
+        return SimpleNamespace(name=name, version=version or "1.5")
 
     def located(agent: Any, install: bool) -> Any:
         heard.append((agent.version, install))
@@ -47,8 +47,6 @@ def test_the_installed_version_is_checked_unless_another_is_named(asked: list[An
     assert check_setting("codex", LIMIT, version="1.5").version == "1.5"
     with pytest.raises(CtxsimError, match=r"codex 1\.6 isn't there, 1\.5 is on the path; add --install"):
         check_setting("codex", LIMIT, version="1.6")
-    with pytest.raises(CtxsimError, match="bare: it isn't known how to install it"):
-        check_setting("bare", LIMIT)
 
 
 def test_between_two_versions_each_is_installed(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

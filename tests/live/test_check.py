@@ -14,11 +14,11 @@ from ctxsim.live.agent import Agent, Probing, load_agent
 from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe import check
 from ctxsim.live.probe.check import SettingCheck, check_setting
-from ctxsim.live.probe.drive import setting_of, with_settings
+from ctxsim.live.probe.drive import with_settings
 from ctxsim.live.probe.expected import Situation, cut_to, expected, policy_of
 from ctxsim.live.probe.plan import Probed, Sent
 from ctxsim.live.probe.verdict import Asked, Awaited, Found, Seen, holds, verdict
-from ctxsim.policies.agents.settings_file import settings_of
+from ctxsim.policies.agents.given import known_setting
 
 LIMIT = "model_auto_compact_token_limit"
 SCOPE = "model_auto_compact_token_limit_scope"
@@ -214,10 +214,9 @@ def test_settings_are_written_where_an_agent_reads_them() -> None:
     assert with_settings(placed, {LIMIT: 5}, "m").files == {".codex/config.toml": "[a]\nb = 5\n"}
     claude = with_settings(Agent("claude-code"), {"DISABLE_COMPACT": False, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": 7}, "m")
     assert claude.files == {} and claude.env == {"DISABLE_COMPACT": "false", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "7"}
-    known = settings_of("codex")
-    assert setting_of(known, LIMIT).key == LIMIT
+    assert known_setting("codex", LIMIT).key == LIMIT
     with pytest.raises(CtxsimError, match=f"codex has no setting '{LIMIT}s'; did you mean {LIMIT}"):
-        setting_of(known, f"{LIMIT}s")
+        known_setting("codex", f"{LIMIT}s")
 
 
 # verdicts at their limits

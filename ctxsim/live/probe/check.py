@@ -13,13 +13,13 @@ import msgspec
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value
-from ctxsim.live.probe.drive import probe, setting_of
+from ctxsim.live.probe.drive import probe
 from ctxsim.live.probe.expected import Situation, cut_to, departure, expected
 from ctxsim.live.probe.growing import text_of
 from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
 from ctxsim.live.probe.verdict import Asked, Awaited, Firing, Found, Seen, holds, verdict
+from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.settings import Setting
-from ctxsim.policies.agents.settings_file import settings_of
 
 BEYOND = 1.05
 """The multiple of the window that requests grow to before an agent counts as one that doesn't compact."""
@@ -100,7 +100,7 @@ def check_setting(
     (key, value), *others = given.items()
     model = model or agent.probe.model
     here = Situation(agent, model, window or _window(agent, model))
-    trial = _Trial(here, programs, setting_of(settings_of(agent.name), key), value, dict(others))
+    trial = _Trial(here, programs, known_setting(agent.name, key), value, dict(others))
     for size in SIZES:
         with_it, without = _left(trial, trial.given, size), _left(trial, trial.beside, size)
         if with_it != without or (trial.one.unit in CUTS and size == SIZES[-1]):

@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, nearest
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import Probed, ProbePlan
+from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, shown
 from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.simulator.provider import Provider
@@ -58,7 +59,7 @@ def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent
     known = settings_of(agent.name)
     files, env = dict(agent.files), dict(agent.env)
     for key, value in given.items():
-        one = setting_of(known, key)
+        one = known_setting(agent.name, key)
         if one.env:
             env[one.env] = shown(value)
             continue
@@ -77,16 +78,6 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
     for old, new in words.items():
         text = text.replace(old, new)
     return text
-
-
-def setting_of(known: AgentSettings, key: str) -> Setting:
-    """Return a setting by its key or environment variable. Raises CtxsimError for an unknown one."""
-    for one in known.settings:
-        if key in (one.key, one.env):
-            return one
-    names = [one.key for one in known.settings]
-    known_are = f"known are {', '.join(names)}"
-    raise CtxsimError(f"{known.agent} has no setting '{key}'; {nearest(key, names) or known_are}")
 
 
 def _file(known: AgentSettings, one: Setting, files: Mapping[str, str]) -> tuple[ConfigFile, str]:

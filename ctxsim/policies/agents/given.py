@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from ctxsim.errors import LabelError
+from ctxsim.errors import CtxsimError, LabelError, nearest
 from ctxsim.policies.agents.settings import Setting, Value, shown
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 
@@ -51,6 +51,16 @@ def setting_of(agent: str, key: str) -> Setting | None:
     """Return the setting of a key or variable; None if unknown. MODEL and ID in a setting's key match any name."""
     known = settings_of(agent).settings if agent in settings_names() else ()
     return next((one for one in known if key in (one.key, one.env) or fnmatchcase(key, _pattern(one.key))), None)
+
+
+def known_setting(agent: str, key: str) -> Setting:
+    """Return the setting of a key or variable. Raises CtxsimError for an unknown one, UnknownName for an agent."""
+    names = [one.key for one in settings_of(agent).settings]
+    known = f"known are {', '.join(names)}"
+    setting = setting_of(agent, key)
+    if setting is None:
+        raise CtxsimError(f"{agent} has no setting '{key}'; {nearest(key, names) or known}")
+    return setting
 
 
 def _pattern(key: str) -> str:

@@ -314,7 +314,6 @@ def test_a_variable_of_another_name_than_its_key_is_written_and_found_under_its_
     for module in ("given", "lines", "config"):
         monkeypatch.setattr(f"ctxsim.policies.agents.{module}.settings_of", lambda agent: mine)
     monkeypatch.setattr("ctxsim.policies.agents.given.settings_names", lambda: ["mine"])
-    monkeypatch.setattr("ctxsim.api.applying.settings_of", lambda agent: mine)
     given = Given("mine", "compactAt", 9)
     assert lines([given]) == {"~/.mine/s.json": ['  "vars": {', '    "MINE_AT": "9"', "  }"]}
     (tmp_path / ".mine").mkdir()
