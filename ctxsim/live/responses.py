@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from ctxsim.live import chat
-from ctxsim.live.chat import CREATED, tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
+from ctxsim.live.chat import CREATED, refusal, tool_of
+from ctxsim.live.exchange import Reply, Tool, data, pieces
 
 VENDOR = "openai"
+
+__all__ = ["VENDOR", "refusal", "stream", "tools_of", "whole"]
 
 
 def tools_of(tool: dict[str, Any]) -> list[Tool]:
@@ -69,11 +70,6 @@ def _call_events(event: Any, index: int, item: dict[str, Any]) -> Iterator[bytes
         yield event("response.function_call_arguments.delta", **place, delta=text)
     yield event("response.function_call_arguments.done", **place, arguments=item["arguments"], name=item["name"])
     yield event("response.output_item.done", output_index=index, item=item)
-
-
-def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return the status, body and headers of a refusal, which are those of the vendor's other API."""
-    return chat.refusal(refused)
 
 
 def _output(reply: Reply) -> list[dict[str, Any]]:
