@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from ctxsim.policies.agents.config import of_file
-from ctxsim.policies.agents.given import Given, setting_of
+from ctxsim.policies.agents.given import Given, known_setting
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, Value, shown
 from ctxsim.policies.agents.settings_file import settings_of
 
@@ -16,19 +16,14 @@ ENV = "the environment"
 
 def where(agent: str, key: str) -> str:
     """Return the path of a setting's file (the user's rather than a project's), or `ENV`, or `CODE`. Of a variable that
-    a file sets: `env of PATH`, by the table's name.
-
-    Raises KeyError for a key that is no setting.
+    a file sets: `env of PATH`, by the table's name. Raises CtxsimError for a key that is no setting.
     """
-    place, file = _where(agent, key)
-    setting = setting_of(agent, key)
-    return place if file is None or setting is None or setting.file else f"{file.env} of {place}"
+    setting = known_setting(agent, key)
+    place, file = _place(agent, setting)
+    return place if file is None or setting.file else f"{file.env} of {place}"
 
 
-def _where(agent: str, key: str, project: str | PathLike[str] | None = None) -> tuple[str, ConfigFile | None]:
-    setting = setting_of(agent, key)
-    if setting is None:
-        raise KeyError(key)
+def _place(agent: str, setting: Setting, project: str | PathLike[str] | None = None) -> tuple[str, ConfigFile | None]:
     file = file_of(agent, setting, project)
     return (file.shown(project), file) if file else (CODE if setting.file == CODE else ENV, None)
 
@@ -54,7 +49,8 @@ def lines(given: Iterable[Given], project: str | PathLike[str] | None = None) ->
     """
     found: dict[tuple[str, ConfigFile | None], list[Given]] = {}
     for one in given:
-        found.setdefault(_where(one.agent, one.key, project), []).append(one)
+        place = _place(one.agent, known_setting(one.agent, one.key), project)
+        found.setdefault(place, []).append(one)
     return {place: _written(place, file, its) for (place, file), its in found.items()}
 
 
@@ -66,14 +62,16 @@ def _written(place: str, file: ConfigFile | None, given: list[Given]) -> list[st
         return [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     nested = _nested(values)
     if file.format == "yaml":
-        return list(_yaml(nested, 0))
+        import yaml
+
+        return str(yaml.safe_dump(nested, sort_keys=False)).splitlines()
     return json.dumps(nested, indent=2).splitlines()[1:-1]
 
 
 def _entry(file: ConfigFile, one: Given) -> tuple[str, Value]:
     """The dotted key and the value in the file. A variable is a text in the file's table of variables."""
-    setting = setting_of(one.agent, one.key)
-    if setting is None or setting.file:
+    setting = known_setting(one.agent, one.key)
+    if setting.file:
         return one.key, one.value
     return f"{file.env}.{setting.env}", shown(one.value)
 
@@ -83,9 +81,8 @@ def constructors(given: Iterable[Given]) -> list[str]:
     calls: dict[str, list[str]] = {}
     for one in given:
         name, _, argument = one.key.rpartition(".")
-        setting = setting_of(one.agent, one.key)
-        pattern = setting.written if setting else "{}"
-        calls.setdefault(name, []).append(f"{argument}={pattern.format(repr(one.value))}")
+        value = known_setting(one.agent, one.key).written.format(repr(one.value))
+        calls.setdefault(name, []).append(f"{argument}={value}")
     return [f"{name}({', '.join(arguments)})" for name, arguments in calls.items()]
 
 
@@ -99,12 +96,3 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
             place = place.setdefault(table, {})
         place[last] = value
     return whole
-
-
-def _yaml(table: Mapping[str, Any], depth: int) -> Iterable[str]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield f"{'  ' * depth}{key}:"
-            yield from _yaml(value, depth + 1)
-        else:
-            yield f"{'  ' * depth}{key}: {json.dumps(value)}"

@@ -23,7 +23,7 @@ from ctxsim.policies.agents.given import (
     typed,
     written,
 )
-from ctxsim.policies.agents.lines import ENV, _yaml, constructors, lines, where
+from ctxsim.policies.agents.lines import ENV, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
 from ctxsim.policies.agents.settings_file import parsed as parsed_settings
 from ctxsim.policies.agents.settings_file import settings_names
@@ -256,12 +256,6 @@ def test_a_file_of_an_agent_may_set_nothing(tmp_path: Path) -> None:
     for text in ("", "{}", '{"model": "x"}', "[1]"):
         file.write_text(text)
         assert of_file(file) == []
-
-
-def test_tables_in_tables_are_indented() -> None:
-    assert list(_yaml({"a": {"b": {"c": 1, "d": "x"}}, "e": True}, 0)) == [
-        "a:", "  b:", "    c: 1", '    d: "x"', "e: true",
-    ]  # fmt: skip
 
 
 def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
