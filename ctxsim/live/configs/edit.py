@@ -64,9 +64,7 @@ def _toml_edited(text: str, path: Path, value: Value) -> str:
     document: Any = tomlkit.parse(text)
     table = document
     for key in path[:-1]:
-        if key not in table:
-            table[key] = tomlkit.table()
-        table = table[key]
+        table = table.setdefault(key, tomlkit.table())
     table[path[-1]] = value
     made = tomlkit.dumps(document)
     return made.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else made
