@@ -30,23 +30,19 @@ def located(agent: Agent, install: bool) -> tuple[Agent, str]:
 
     The cache folder comes first, then this process's PATH. Raises CtxsimError if it isn't found or can't be installed.
     """
-    folder = cache_folder(agent)
+    folder, own_path = cache_folder(agent), os.environ.get("PATH", os.defpath)
     if install and not _installed(agent, folder):
         _install(agent, folder)
     inside = _installed(agent, folder)
     if inside:
-        return agent, os.pathsep.join([*map(str, inside), *_own_path()])
+        return agent, os.pathsep.join([*map(str, inside), own_path])
     binary = agent.binary or agent.command[0]
     found = shutil.which(binary)
     if found is None:
         raise CtxsimError(f"{agent.name}: no '{binary}' on the path; install {package_of(agent)}, or add --install")
-    programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
+    programs = os.pathsep.join([str(Path(found).parent), own_path])
     version = _version(found) if agent.binary else agent.version
     return msgspec.structs.replace(agent, version=version), programs
-
-
-def _own_path() -> list[str]:
-    return os.environ.get("PATH", os.defpath).split(os.pathsep)
 
 
 def _installed(agent: Agent, folder: Path) -> list[Path]:
