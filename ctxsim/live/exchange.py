@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
 
+from ctxsim.counting.estimators.serialized import handed
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.readers.assembly.requests.logged import Caught
 from ctxsim.transcript import Head, Item
@@ -47,11 +47,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     @property
     def input(self) -> dict[str, Any]:
         """The decoded arguments; if they are no JSON object, an object with them under `input`."""
-        try:
-            value = json.loads(self.arguments or "{}")
-        except ValueError:
-            value = self.arguments
-        return value if isinstance(value, dict) else {"input": value}
+        return handed(self.arguments)
 
 
 class Used(msgspec.Struct, frozen=True):

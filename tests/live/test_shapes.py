@@ -45,7 +45,13 @@ def test_a_text_is_sent_in_pieces_of_four_hundred_characters() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "given"),
-    [('{"a": 1}', {"a": 1}), ("", {}), ("[1]", {"input": [1]}), ("no json", {"input": "no json"}), ("7", {"input": 7})],
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        ("[1]", {"input": "[1]"}),
+        ("no json", {"input": "no json"}),
+        ("7", {"input": "7"}),
+    ],
 )
 def test_arguments_that_are_no_object_get_a_name(arguments: str, given: dict[str, Any]) -> None:
     assert ToolCall("i", "n", arguments).input == given
