@@ -72,16 +72,12 @@ def needing_endpoint() -> Iterator[None]:
 
 
 def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
-    """Parse the texts of faults.
-
-    Raises LabelError for an invalid text, and for a step after the last one of the longest conversation.
-    """
+    """Parse the texts of faults. Raises LabelError for an invalid text, and for a step that no conversation has."""
     found = parse_faults(tuple(texts))
-    late = max([*found.limited, *found.broken], default=0)
-    steps = max((len(script_of(one).steps) for one in conversations), default=late) if late else 0
-    if late > steps:
-        whose = conversations[0].name if len(conversations) == 1 else "the longest conversation"
-        raise LabelError(f"fault at step {late}: {whose} has {many(steps, 'step(s)')}; name one of them")
+    steps = max((len(script_of(one).steps) for one in conversations), default=0)
+    for step in (*found.limited, *found.broken):
+        if step > steps:
+            raise LabelError(f"fault at step {step}: there are {many(steps, 'step(s)')}; name one of them")
     return found
 
 

@@ -104,10 +104,8 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     )
     said = []
     if done.outcome.steps < len(done.script.steps):
-        statuses = done.outcome.statuses
-        why = f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
-        if statuses and statuses[-1] is None:
-            why = "time limit"
+        status = done.outcome.statuses[-1]
+        why = "time limit" if status is None else f"exit status {status}, its output is in {done.said}"
         # The run's caveats say after how many calls.
         said.append(f"it ended early: {why}")
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:

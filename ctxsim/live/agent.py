@@ -165,13 +165,14 @@ def agent_problems(name: str) -> list[str]:
     known = folders(FOLDERS[0])
     if name not in known:
         raise unknown("agent", name, known)
-    found = _drive_problems(name, DRIVE) if (known[name][1] / DRIVE).exists() else []
-    if (known[name][1] / SETTINGS).exists():
+    _, place = known[name]
+    found = _drive_problems(name, DRIVE) if (place / DRIVE).exists() else []
+    if (place / SETTINGS).exists():
         try:
-            parsed(name, (known[name][1] / SETTINGS).read_text(encoding="utf-8"), SETTINGS)
+            parsed(name, (place / SETTINGS).read_text(encoding="utf-8"), SETTINGS)
         except InputError as error:
             found.append(str(error))
-    if not any((known[name][1] / part).exists() for part in (DRIVE, SETTINGS, "policy.py", "estimator.py")):
+    if not any((place / part).exists() for part in (DRIVE, SETTINGS, "policy.py", "estimator.py")):
         found.append(f"its folder has none of policy.py, estimator.py, {SETTINGS}, {DRIVE}")
     return found
 

@@ -55,10 +55,10 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
 
 def test_a_fault_after_the_last_step_is_refused(tmp_path: Path) -> None:
     serve("documented-53k", faults=["429@7"]).close()
-    with pytest.raises(LabelError, match="fault at step 8: documented-53k has 7 steps"):
+    with pytest.raises(LabelError, match="fault at step 8: there are 7 steps"):
         serve("documented-53k", faults=["429@7", "stream-error@8"])
-    with pytest.raises(LabelError, match="documented-53k has 7 steps"):
+    with pytest.raises(LabelError, match="there are 7 steps"):
         drive([], "documented-53k", command="true", faults=["429@8"], out=tmp_path / "out")
     # With several conversations a step of the longest one is fine.
-    with pytest.raises(LabelError, match=r"fault at step 999: the longest conversation has \d+ steps"):
+    with pytest.raises(LabelError, match=r"fault at step 999: there are \d+ steps"):
         diagnose_driven(["codex"], ["task-lost", "zero-usage"], faults=["429@1", "429@999"])
