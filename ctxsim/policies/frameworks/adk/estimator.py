@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.serialized import written_again
@@ -32,14 +31,9 @@ class Adk(Estimator):
 
 def _chars(item: Item) -> int:
     if item.kind == "tool_result":
-        return len(item.tool) + _as_json(item.text)
+        return len(item.tool) + len(json.dumps({"result": item.text}))
     if item.kind == "tool_call":
         again = written_again(item.text)
         # Upstream counts arguments only if there are any.
         return len(item.tool) + (len(again) if again != "{}" else 0)
     return len(item.text)
-
-
-@lru_cache(maxsize=1 << 15)
-def _as_json(text: str) -> int:
-    return len(json.dumps({"result": text}))
