@@ -43,9 +43,9 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the agent accepts (0: any). `decides`: it compacts by the tokens it is about to send, by the usage of the last step,
     or beside an ordinary request of the same size. `counts`: by reported usage, or by its own count. `largest` is the
     size, in tokens, of a result that it passes on whole; `cuts_by` is the tool whose results it cuts. `turns`: it
-    compacts only at the end of a run, so each result gets its own run. Then `prompts` prompts are given at once, or one
-    after another to the command `acp`, by the Agent Client Protocol. `keys` are the paths of settings in the written
-    files, by key, where they differ from the key. `formula` says in words when the agent compacts.
+    compacts only at the end of a run, so each result gets its own run, by a prompt to the command `acp` in the Agent
+    Client Protocol. `keys` are the paths of settings in the written files, by key, where they differ from the key.
+    `formula` says in words when the agent compacts.
     """
 
     model: str = "mock"
@@ -57,12 +57,10 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     largest: int = 2_000
     cuts_by: str = ""
     turns: bool = False
-    prompts: int = 1
     acp: tuple[str, ...] = ()
     keys: dict[str, tuple[str | int, ...]] = {}
     window_key: str = ""
     window_most: int = 0
-    limit_s: float = 60.0
     formula: str = ""
 
 

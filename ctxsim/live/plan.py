@@ -20,7 +20,7 @@ class Plan(msgspec.Struct, frozen=True):
     """One driven run, ready to be run in a process of its own.
 
     `work` is its folder, which holds `home`, `project` and the log. `path` is the agent's search path, and `limit_s`
-    the run's time limit in seconds. A prompt is given `prompts` times at once.
+    the run's time limit in seconds.
     """
 
     transcript: Transcript
@@ -32,7 +32,6 @@ class Plan(msgspec.Struct, frozen=True):
     limit_s: float
     output: int = 4_096
     model: str = "mock"
-    prompts: int = 1
 
     @property
     def home(self) -> str:

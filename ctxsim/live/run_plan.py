@@ -107,8 +107,7 @@ def run(
     """
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
-    parts = [part for part in command for _ in range(plan.prompts if part == "{prompt}" else 1)]
-    filled = [plan.fill(part, url, prompt) for part in parts]
+    filled = [plan.fill(part, url, prompt) for part in command]
     with Path(plan.work, "output.txt").open("ab") as output:
         process = subprocess.Popen(
             hold(filled), cwd=plan.project, env=plan.environment(url, prompt), stdout=output, stderr=output,

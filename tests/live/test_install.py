@@ -31,7 +31,7 @@ def test_what_is_not_said_of_an_agent() -> None:
         "mine", version="", package="", also=(), installer="", python="", binary="", programs="", node="", source="",
         date="", command=("x",), resume=(), stdin=False, files={}, env={}, tools={}, ends={},
         helpers=(Helper("a", "summary", "text", "", "{summary}"),), tells="", probe=Probing(
-            "mock", 0, {}, 4_096, "sent", "usage", 2_000, "", False, 1, (), {}, "", 0, 60.0, "",
+            "mock", 0, {}, 4_096, "sent", "usage", 2_000, "", False, (), {}, "", 0, "",
         ),
     )  # fmt: skip
     assert (one.label, msgspec.structs.replace(one, version="2").label) == ("observed:mine", "observed:mine@2")
@@ -230,7 +230,7 @@ def plan(folder: Path, one: Agent, **more: Any) -> Plan:
 
 def test_a_plan_by_itself() -> None:
     made = plan(Path("/w"), agent())
-    assert (made.output, made.model, made.prompts, HALF, GEMINI_WINDOW) == (4_096, "mock", 1, 0.5, 1_048_576)
+    assert (made.output, made.model, HALF, GEMINI_WINDOW) == (4_096, "mock", 0.5, 1_048_576)
     assert msgspec.json.decode(msgspec.json.encode(Outcome(1.0, (0, None), ("network",), 3)), type=Outcome).steps == 3
 
 
@@ -253,17 +253,17 @@ SAYS = ("/bin/sh", "-c", 'echo "$@"; cat', "sh")
 
 
 @pytest.mark.parametrize(
-    ("one", "number", "prompts", "said"),
+    ("one", "number", "said"),
     [
-        (Agent("mine", command=(*SAYS, "a{prompt}", "{prompt}")), 0, 2, "aGo. Go. Go.\n"),
-        (Agent("mine", command=(*SAYS, "first"), resume=(*SAYS, "{url}")), 1, 1, "http://u\n"),
-        (Agent("mine", command=(*SAYS, "first"), resume=(*SAYS, "later")), 0, 1, "first\n"),
-        (Agent("mine", command=(*SAYS, "first")), 1, 1, "first\n"),
-        (Agent("mine", command=SAYS, stdin=True), 0, 1, "\nGo."),
+        (Agent("mine", command=(*SAYS, "a{prompt}", "{prompt}")), 0, "aGo. Go.\n"),
+        (Agent("mine", command=(*SAYS, "first"), resume=(*SAYS, "{url}")), 1, "http://u\n"),
+        (Agent("mine", command=(*SAYS, "first"), resume=(*SAYS, "later")), 0, "first\n"),
+        (Agent("mine", command=(*SAYS, "first")), 1, "first\n"),
+        (Agent("mine", command=SAYS, stdin=True), 0, "\nGo."),
     ],
 )  # fmt: skip
-def test_a_prompt_is_given(one: Agent, number: int, prompts: int, said: str, tmp_path: Path) -> None:
-    made = plan(tmp_path, one, prompts=prompts)
+def test_a_prompt_is_given(one: Agent, number: int, said: str, tmp_path: Path) -> None:
+    made = plan(tmp_path, one)
     Path(made.project).mkdir()
     assert run_plan.run(made, "http://u", "Go.", number, 10.0, True) == 0
     assert (tmp_path / "output.txt").read_text() == said

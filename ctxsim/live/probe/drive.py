@@ -19,6 +19,9 @@ from ctxsim.policies.agents.settings_file import settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
 
+LIMIT_S = 60.0
+"""The time limit of a probe."""
+
 
 def probe(
     agent: Agent,
@@ -38,8 +41,8 @@ def probe(
     provider = Provider(window=window, model=model)
     with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
         plan = ProbePlan(
-            Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, agent.probe.limit_s,
-            agent.probe.output, model, agent.probe.prompts, waypoints, **more,
+            Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, LIMIT_S,
+            agent.probe.output, model, waypoints, **more,
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()
