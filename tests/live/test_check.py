@@ -17,7 +17,7 @@ from ctxsim.live.probe.check import SettingCheck, check_setting
 from ctxsim.live.probe.drive import with_settings
 from ctxsim.live.probe.expected import Situation, cut_to, expected, policy_of
 from ctxsim.live.probe.plan import Probed, Sent
-from ctxsim.live.probe.verdict import Asked, Awaited, Found, Seen, holds, verdict
+from ctxsim.live.probe.verdict import Awaited, Found, Seen, holds, verdict
 from ctxsim.policies.agents.given import known_setting
 
 LIMIT = "model_auto_compact_token_limit"
@@ -250,26 +250,26 @@ SEEN = Seen("proactive", (59, 60))
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        (Asked(AT, OTHER, True, "clamped", needs=("x",)), "clamped"), (Asked(AT, AT, True, needs=("x",)), "needs more"),
-        (Asked(AT, OTHER, True, needs=("x",)), "honoured"), (Asked(AT, OTHER, True, "ignored"), "ignored"),
-        (Asked(AT, OTHER, False), "capped"), (Asked(AT, AT, False, capped=True), "capped"),
-        (Asked(AT, AT, False), "ignored"),
-        (Asked(AT, AT, False, default=True), "honoured"), (Asked(OTHER, AT, True, needs=("x",)), "needs more"),
-        (Asked(OTHER, AT, True), "ignored"), (Asked(OTHER, OTHER, True), "unclear"),
-        (Asked(OTHER, NEVER, True), "unclear"),
+        ((AT, OTHER, True, "clamped", False, ("x",)), "clamped"), ((AT, AT, True, "", False, ("x",)), "needs more"),
+        ((AT, OTHER, True, "", False, ("x",)), "honoured"), ((AT, OTHER, True, "ignored"), "ignored"),
+        ((AT, OTHER, False), "capped"), ((AT, AT, False, "", True), "capped"),
+        ((AT, AT, False), "ignored"),
+        ((AT, AT, True), "honoured"), ((OTHER, AT, True, "", False, ("x",)), "needs more"),
+        ((OTHER, AT, True), "ignored"), ((OTHER, OTHER, True), "unclear"),
+        ((OTHER, NEVER, True), "unclear"),
     ],
 )  # fmt: skip
-def test_what_is_said_of_a_proactive_agent(asked: Asked, found: Found) -> None:
-    assert verdict(SEEN, asked) == found
+def test_what_is_said_of_a_proactive_agent(asked: tuple[Any, ...], found: Found) -> None:
+    assert verdict(SEEN, *asked) == found
 
 
 def test_what_is_said_of_one_that_never_compacts() -> None:
     seen = Seen("never")
-    assert verdict(seen, Asked(NEVER, NEVER, False, capped=True)) == "ignored"
-    assert verdict(seen, Asked(NEVER, AT, False)) == "capped"
-    assert verdict(seen, Asked(AT, OTHER, False)) == "never"
-    assert verdict(Seen("only after a refusal"), Asked(AT, OTHER, False)) == "only after a refusal"
-    assert verdict(Seen("never", None, 7), Asked(AT, OTHER, False)) == "unclear"
+    assert verdict(seen, NEVER, NEVER, False, "", True) == "ignored"
+    assert verdict(seen, NEVER, AT, False) == "capped"
+    assert verdict(seen, AT, OTHER, False) == "never"
+    assert verdict(Seen("only after a refusal"), AT, OTHER, False) == "only after a refusal"
+    assert verdict(Seen("never", None, 7), AT, OTHER, False) == "unclear"
 
 
 # what a policy's formula expects

@@ -17,7 +17,7 @@ from ctxsim.live.probe.drive import probe
 from ctxsim.live.probe.expected import Situation, cut_to, departure, expected
 from ctxsim.live.probe.growing import text_of
 from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
-from ctxsim.live.probe.verdict import Asked, Awaited, Firing, Found, Seen, holds, verdict
+from ctxsim.live.probe.verdict import Awaited, Firing, Found, Seen, holds, verdict
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.settings import Setting
 
@@ -180,7 +180,7 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
     if not (cut or one.type == "bool" or isinstance(value, bool | str)):
         moves = _moves(trial, value)
     default = value in one.words or (rule is not None and rule.value == value)
-    found = verdict(seen, Asked(with_it, without, moves, departure(one, value), default, bool(one.cap), missing))
+    found = verdict(seen, with_it, without, moves or default, departure(one, value), bool(one.cap), missing)
     return SettingCheck(
         agent=here.agent.name, version=here.agent.version, model=here.model, key=one.key, value=value,
         beside=trial.beside, verdict=found, firing=seen.firing, lower=lower, upper=upper,

@@ -1,5 +1,6 @@
 """The verdict on a setting: when the agent compacts in probes, compared with what its policy expects."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 Firing = Literal["proactive", "only after a refusal", "never", "not run"]
@@ -32,23 +33,6 @@ class Awaited(NamedTuple):
     chars: int | None = None
 
 
-class Asked(NamedTuple):
-    """What the verdict depends on besides what was seen: the expectations with and without the setting, and flags.
-
-    `moves`: a value nearby is expected to act differently. `taken` says what the agent does with a value outside the
-    bounds. `default`: the value is the default, or one of the setting's words. `capped`: the setting has a cap. `needs`
-    are keys that must be set too and aren't.
-    """
-
-    with_it: Awaited
-    without: Awaited
-    moves: bool
-    taken: str = ""
-    default: bool = False
-    capped: bool = False
-    needs: tuple[str, ...] = ()
-
-
 def holds(seen: Seen, awaited: Awaited) -> bool:
     """Return whether what was seen agrees with what was expected."""
     if seen.chars is not None:
@@ -59,28 +43,34 @@ def holds(seen: Seen, awaited: Awaited) -> bool:
     return seen.bracket[0] < max(1, awaited.threshold) <= seen.bracket[1]
 
 
-def verdict(seen: Seen, asked: Asked) -> Found:
-    """Return the verdict on a setting."""
+def verdict(
+    seen: Seen,
+    with_it: Awaited,
+    without: Awaited,
+    moves: bool,
+    taken: str = "",
+    capped: bool = False,
+    needs: Sequence[str] = (),
+) -> Found:
+    """Return the verdict on a setting, given what is expected with it and without it.
+
+    `moves`: a value nearby is expected to act differently, or it is the default or one of the setting's words. `taken`
+    says what the agent does with a value outside the bounds. `capped`: the setting has a cap. `needs` are keys that
+    must be set too and aren't.
+    """
     if seen.firing == "not run":
         return "refused"
-    if holds(seen, asked.with_it):
-        return _as_expected(asked)
-    if holds(seen, asked.without):
-        return "needs more" if asked.needs else "ignored"
-    if seen.chars is None and seen.firing in ("only after a refusal", "never"):
-        return seen.firing
-    return "unclear"
-
-
-def _as_expected(asked: Asked) -> Found:
-    if asked.taken == "clamped":
+    if not holds(seen, with_it):
+        if holds(seen, without):
+            return "needs more" if needs else "ignored"
+        return seen.firing if seen.chars is None and seen.firing != "proactive" else "unclear"
+    if taken == "clamped":
         return "clamped"
-    if asked.needs and asked.with_it == asked.without:
+    if needs and with_it == without:
         return "needs more"
-    if asked.taken:
+    if taken:
         return "ignored"
-    if asked.moves or asked.default:
+    if moves:
         return "honoured"
-    if asked.with_it == asked.without and asked.with_it.firing != "proactive":
-        return "ignored"
-    return "capped" if asked.capped or asked.with_it != asked.without else "ignored"
+    never = with_it == without and (with_it.firing != "proactive" or not capped)
+    return "ignored" if never else "capped"
