@@ -1,6 +1,5 @@
 """Sets one key in the text of a configuration file, in the file's format, and keeps every other byte."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from ctxsim.errors import CtxsimError, InputError
@@ -29,8 +28,9 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     something other than a table, or if the result wouldn't parse to the wanted data.
     """
     wanted = with_value(parsed(text, form), path, value)
+    edit = {"toml": _toml_edited, "yaml": yaml_text.edited}.get(form, json_text.edited)
     try:
-        made = _EDITED[form](text, path, value)
+        made = edit(text, path, value)
         done = parsed(made, form) == wanted
     except (ValueError, RecursionError, CtxsimError):
         done = False
@@ -68,8 +68,3 @@ def _toml_edited(text: str, path: Path, value: Value) -> str:
     table[path[-1]] = value
     made = tomlkit.dumps(document)
     return made.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else made
-
-
-_EDITED: dict[str, Callable[[str, Path, Value], str]] = {
-    "json": json_text.edited, "jsonc": json_text.edited, "toml": _toml_edited, "yaml": yaml_text.edited,
-}  # fmt: skip
