@@ -68,6 +68,9 @@ def test_of_many_records_the_first_forty_are_looked_at_and_a_megabyte_of_them() 
     ({"a": {"b": {"c": {"d": {"e": 1}}}}}, {"a", "b", "c", "d"}),
     ([[{"a": [{"b": 1}, {"c": 1}, {"d": 1}, {"e": 1}]}]], {"a", "b", "c", "d"}),
     ({"type": "one", "x": {"type": "two"}, "y": {"type": 3}}, {"type", "x", "y", "type=one", "type=two"}),
+    # Of messages the tags that their texts begin with.
+    ([{"content": "<returncode>0</returncode><more>"}, {"content": " <no>"}, {"content": 5}, 7],
+     {"content", "<returncode>"}),
     ({"messages": [{"content": "<returncode>"}]}, {"messages", "content"}),
 ])  # fmt: skip
 def test_names_that_stand_near_the_beginning(value: Any, marks: set[str]) -> None:

@@ -30,7 +30,7 @@ from ctxsim.transcript import Transcript
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"
-MARKS = ("trajectory_format", "role")
+MARKS = ("trajectory_format", "<returncode>")
 VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; not tested on real documents of 1.x"
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."

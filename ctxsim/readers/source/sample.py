@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +19,8 @@ SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
 
 LEAST_COLUMNS = 3
+
+_TAG = re.compile(r"<\w+>")
 
 MARKED_DEPTH = 3
 """Levels below the top from which keys are collected as marks; of each list, only the first entries."""
@@ -124,10 +127,16 @@ class Sample:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """Names near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive."""
+        """Names near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive.
+
+        For a bare list of messages also the tags, such as `<returncode>`, with which their texts begin.
+        """
         found = {*self.columns, *self.tables, *self.members}
         for record in self.records:
             found.update(_marks(record, MARKED_DEPTH))
+        messages = self.document if isinstance(self.document, list) else []
+        texts = (message.get("content") for message in messages if isinstance(message, dict))
+        found.update(tag[0] for text in texts if isinstance(text, str) and (tag := _TAG.match(text)))
         return frozenset(found)
 
     @cached_property
