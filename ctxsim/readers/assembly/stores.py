@@ -9,7 +9,6 @@ import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source import Source, convert
-from ctxsim.readers.source.database import Database
 from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript
 
@@ -53,6 +52,8 @@ def of_database(
 
     `read` gets the connection, the session's id and name, and its parent's name if that is in the database too.
     """
+    from ctxsim.readers.source.database import Database
+
     with Database(source) as database:
         parents = database.read(lambda found: dict(listed(found)))
         names = {session: f"{source.name}#{session}" for session in parents}
