@@ -23,7 +23,9 @@ _Members = dict[str | int, tuple[int, int]]
 def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
     """Return the text, which is valid, with a value set at a path. A missing key is added at its object's start."""
     if not without_comments(text).strip(_BLANK):
-        text = "\n".join([*text.strip(_BLANK).splitlines(), "{}\n"])
+        line_end = "\r\n" if "\r\n" in text else "\n"
+        said = text.rstrip(_BLANK)
+        text = f"{said}{line_end}{{}}{line_end}" if said else "{}\n"
     plain = without_comments(text)
     start = _after_blanks(plain, 0)
     end = _DECODER.raw_decode(plain, start)[1]

@@ -28,6 +28,7 @@ from ctxsim.live.configs.json_text import edited
         # In an empty table and an empty text.
         ("{}", ("b",), 2, '{\n  "b": 2\n}'), ("", ("b",), 2, '{\n  "b": 2\n}\n'),
         ("\ufeff \r\n", ("b",), 2, '{\n  "b": 2\n}\n'), ("// x\n", ("b",), 2, '// x\n{\n  "b": 2\n}\n'),
+        ("\ufeff// x\u2028\r\n", ("b",), 2, '\ufeff// x\u2028\r\n{\r\n  "b": 2\r\n}\r\n'),
         ('{\n    "a": {}\n}', ("a", "b"), 2, '{\n    "a": {\n        "b": 2\n    }\n}'),
         ("{\r\n}", ("b",), 2, '{\r\n  "b": 2\r\n}'), ("{ // mine\n}", ("b",), 2, '{ // mine\n  "b": 2\n}'),
         # A comment behind the bracket stays with it; others stay where they are.
