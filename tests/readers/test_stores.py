@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from samples import conversation
 
@@ -35,6 +38,21 @@ def test_what_is_left_out_is_told_once_at_the_end(sessions: list[str], notes: li
     assert [one.name for one in found] == [one for one in sessions if len(one) == 1]
     assert found[-1].notes == tuple(f"left out: {note}" for note in notes)
     assert not any(one.notes for one in found[:-1])
+
+
+def test_what_cannot_be_read_is_not_kept() -> None:
+    errors: list[weakref.ref[InputError]] = []
+
+    def torn(session: str) -> Transcript | None:
+        error = InputError(session, "is torn")
+        errors.append(weakref.ref(error))
+        raise error
+
+    with pytest.raises(InputError) as raised:
+        list(each("store", BAD, torn))
+    gc.collect()
+    assert raised.value is errors[0]()
+    assert [one() is not None for one in errors] == [True] * 5 + [False] * 3
 
 
 def test_a_store_without_any_says_why() -> None:

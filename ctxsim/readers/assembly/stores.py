@@ -74,13 +74,17 @@ def each(
     are read, and says it. Raises InputError if there is no transcript.
     """
     held: Transcript | None = None
+    # Errors hold what was read when they arose: only those that are told are kept.
     bad: list[InputError] = []
-    empty = 0
+    more = empty = 0
     for session in sessions:
         try:
             made = read(session)
         except InputError as error:
-            bad.append(error)
+            if len(bad) < MOST_TOLD:
+                bad.append(error)
+            else:
+                more += 1
             continue
         if made is None:
             empty += 1
@@ -90,9 +94,9 @@ def each(
         held = made
     if held is None:
         raise bad[0] if bad else NotATranscript(name, "holds no sessions with messages")
-    said = [*notes, *(f"left out: {error}" for error in bad[:MOST_TOLD])]
-    if len(bad) > MOST_TOLD:
-        said.append(f"left out: {len(bad) - MOST_TOLD} more that can't be read either")
+    said = [*notes, *(f"left out: {error}" for error in bad)]
+    if more:
+        said.append(f"left out: {more} more that can't be read either")
     if empty:
         said.append(f"left out: {empty} session(s) without messages")
     yield msgspec.structs.replace(held, notes=(*held.notes, *said))
