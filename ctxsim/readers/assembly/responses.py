@@ -15,6 +15,7 @@ from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
 IMAGE = IMAGE_TOKENS["openai"]
+UNSIZED = "response(s) with reasoning of unknown size, counted as 0 tokens"
 
 
 class ApiItem(msgspec.Struct):
@@ -178,7 +179,7 @@ class Exchanges:
         hidden = [number for number, part in enumerate(self.parts) if part.kind == "reasoning" and not part.text]
         tokens = self._usage.reasoning_tokens if self._usage else None
         if hidden and tokens is None:
-            self.assembly.counts["response(s) with reasoning of unknown size, counted as 0 tokens"] += 1
+            self.assembly.counts[UNSIZED] += 1
         elif hidden and tokens is not None:
             media = (Media("encrypted_reasoning", tokens),)
             self.parts[hidden[0]] = msgspec.structs.replace(self.parts[hidden[0]], media=media)

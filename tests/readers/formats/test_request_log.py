@@ -112,6 +112,15 @@ def test_encrypted_reasoning_keeps_the_size_that_its_response_states(tmp_path: P
     assert (sizes, transcript.notes) == ([[40], [40]], ())
 
 
+def test_a_system_message_in_mid_conversation_of_a_request_is_told(tmp_path: Path) -> None:
+    thinks = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gAAA"}
+    output = [thinks, {"type": "message", "role": "assistant", "content": "Done."}]
+    given = [TASK, *output, {"role": "developer", "content": "Be brief."}]
+    pairs = [{"request": {"model": "m", "input": one}, "response": {"output": output}} for one in ([TASK], given)]
+    (transcript,) = transcripts(tmp_path, *pairs)
+    assert transcript.notes == ("1 system or developer message(s) in mid-conversation kept as user text",)
+
+
 def test_the_requested_model_counts_where_the_response_names_none(tmp_path: Path) -> None:
     pair = chat(FIRST, call("c1"))
     del pair["response"]["model"]

@@ -17,7 +17,7 @@ from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_mes
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts, camel
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
-from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response
+from ctxsim.readers.assembly.responses import UNSIZED, Document, Exchanges, add_request, add_response
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Usage
 
@@ -82,6 +82,8 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         exchanges = Exchanges(made)
         add_request(exchanges, convert(body, Document, f"{where} request"), where)
         exchanges.close()
+        # The response of an earlier request states the size.
+        del made.counts[UNSIZED]
     else:
         sent = convert(body, _Messages, f"{where} request")
         made.tools += map(compact_json, sent.tools or [])

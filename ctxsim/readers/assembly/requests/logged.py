@@ -154,6 +154,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     assembly.system, assembly.tools = map(list, first.head)
     assembly.notes += [*notes, *dict.fromkeys(last.notes)]
     assembly.shortened, assembly.left_out = last.shortened, last.left_out
+    counts.update(last.counts)
     whole = True
     for call in calls:
         logged = call.logged
