@@ -187,7 +187,7 @@ def test_what_shortened_the_history_is_told_by_the_call_after_it() -> None:
     made = begun()
     made.response([Part("assistant", "Done.")])
     # Before call 3: the first detail stands for all that is told of one cut.
-    for detail in ("9 tokens", ""):
+    for detail in ("", "9 tokens", "8 tokens", ""):
         made.compaction_note(detail, "cut")
     made.response([Part("assistant", "Done.")])
     made.compaction_note()

@@ -199,8 +199,9 @@ class Assembly:
         return bool(found and self._calls)
 
     def compaction_note(self, detail: str = "", what: str = "recorded compaction") -> None:
-        """Note that the agent shortened its history before the next call; once, if it is told so several times."""
-        self.shortened.setdefault((self.calls + 1, what), detail)
+        """Note that the agent shortened its history before the next call; once, by the first detail that is given."""
+        key = self.calls + 1, what
+        self.shortened[key] = self.shortened.get(key) or detail
 
     def finished(self) -> Transcript:
         """Return the transcript, with notes on what was shortened, counted and left out, and on a missing response."""
