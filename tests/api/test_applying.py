@@ -69,6 +69,7 @@ def test_names_stand_in_the_place_of_id_and_model() -> None:
         ("entry", 5, "mine: entry stands in an entry of the list hooks; set it there by hand"),
         ("limits", 5, "mine has no setting 'limits'; did you mean limit?"),
         ("deep.limit", 5, "has no setting 'deep.limit'"), ("deepxyxlimit", 5, "has no setting"),
+        ("deep..limit", 5, "mine has no setting 'deep..limit'"),
         ("x", 5, "known are limit, mode, on, size, keep, "),
     ],
 )  # fmt: skip

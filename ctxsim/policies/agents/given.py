@@ -64,7 +64,7 @@ def known_setting(agent: str, key: str) -> Setting:
 
 
 def _pattern(key: str) -> str:
-    return ".".join("*" if part in ("MODEL", "ID") else part for part in key.split("."))
+    return ".".join("?*" if part in ("MODEL", "ID") else part for part in key.split("."))
 
 
 def typed(agent: str, key: str, text: str) -> Value:
