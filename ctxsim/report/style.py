@@ -47,7 +47,9 @@ def short(label: str) -> str:
         if given:
             # Settings of agents, AGENT/KEY=VALUE, differ in the end of the key and in the value.
             pairs = (one.rpartition("/")[2].partition("=") for one in given)
-            parts += [f"{key.rpartition('.')[2]}={short_number(value)}" for key, _, value in pairs]
+            told = [f"{key.rpartition('.')[2]}={short_number(value)}" for key, _, value in pairs]
+            room = LONGEST_NAME if len(" + ".join(told)) <= LONGEST_NAME else LONGEST_NAME // len(told) - 2
+            parts += [middle_cut(one, room) for one in told]
             continue
         parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
     return middle_cut(" + ".join(parts), LONGEST_NAME)

@@ -112,6 +112,9 @@ def test_settings_are_told_apart_by_the_ends_of_their_keys_and_their_values() ->
     assert short("as-set") == "as-set" and short(f"as-set:given={one}") == "reserveTokens=100K"
     both = short(f"as-set:given={one};{two}")
     assert both == "reserveTokens=100K + keepRecentTokens=4K"
+    pairs = [f"claude-code/autoCompactWindow={n};claude-code/BASH_MAX_OUTPUT_LENGTH=4000" for n in (150_000, 175_000)]
+    names = [short(f"as-set:given={pair}") for pair in pairs]
+    assert names == ["autoComp…ndow=150K + BASH_MAX…LENGTH=4K", "autoComp…ndow=175K + BASH_MAX…LENGTH=4K"]
 
 
 def test_names_beside_lines_are_apart_and_joined_to_their_points() -> None:
