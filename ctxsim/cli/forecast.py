@@ -113,7 +113,7 @@ def _lines(found: Forecasts) -> list[str]:
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
         counts = f"the forecast goes by the {today.seen:,} sessions from then on" if today.change.cuts else \
-                 "their size and the price of a token stayed, so the forecast goes by all sessions"  # fmt: skip
+                 "the size of sessions and the price of a token stayed, so all of them count"  # fmt: skip
         lines.append(f"Since {day(since)} {what}: {counts}.")
         if today.change.cuts and (gone := _agents_before(found, today.change.at)):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

@@ -121,8 +121,8 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
         ]
     alike = one(change=Change(3, "gpt-5", 0.01, True, cuts=False))
     assert _lines(forecasts(alike, run=run, recorded=recorded))[3:] == [
-        "Since 3 January 1970 gpt-5 is used more than before: their size and the price of a token stayed, so the "
-        "forecast goes by all sessions."
+        "Since 3 January 1970 gpt-5 is used more than before: the size of sessions and the price of a token "
+        "stayed, so all of them count."
     ]
 
 
