@@ -129,6 +129,8 @@ def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) ->
             values, orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95), tick_labels=names,
             medianprops={"color": COLORS[1], "linewidth": 1.6},
         )  # fmt: skip
+    else:
+        axes.set_yticks([])
 
 
 ERROR_MARKS = "left of 0: requests get refused; right: context is cut too early; band: ±20 %"

@@ -116,6 +116,9 @@ def test_a_box_is_the_middle_half_and_whiskers_reach_from_5_to_95_per_cent() -> 
     assert [sorted(one.get_xdata()) for one in whiskers] == [[5, 25], [75, 95]]
     assert (list(middle.get_xdata()), middle.get_color(), middle.get_linewidth()) == ([50, 50], COLORS[1], 1.6)
     assert [one.get_text() for one in axes.get_yticklabels()] == ["x"]
+    _, empty = new_figure(2, 2)
+    boxes(empty, [], [])
+    assert not len(empty.get_yticks())
 
 
 def test_a_legend_lies_below_and_on_paper_above() -> None:
