@@ -181,8 +181,8 @@ EVERY: tuple[Column, ...] = (
            form=PERCENT, of=_mean("cost_vs_keep_all")),
     Column("tokens_ratio", "tokens, mean", "a transcript's tokens over keep-all's, mean over transcripts",
            kind="counted", form=PERCENT, of=_tokens_ratio),
-    Column("tokens_recorded", "recorded", "sum of the column of this name over all calls", kind="total", form=compact,
-           of=_recorded),
+    Column("tokens_recorded", "recorded", "sum of the column of this name over all calls", kind="recorded",
+           form=compact, of=_recorded),
 )  # fmt: skip
 """Every column that a policy's row can have."""
 

@@ -112,5 +112,7 @@ def test_pages_are_those_of_the_site() -> None:
     head = "| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
     assert f"\n## calls\n\n{head}| transcript | str | fact |  | the transcript's name |\n" in columns
     assert "\n| usd |  | modelled |  | cost of all transcripts with known prices (heading: USD) |\n" in columns
+    kinds = {line.split(" | ")[2] for line in columns.splitlines() if line.startswith("| ")} - {"kind"}
+    assert kinds == {*re.findall(r"^- \*(.*?)\*: ", columns, re.MULTILINE)}
     (csv,) = re.findall("Each table is a Parquet file. (.*) are also CSV files.", columns)
     assert re.findall("`(.*?)`", csv) == [name for name, (_, csv_too) in TABLES.items() if csv_too]
