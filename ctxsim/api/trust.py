@@ -124,12 +124,12 @@ def estimates(
     - `tokenizer`: its counts are the real ones. Default: each model's own tokenizer or stand-in, else o200k_base.
     - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
 
-    Raises CtxsimError if there is no call.
+    Raises CtxsimError if no call has any input.
     """
     judged = [made for one in estimators or judged_estimators() if (made := estimator_of(one))]
     found = observe(_transcripts(recordings), open_tokenizer(tokenizer) if tokenizer else None, judged)
-    if not found.requests:
-        raise CtxsimError("no call in these transcripts")
+    if not any(one.tokens for one in found.requests):
+        raise CtxsimError("no call in these transcripts has any input")
     consequences = [
         consequence(found, number, estimator_label(one), tokenizer or OWN, threshold)
         for number, one in enumerate(judged)

@@ -181,6 +181,10 @@ def test_estimators_are_judged_at_a_threshold(logs: Path) -> None:
     assert set(found.frame().estimator) == {"chars"}
     with pytest.raises(CtxsimError, match="no call in these transcripts"):
         ctxsim.estimates(msgspec.structs.replace(conversation("one"), calls=(), items=()), ["chars"])
+    silent = logs / "silent.json"
+    silent.write_text('{"messages": [{"role": "user", "content": ""}, {"role": "assistant", "content": ""}]}')
+    with pytest.raises(CtxsimError, match="no call in these transcripts has any input"):
+        ctxsim.estimates(silent, ["chars"])
 
 
 def test_a_fit_has_a_row_for_all_and_for_each_group(logs: Path) -> None:
