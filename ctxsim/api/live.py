@@ -74,10 +74,9 @@ def needing_endpoint() -> Iterator[None]:
 def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
     """Parse the texts of faults. Raises LabelError for an invalid text, and for a step that no conversation has."""
     found = parse_faults(tuple(texts))
-    steps = max((len(script_of(one).steps) for one in conversations), default=0)
-    for step in (*found.limited, *found.broken):
-        if step > steps:
-            raise LabelError(f"fault at step {step}: there are {many(steps, 'step(s)')}; name one of them")
+    step = max([*found.limited, *found.broken], default=0)
+    if step and step > (steps := max((len(script_of(one).steps) for one in conversations), default=0)):
+        raise LabelError(f"fault at step {step}: there are {many(steps, 'step(s)')}; name one of them")
     return found
 
 

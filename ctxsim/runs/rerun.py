@@ -140,7 +140,10 @@ def _differences(run: Run, now: Run) -> Iterator[str]:
         mine = {file for file in {*run.info.files, *fresh} if file.partition(".")[0] == name}
         if any(run.info.files.get(file) != fresh.get(file) for file in mine):
             was, made = run.table(name), now.table(name)
-            differ = [column for column in was.columns if not was[column].equals(made[column])]
-            same = "the same values in other bytes: another version of pyarrow wrote them"
-            other = f"made again, it has other values in {', '.join(differ)}"
-            yield f"{name}: {other if differ else same}"
+            if len(was) != len(made):
+                told = f"{len(was):,} rows, made again {len(made):,}"
+            elif differ := [column for column in was.columns if not was[column].equals(made[column])]:
+                told = f"made again, it has other values in {', '.join(differ)}"
+            else:
+                told = "the same values in other bytes: another version of pyarrow wrote them"
+            yield f"{name}: {told}"

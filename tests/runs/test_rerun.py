@@ -203,7 +203,7 @@ def test_only_tables_with_other_bytes_are_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(rerun, "sums", lambda folder: folder)
     assert list(_differences(held, now)) == [  # type: ignore[arg-type]
         "calls: the same values in other bytes: another version of pyarrow wrote them",
-        "needs: made again, it has other values in x, y", "draws: made again, it has other values in y",
+        "needs: 2 rows, made again 1", "draws: made again, it has other values in y",
     ]  # fmt: skip
 
 
