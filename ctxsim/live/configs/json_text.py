@@ -65,7 +65,9 @@ def _inserted(text: str, start: int, end: int, members: _Members, key: str, valu
 
 
 def _members(plain: str, start: int) -> _Members:
-    """Return the members of the object or list that begins at `start`; none for another value."""
+    """Return the members of the object or list that begins at `start`; none for another value. Raises ValueError for a
+    key that stands there twice: agents may read either.
+    """
     found: _Members = {}
     opening = plain[start]
     at = _after_blanks(plain, start + 1)
@@ -75,6 +77,8 @@ def _members(plain: str, start: int) -> _Members:
             key, at = _DECODER.raw_decode(plain, at)
             colon = _after_blanks(plain, at)
             at = _after_blanks(plain, colon + 1)
+        if key in found:
+            raise ValueError(f"the key {key!r} stands there twice")
         found[key] = at, _DECODER.raw_decode(plain, at)[1]
         at = _after_blanks(plain, found[key][1])
         if plain[at] == ",":

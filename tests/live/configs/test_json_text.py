@@ -67,6 +67,7 @@ def test_where_it_is_broken_is_told_as_the_file_stands() -> None:
         parsed("// a, b\n/* c\n*/ [1,\n ;]", "jsonc")
 
 
-def test_of_a_key_that_stands_there_twice_the_one_that_counts_is_set() -> None:
-    assert edited('{"a": 1, "a": 2}', ("a",), 3) == '{"a": 1, "a": 3}'
-    assert edited('{"a": 1, "a": 2}', ("b",), 3) == '{"b": 3, "a": 1, "a": 2}'
+@pytest.mark.parametrize("path", [("a",), ("b",), ("c", "d")])
+def test_beside_a_key_that_stands_there_twice_nothing_is_set(path: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"the key '[ac]' stands there twice"):
+        edited('{"a": 1, "a": 2}' if len(path) == 1 else '{"c": {}, "c": {}}', path, 3)
