@@ -134,7 +134,7 @@ def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Ite
 
 
 def _differences(run: Run, now: Run) -> Iterator[str]:
-    """Yield, for each table whose bytes differ, the columns that hold other values."""
+    """Yield, for each table whose bytes differ, its numbers of rows or the columns that hold other values."""
     fresh = sums(now.folder)
     for name in TABLES:
         mine = {file for file in {*run.info.files, *fresh} if file.partition(".")[0] == name}

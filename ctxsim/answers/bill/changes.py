@@ -65,8 +65,8 @@ Requests = list[Request]
 
 
 class Effect(msgspec.Struct):
-    """The effect of a change on billed requests, as far as it is told: how often it applies, of how many chances. For
-    changes that may lose results, `chances` counts the uses of older results and `lost` those that would be lost.
+    """The effect of a change on billed requests: how often it applies, of how many chances, if its drawback names them.
+    For changes that may lose results, `chances` counts the uses of older results and `lost` those that would be lost.
     """
 
     times: int = 0
