@@ -83,7 +83,8 @@ def command(
 
 
 KINDS = {
-    "sessions": "90 %", "far": "a widened 90 % range, as these are more than half of the sessions seen",
+    "sessions": "90 %",
+    "far": "a 90 % range, widened because it is for more than half as many sessions as were seen",
     "priors": "a range from other projects, as the sessions seen are too few",
 }  # fmt: skip
 
@@ -113,7 +114,7 @@ def _lines(found: Forecasts) -> list[str]:
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
         counts = f"the forecast goes by the {today.seen:,} sessions from then on" if today.change.cuts else \
-                 "the size of sessions and the price of a token stayed, so all of them count"  # fmt: skip
+                 "the size of sessions and the price of a token didn't change, so all sessions count"  # fmt: skip
         lines.append(f"Since {day(since)} {what}: {counts}.")
         if today.change.cuts and (gone := _agents_before(found, today.change.at)):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

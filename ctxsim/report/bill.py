@@ -254,7 +254,7 @@ def pace(ahead: Forecast) -> str:
     low, high = ahead.amounts[main].ranges["90"]
     kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"
     if ahead.basis == "priors":
-        kind = f"too few sessions, {ahead.seen:,} of {ahead.known:,} count: a range from other projects"
+        kind = f"too few sessions to go by, {ahead.seen:,} of {ahead.known:,}: the range is that of other projects"
     some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"
     kind += some if main == "usd" and ahead.priced < ahead.known else ""
     return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

@@ -141,9 +141,9 @@ def _differences(run: Run, now: Run) -> Iterator[str]:
         if any(run.info.files.get(file) != fresh.get(file) for file in mine):
             was, made = run.table(name), now.table(name)
             if len(was) != len(made):
-                told = f"{len(was):,} rows, made again {len(made):,}"
+                told = f"{len(was):,} rows, but {len(made):,} when made again"
             elif differ := [column for column in was.columns if not was[column].equals(made[column])]:
-                told = f"made again, it has other values in {', '.join(differ)}"
+                told = f"when made again, other values in {', '.join(differ)}"
             else:
                 told = "the same values in other bytes: another version of pyarrow wrote them"
-            yield f"{name}: {told}"
+            yield f"table {name}: {told}"

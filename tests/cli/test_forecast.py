@@ -92,7 +92,7 @@ def test_few_sessions_have_a_range_of_other_projects() -> None:
 
 def test_a_range_this_far_ahead_is_called_wider() -> None:
     found = _lines(forecasts(one(basis="far")))
-    assert found[0].endswith(" (a widened 90 % range, as these are more than half of the sessions seen).")
+    assert found[0].endswith(" (a 90 % range, widened because it is for more than half as many sessions as were seen).")
     assert found[2:] == ["From 40 sessions."]
 
 
@@ -122,7 +122,7 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     alike = one(change=Change(3, "gpt-5", 0.01, True, cuts=False))
     assert _lines(forecasts(alike, run=run, recorded=recorded))[3:] == [
         "Since 3 January 1970 gpt-5 is used more than before: the size of sessions and the price of a token "
-        "stayed, so all of them count."
+        "didn't change, so all sessions count."
     ]
 
 

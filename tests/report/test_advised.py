@@ -124,7 +124,7 @@ A caveat.
 Also tried: autoCompactWindow = 1 (-50 %, keeps 90 %, on 3 sessions),
 bashOutputMaxChars = 10000 (-20 %, keeps 90 %, on 3 sessions),
 autoCompactWindow = 2 (-45 %, keeps 90 %, on 3 sessions), autoCompactWindow = 3
-(+0 %, on 3 sessions). 4 more settings tried, 1 of them without effect."""
+(+0 %, on 3 sessions). 4 more settings tried, 1 of which changed nothing."""
     )
     page = list(answer([one]))
     # A page has paragraphs and no empty ones; nothing is wrapped.
@@ -142,7 +142,7 @@ autoCompactWindow = 2 (-45 %, keeps 90 %, on 3 sessions), autoCompactWindow = 3
         ((tried(1, 0.9), tried(2, 0.996, idle=True), tried(3, 1.0, idle=True)),
          ["Also tried: autoCompactWindow = 1 (-10 %, keeps 90 %), autoCompactWindow = 4",
           "(-80 %, keeps 90 %, on 2 sessions), autoCompactWindow = 5 (-15 %, keeps 70 %, on",
-          "1 session). 2 more settings tried, 2 of them without effect."]),
+          "1 session). 2 more settings tried, 2 of which changed nothing."]),
         ((), ["Also tried: autoCompactWindow = 4 (-80 %, keeps 90 %, on 2 sessions),",
               "autoCompactWindow = 5 (-15 %, keeps 70 %, on 1 session)."]),
     ],

@@ -311,9 +311,9 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
         ("sessions", None, ("tokens",), 0, "1 to 2K tokens (90 %)."),
         ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (a widened 90 % range)."),
         ("priors", None, ("usd",), 2_000,
-         "1.00 to 1,500 USD (too few sessions, 1,005 of 2,000 count: a range from other projects)."),
+         "1.00 to 1,500 USD (too few sessions to go by, 1,005 of 2,000: the range is that of other projects)."),
         ("priors", SINCE, ("usd",), 2_000,
-         "1.00 to 1,500 USD (too few sessions, 1,005 of 2,000 count: a range from other projects)."),
+         "1.00 to 1,500 USD (too few sessions to go by, 1,005 of 2,000: the range is that of other projects)."),
     ],
 )  # fmt: skip
 def test_what_comes_at_this_pace(basis: Any, since: Any, amounts: tuple[str, ...], priced: int, line: str) -> None:

@@ -96,7 +96,7 @@ def test_a_column_that_differs_is_named(run: Path) -> None:
     pyarrow.parquet.write_table(table.set_column(place, table.schema.field(place), [values]), run / "calls.parquet")
     resealed(run, lambda info: info)
     (line,) = (one for one in told(run) if "made again" in one)
-    assert line == "calls: made again, it has other values in tokens_sent"
+    assert line == "table calls: when made again, other values in tokens_sent"
 
 
 def test_inputs_that_are_missing_new_or_changed_are_named(run: Path) -> None:
@@ -202,8 +202,8 @@ def test_only_tables_with_other_bytes_are_looked_at(monkeypatch: pytest.MonkeyPa
     now = SimpleNamespace(folder=fresh, table=made.get)
     monkeypatch.setattr(rerun, "sums", lambda folder: folder)
     assert list(_differences(held, now)) == [  # type: ignore[arg-type]
-        "calls: the same values in other bytes: another version of pyarrow wrote them",
-        "needs: 2 rows, made again 1", "draws: made again, it has other values in y",
+        "table calls: the same values in other bytes: another version of pyarrow wrote them",
+        "table needs: 2 rows, but 1 when made again", "table draws: when made again, other values in y",
     ]  # fmt: skip
 
 
