@@ -98,6 +98,10 @@ def test_no_verdict_names_what_its_user_cannot_set(folder: Path) -> None:
         pytest.skip("its sessions of known agents have no call")
     found = advise(run)
     assert isinstance(found, AsSetAdvice)
+    # A recording holds what the agent's own edits left, so its policy has little to edit. SWE-agent logs what it had
+    # before it edited.
+    tokens = run.summary.groupby("policy")["tokens_sum"].sum()
+    assert tokens["as-set"] >= 0.95 * tokens["keep-all"] or "swe-agent" in folder.name
     for one in changed(found):
         setting = setting_of(one.agent, one.key)
         assert setting is not None and where(one.agent, one.key)

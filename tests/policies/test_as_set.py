@@ -19,7 +19,20 @@ def test_each_sessions_own_agent_in_its_version_and_model() -> None:
     ]
     new = spec.as_shipped("claude-code", "2.1.330", "claude-sonnet-4-5-20250929")
     assert new.create() == [ClaudeCode(proactive=False)]
-    assert spec.as_shipped("codex-rollout", "0.140.0", "gpt-5.4").create() == [Codex()]
+    assert spec.as_shipped("codex-rollout", "0.140.0", "gpt-5.2").create() == [Codex()]
+
+
+# openai/codex: models-manager/models.json, and core/src/models_manager/model_info.rs of older versions. Run with a
+# result of 120,000 bytes, 0.171.0 sends 40,212 bytes of it to gpt-5.5, and 10,212 to gpt-5.2 and to `mock`.
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [("gpt-5", 2_500), ("gpt-5.1", 2_500), ("gpt-5.2", 2_500), ("gpt-oss-120b", 2_500), ("mock", 2_500), ("", 2_500),
+     ("gpt-5-codex", 10_000), ("gpt-5.1-codex-max", 10_000), ("gpt-5.3-codex-spark", 10_000), ("gpt-5.4", 10_000),
+     ("gpt-5.5", 10_000), ("openai/gpt-5.6-sol", 10_000), ("gpt-6-astra", 10_000), ("codex-mini-latest", 10_000)],
+)  # fmt: skip
+def test_codex_cuts_results_as_its_model_says(model: str, tokens: int) -> None:
+    spec = open_policy("as-set").as_shipped("codex-rollout", "0.140.0", model)
+    assert spec.create() == [Codex(tool_output_token_limit=tokens)]
 
 
 def test_it_decides_by_what_the_agent_decides_by_unless_somebody_says() -> None:
