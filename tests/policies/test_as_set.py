@@ -8,6 +8,7 @@ from ctxsim.errors import LabelError
 from ctxsim.policies import Spec, open_policy
 from ctxsim.policies.agents.claude_code.policy import ClaudeCode
 from ctxsim.policies.agents.codex.policy import Codex
+from ctxsim.policies.agents.swe_agent.policy import SweAgent
 from ctxsim.policies.keep_all import KeepAll
 
 
@@ -62,8 +63,9 @@ def test_what_is_no_setting_is_told_when_the_label_is_opened() -> None:
         open_policy("as-set:given=autoCompactWindow")
 
 
-def test_an_agent_without_a_file_of_settings_runs_its_policy() -> None:
-    assert open_policy("as-set").as_shipped("swe-agent", "1.0", "gpt-4").create()[0].name == "swe-agent"
+@pytest.mark.parametrize(("version", "n"), [("0.x", 5), ("1.x", 0), ("", 5)])
+def test_swe_agent_replaces_old_observations_by_default_before_1(version: str, n: int) -> None:
+    assert open_policy("as-set").as_shipped("swe-agent", version, "gpt-4").create() == [SweAgent(n=n)]
 
 
 def reserve(spec: Spec) -> object:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
@@ -41,6 +41,7 @@ class _Entry(Reply, kw_only=True):
     action: str | None = None
     agent: str = ""
     is_demo: bool | None = None
+    message_type: str = ""
     tool_call_ids: list[str] | None = None
 
 
@@ -77,6 +78,7 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         first = agent == agents[0]
         assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
         own = [entry for entry in entries if entry.agent == agent]
+        assembly.version = "1.x" if any(entry.message_type for entry in own) else "0.x"
         _add_history(assembly, own)
         assembly.cost_usd = dollars(attempt.instance_cost) if first else None
         if any(entry.tool_calls for entry in own):
@@ -97,12 +99,12 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
         if entry.role == "system":
             assembly.system.append(text)
         elif entry.is_demo:
-            counts["message(s) of a demonstration are part of the request: kept as user texts"] += 1
+            counts["message(s) of a demonstration are part of every request: kept in the system prompt"] += 1
             calls = [
                 compact_json({"function": msgspec.to_builtins(call.function), "id": call.id})
                 for call in entry.tool_calls or []
             ]
-            assembly.user(Part("user", "\n".join([text, *calls]), media=media))
+            assembly.system.append("\n".join([text, *calls]))
         elif entry.role == "assistant" and _is_exit(entry, text):
             counts["message(s) with which the agent gave up left out: no model made them"] += 1
         elif entry.role == "assistant":

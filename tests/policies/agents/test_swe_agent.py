@@ -25,3 +25,11 @@ def test_polling_waits_until_there_are_so_many() -> None:
         driven.calls("a\nb")
         elided.append(driven.sent().count(LINE))
     assert elided == [0] * 9 + [4] * 5 + [9]
+
+
+def test_without_the_processor_nothing_becomes_a_line() -> None:
+    driven = Driven("swe-agent:n=0", 100_000)
+    driven.user("The task.")
+    for number in range(9):
+        driven.calls(str(number))
+    assert driven.sent() == ["The task.", *(text for number in range(9) for text in ("{}", str(number)))]

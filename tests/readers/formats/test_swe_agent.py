@@ -31,7 +31,7 @@ def test_a_command_in_the_text_becomes_a_call_and_nothing_is_counted_twice(tmp_p
     second = "Now open it.\n<command>\nopen mail.py 10\n</command>\n"
     history = [SYSTEM, TASK, said(first, "ls -F mail\n"), observed("mail.py"), said(second, "open mail.py 10")]
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
-    assert transcript.head.system == "You fix bugs."
+    assert transcript.head.system == "You fix bugs." and transcript.version == "0.x"
     assert called(transcript) == [
         ("user", "", "Fix mail.py."),
         ("assistant", "", "Look first.\n```\n"),
@@ -45,6 +45,11 @@ def test_a_command_in_the_text_becomes_a_call_and_nothing_is_counted_twice(tmp_p
         assert "".join(text for part in parts for text in part.texts) == text
     assert transcript.items[3].answers == 2
     assert all(call.usage is None for call in transcript.calls)
+
+
+def test_messages_have_a_type_since_1(tmp_path: Path) -> None:
+    history = [TASK | {"message_type": "observation"}, said("Bye.", "") | {"message_type": "action"}]
+    assert transcripts(tmp_path, {"trajectory": [], "history": history})[0].version == "1.x"
 
 
 def test_only_the_first_message_after_a_command_is_its_result(tmp_path: Path) -> None:
@@ -168,13 +173,13 @@ def test_roles_of_every_kind_and_responses_that_no_model_made(tmp_path: Path) ->
     ]  # fmt: skip
     (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
     shown = '{"function":{"name":"f","arguments":"{}"},"id":"c1"}'
+    assert transcript.head.system.endswith(f"\n\nFix spam.py.\n\nShown.\n{shown}")
     assert called(transcript) == [
-        ("user", "", "Fix spam.py."), ("user", "", f"Shown.\n{shown}"), ("user", "", "Fix mail.py."),
-        ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "),
+        ("user", "", "Fix mail.py."), ("tool_call", "f", "{}"), ("tool_result", "f", "1"), ("assistant", "", "I "),
         ("tool_call", "exit_cost", " now"),
     ]  # fmt: skip
     assert transcript.notes[1:4] == (
-        "2 message(s) of a demonstration are part of the request: kept as user texts",
+        "2 message(s) of a demonstration are part of every request: kept in the system prompt",
         "1 message(s) of an unknown role left out",
         "1 message(s) with which the agent gave up left out: no model made them",
     )
