@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median_high
 
 import msgspec
@@ -18,15 +18,11 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.priors import head_prior, tokens_factor, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.transcript import CLEARED as GONE
 from ctxsim.transcript import UNLOGGED, Compaction, Media, Transcript
 
 GOOD_COUNT = 0.01
 """Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""
-
-PARTLY = 0.7
-"""A cleared request below this share of the one before is taken to have lost all its history. Above, it is taken to
-have kept all of it, and the fitted head is smaller by the tokens that were cleared.
-"""
 
 
 def as_sent(
@@ -90,20 +86,30 @@ def _elsewhere(size: Size, tokenizer: str, provider: Provider) -> Size:
 def with_unlogged_clearings(
     transcript: Transcript, provider: Provider, counter: Counter | None = None
 ) -> tuple[Transcript, frozenset[int]]:
-    """Return the transcript with a compaction wherever recorded usage falls so far that the history must have been
-    cleared, and the calls of these compactions.
+    """Return the transcript with a clearing wherever recorded usage falls so far that part of the request must have
+    been cleared, and the calls of these clearings.
 
-    The log doesn't state these clearings, but the calls after one aren't comparable with those before it.
+    Three explanations are tried: the oldest tool results that hold the missing tokens are gone, the whole history is,
+    or only what isn't in the log. That one is taken after which about as many tokens are hidden as in the first
+    request, or in the first one since the last cut. The log doesn't state these clearings, but the calls after one
+    aren't comparable with those before it.
     """
     falls, found = _falls(transcript), set()
-    for last, this in pairwise(requests(transcript, provider, counter) if falls else []):
+    compared = requests(transcript, provider, counter) if falls else []
+    for last, this in pairwise(compared):
         if this.call not in falls or this.recorded * _counted(last) >= CLEARED * last.recorded * _counted(this):
             continue
-        # `going_on` keeps no item that an earlier compaction removed.
-        goes_on = this.recorded >= PARTLY * last.recorded
-        cut = going_on(transcript, this.call) if goes_on else Compaction(this.call, transcript.calls[this.call - 2].end)
-        compactions = sorted((*transcript.compactions, cut), key=lambda one: one.call)
-        transcript = msgspec.structs.replace(transcript, compactions=tuple(compactions))
+        missing = last.recorded + _counted(this) - _counted(last) - this.recorded
+        replace = partial(msgspec.structs.replace, transcript)
+        went = _oldest_results(transcript, this.call, missing, counter or provider.counter())
+        whole = Compaction(this.call, transcript.calls[this.call - 2].end)
+        ways = [replace(cleared=(*transcript.cleared, *went))] if went else []
+        for cut in (going_on(transcript, this.call), whole):
+            ways.append(replace(compactions=tuple(sorted((*transcript.compactions, cut), key=lambda one: one.call))))
+        usual = [_hidden(compared[0]), _hidden_in_segment_of(this, transcript, provider, counter)]
+        hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in ways]
+        distances = [min(abs(tokens - other) for other in usual) for tokens in hidden]
+        transcript = ways[distances.index(min(distances))]
         found.add(this.call)
         note = f"{UNLOGGED_CLEARING} before call {this.call} "
         # The reader may have added this note.
@@ -111,6 +117,27 @@ def with_unlogged_clearings(
             note += f"({last.recorded} to {this.recorded} tokens)"
             transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
     return transcript, frozenset(found)
+
+
+def _hidden_in_segment_of(call: Request, transcript: Transcript, provider: Provider, counter: Counter | None) -> int:
+    """Hidden tokens of the first request of the segment that holds a call."""
+    calls = accumulate(len(segment.calls) for segment in segments(transcript))
+    held = next(segment for segment, end in zip(segments(transcript), calls, strict=True) if call.call <= end)
+    return _hidden(next(iter(requests(held, provider, counter)), call))
+
+
+def _hidden(request: Request) -> int:
+    return request.recorded - _counted(request)
+
+
+def _oldest_results(transcript: Transcript, call: int, tokens: int, counter: Counter) -> list[tuple[int, int]]:
+    """A call with each place of the oldest results before it that hold so many tokens, or all of them."""
+    gone, found = {place for _, place in transcript.cleared}, []
+    for item in (transcript.items[place] for place in going_on(transcript, call).kept if place not in gone):
+        if item.kind == "tool_result" and tokens > 0:
+            tokens -= counter.item(item) - counter.text(GONE)
+            found.append((call, item.place))
+    return found
 
 
 def _falls(transcript: Transcript) -> set[int]:

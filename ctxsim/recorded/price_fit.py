@@ -63,11 +63,12 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
 
 def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
     """Return the provider without a cache if no read is recorded and the recorded cost is that of all input at the full
-    price. It needs two calls with a cost, because a first call has nothing to read.
+    price. It needs the cost of a call behind the first, which has nothing to read.
     """
     usages = [call.usage for call in transcript.calls if call.usage is not None]
     paid = [usage for usage in usages if usage.cost_usd]
-    if provider.cache == "none" or provider.prices is None or len(paid) < 2:
+    behind = any(call.usage and call.usage.cost_usd for call in transcript.calls[1:])
+    if provider.cache == "none" or provider.prices is None or not behind:
         return provider
     if any(usage.cache_read_tokens for usage in usages):
         return provider

@@ -21,7 +21,7 @@ from ctxsim.readers.glance import accepted
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import Sent, replay
-from ctxsim.transcript import Transcript, Usage, problems
+from ctxsim.transcript import Compaction, Transcript, Usage, problems
 
 WORDS = "word " * 1_000
 
@@ -71,8 +71,8 @@ def test_the_head_can_be_left_out_or_given() -> None:
 def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> None:
     texts = conversation(*[WORDS] * 9)
     counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
-    # Before call 4 most goes, before call 7 a fifth: the reader has told of that one.
-    lost = [0, 0, 0, 25_000, 25_000, 25_000, 28_500, 28_500, 28_500, 28_500]
+    # Before call 4 most goes, before call 7 almost two results of 1,003: the reader has told of that one.
+    lost = [0, 0, 0, 25_000, 25_000, 25_000, 26_900, 26_900, 26_900, 26_900]
     usages = [Usage(30_000 + text - gone) for text, gone in zip(counted, lost, strict=True)]
     told = f"unlogged clearing before call 7 ({usages[5].input_tokens} to {usages[6].input_tokens} tokens)"
     parts = list(as_sent(msgspec.structs.replace(with_usage(texts, usages), notes=(told,))))
@@ -82,8 +82,41 @@ def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> No
         "segment 1 of 3: up to an unlogged clearing",
     ]  # fmt: skip
     # Of calls 4 to 6 two results and three calls are kept; of what was before nothing is.
-    said = "segment 3 of 3: after an unlogged clearing, what it took is unknown, and 5 kept item(s)"
+    said = "segment 3 of 3: after an unlogged clearing, 2 old result(s) are taken to be gone, and 5 kept item(s)"
     assert parts[2].transcript.notes[0] == said
+
+
+# Seven requests grow by a result of 1,003 tokens each; without its text, it has about 990 fewer. The ninth request is
+# smaller: by up to 6,930 tokens, results may be what is missing; by 8,020, it is all.
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [(1_970, "2 old result(s) are taken to be gone, and 16 kept item(s)"),
+     (2_100, "3 old result(s) are taken to be gone, and 16 kept item(s)"),
+     (6_930, "7 old result(s) are taken to be gone, and 16 kept item(s)"), (8_020, "nothing is taken to be left")],
+)  # fmt: skip
+def test_the_oldest_results_that_hold_what_is_missing_are_gone_or_all_is(missing: int, said: str) -> None:
+    texts = conversation(*[WORDS] * 8)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(5_000 + text - (missing if call > 8 else 0)) for call, text in enumerate(counted, 1)]
+    first, second = as_sent(with_usage(texts, usages, ""))
+    assert (len(first.transcript.calls), len(second.transcript.calls)) == (8, 1)
+    assert second.transcript.notes[0] == f"segment 2 of 2: after an unlogged clearing, {said}"
+    assert abs(second.size.head - 5_000) < 1_000
+
+
+def test_what_is_hidden_may_be_what_went() -> None:
+    # From call 4 on 4,000 more hidden tokens, as after a compaction that attaches files; in call 6 they are gone.
+    texts = conversation(*[WORDS] * 6)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    at = texts.calls[2].end
+    hidden = [5_000, 5_000, 5_000, *[9_000 - counted[3]] * 2, *[5_000 - counted[3]] * 2]
+    usages = [Usage(head + text) for head, text in zip(hidden, counted, strict=True)]
+    made = msgspec.structs.replace(with_usage(texts, usages, ""), compactions=(Compaction(4, at),))
+    *_, last = as_sent(made)
+    assert last.transcript.notes[0] == (
+        "segment 3 of 3: after an unlogged clearing, what went isn't logged, and 3 kept item(s)"
+    )
+    assert abs(last.size.head - 5_000) < 10
 
 
 def test_a_recorded_clearing_is_no_unlogged_one() -> None:

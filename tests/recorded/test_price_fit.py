@@ -134,6 +134,7 @@ def test_a_cost_without_discounts_shows_that_nothing_was_cached() -> None:
     assert cache_that_held(paid(plain, costing(0.0315)), known) is known
     assert cache_that_held(paid(Usage(10_000, 100)), known) is known, "no cost says nothing"
     assert cache_that_held(paid(plain), known) is known, "the first call has nothing to read"
+    assert cache_that_held(paid(Usage(9_000, 100), plain), known).cache == "none", "the second has"
 
 
 @pytest.mark.parametrize(("read", "changed"), [(300, True), (200, False)])

@@ -190,8 +190,8 @@ class _Segment:
         summary = self.begin.summary
         kept = carried - len(summary)
         if self.begin.call in self.unlogged:
-            went = "what it took is unknown" if kept else "nothing is taken to be left"
-            said = f"after {self._cut(self.begin)}, {went}"
+            gone = f"{len(self._gone)} old result(s) are taken to be gone" if self._gone else "what went isn't logged"
+            said = f"after {self._cut(self.begin)}, {gone if kept else 'nothing is taken to be left'}"
         elif self.begin not in self.whole.compactions:
             said = f"{len(self._gone)} old result(s) cleared"
         elif summary:
