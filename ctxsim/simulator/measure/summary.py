@@ -131,17 +131,19 @@ UNBRACKETED: dict[str, float | None] = dict.fromkeys(
 
 
 def _brackets(of: Columns, basis: Basis, measured: Measured, survival: float | None) -> dict[str, float | None]:
-    """The survival if summaries kept nothing, and if they kept what later calls use, because the text of a real model
-    is unknown; None without summaries. And the least input and cost at the survival of the replay.
+    """The least and most survival if summaries kept nothing, if they kept what later calls use, and as replayed,
+    because the text of a real model is unknown; None without summaries. And the least input and cost at the survival of
+    the replay.
     """
-    low = high = None
-    if any(of["summary_calls"]):
-        low, high = (
-            _mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts_if(basis, measured.spec, mode))
-            for mode in ("empty", "clairvoyant")
-        )
     # Without any aged need nothing has to be kept.
     kept, least = survival or 0.0, basis.frontiers
+    low = high = None
+    if any(of["summary_calls"]) and survival is not None:
+        modes = [counts_if(basis, measured.spec, mode) for mode in ("empty", "clairvoyant")]
+        shares = (_mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts) for counts in modes)
+        # Summaries of another length make later ones come at other calls.
+        ends = [kept, *(share or 0.0 for share in shares)]
+        low, high = min(ends), max(ends)
     return {
         "survival_low": low,
         "survival_high": high,

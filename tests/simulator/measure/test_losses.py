@@ -14,6 +14,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.references.finding import prepare
 from ctxsim.simulator.references.needs import Need
+from ctxsim.simulator.references.survival import Counts
 from ctxsim.transcript import Transcript
 
 PRICES = Prices(input=1.0, output=1.0)
@@ -118,3 +119,14 @@ def test_summaries_carry_an_interval() -> None:
     # Five tokens are too few for both names: even a clairvoyant keeps one at most.
     assert (found.survival_low, found.survival_high) == (0.0, 0.5)
     assert summarized(transcript, "mask:keep=1", Provider(prices=PRICES)).survival_low is None
+
+
+def test_the_interval_holds_what_was_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The summary of five tokens has none of both names that are needed; with others, a tenth and a fifth would be kept.
+    others = iter([[Counts(refs_needed_strict=10, refs_kept_strict=kept)] for kept in (1, 2)])
+    monkeypatch.setattr("ctxsim.simulator.measure.summary.counts_if", lambda *of: next(others))
+    turns = [part for _ in range(6) for part in (ASK, ("tool_result", "word " * 300))]
+    transcript = chat(TASK, ASK, ("tool_result", "word " * 300 + "zebra_one zebra_two"), *turns,
+                      ("assistant", "zebra_one zebra_two"))  # fmt: skip
+    found = summarized(transcript, "summary:at=0.4,keep_last=2,max_tokens=5", Provider(window=3_000))
+    assert (found.survival, found.survival_low, found.survival_high) == (0.0, 0.0, 0.2)
