@@ -10,7 +10,6 @@ from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, Bill, bill, forget
 from ctxsim.cli import options
-from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_and_exit, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
@@ -73,7 +72,7 @@ def command(
         show("bill", sheets, form, says=[line for line in (*opening, *after, *closing) if line])
     for lines, shown in ([(opening, sheets[:1]), (after, sheets[1:]), (closing, [])]) if not whole else ():
         for line in lines:
-            note(line)
+            say(line)
         show("bill", shown, form)
     if out:
         from ctxsim.report.usd_plots import plot_bill

@@ -41,6 +41,11 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     assert all(len(line) <= 80 for line in lines), "it fits the terminal"
 
 
+def test_the_sentences_of_a_bill_are_its_result(folder: Path) -> None:
+    usual, quiet = run(folder, "logs"), run(folder, "logs", "-q")
+    assert "At this pace" in quiet.stdout and quiet.stdout == usual.stdout
+
+
 def test_rows_are_by_what_was_asked_and_programs_get_all(folder: Path) -> None:
     done = run(folder, "logs", "--by", "model", "--format", "json")
     tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
