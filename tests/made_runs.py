@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.results import Run, RunInfo, read_run
-from ctxsim.results.columns import SummaryRow
+from ctxsim.results.columns import CallRow, SummaryRow
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder
@@ -67,5 +67,12 @@ def summary_row(**values: Any) -> SummaryRow:
     return SummaryRow(**(NOTHING | values))
 
 
+def call_row(**values: Any) -> CallRow:
+    """A call of which nothing is known, and at which nothing happened, but for these values."""
+    return CallRow(**(NO_CALL | values))
+
+
 _EMPTY: dict[Any, Any] = {str: "", int: 0, float: 0.0}
-NOTHING: dict[str, Any] = {name: _EMPTY.get(hint) for name, hint in typing.get_type_hints(SummaryRow).items()}
+NOTHING, NO_CALL = (
+    {name: _EMPTY.get(hint) for name, hint in typing.get_type_hints(row).items()} for row in (SummaryRow, CallRow)
+)

@@ -157,7 +157,8 @@ def _table(found: Forecasts) -> Sheet:
                of=lambda pair: pair[1].amounts[main].middle),
         *(Column(f"level_{one}", f"{one} %", of=span(one)) for one in inner),
         Column(f"level_{last}", f"{last} %", "range with this probability", of=span(last)),
-        Column("compactions", "compactions", "90 % range", of=span("90", "compactions")),
+        Column("compactions", "compactions", "times that messages left the conversation, 90 % range",
+               of=span("90", "compactions")),
         Column("refused", "refused", "refused calls, 90 % range", rank=1, of=span("90", "refused")),
     ]  # fmt: skip
     return sheet_of("forecast", f"The next {found.ahead}", columns, found.all.items())

@@ -57,11 +57,13 @@ def enough(priced: int, sessions: int) -> bool:
 def sessions_of(run: Run, label: str) -> Sessions:
     """Return a run's sessions under one of its policies.
 
-    Compactions are the recorded ones plus the policy's own. Dollars are left out if fewer than half of the sessions
-    have prices.
+    Compactions are the recorded ones, plus the calls at which the policy dropped items: edits alone, such as clearings
+    of old results, are none. Dollars are left out if fewer than half of the sessions have prices.
     """
     rows = run.of(label)
-    made = rows.compactions + rows.compactions_recorded.fillna(0)
+    calls = run.table("calls", "transcript", "items_dropped", policy=[label])
+    dropped = calls[calls.items_dropped > 0].transcript.value_counts()
+    made = rows.transcript.map(dropped).fillna(0) + rows.compactions_recorded.fillna(0)
     rows = rows.assign(refused=refused(rows), made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
     by = rows.groupby("root", sort=False)
     found: pandas.DataFrame = by.agg(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_runs import made_run
+from made_runs import call_row, made_run
 
 from ctxsim.answers.forecast.sessions import Sessions, enough, sessions_of
 
@@ -17,12 +17,19 @@ def amounts(found: Sessions) -> dict[str, list[float]]:
 def test_sub_agents_count_to_their_root_and_the_oldest_comes_first(tmp_path: Path) -> None:
     late = {"started": 900.0, "project": "q", "model": "m2", "version": "2", "cost_usd": 4.0, "tokens_sum": 500}
     own = {"root": "t1", "started": 100.0, "project": "p", "model": "m", "version": "1", "calls": 3,
-           "compactions": 2, "compactions_recorded": 4, "overflows": 1, "rate_limited": 10, "stopped": 20_000,
+           "compactions": 70, "compactions_recorded": 4, "overflows": 1, "rate_limited": 10, "stopped": 20_000,
            "cost_usd": 1.0, "tokens_sum": 20}  # fmt: skip
     sub = {"root": "t1", "started": 200.0, "project": "x", "model": "y", "version": "z", "calls": 4,
            "invalid_pairs": 100, "invalid_thinking": 1_000, "compactions_recorded": None,
            "cost_usd": 0.5, "tokens_sum": 3}  # fmt: skip
-    found = sessions_of(made_run(tmp_path, {"keep-all": [late, own, sub]}), "keep-all")
+    # An edit that drops nothing is no compaction, and one call has at most one.
+    dropped = [("keep-all", "t1", 3), ("keep-all", "t2", 1), ("keep-all", "t1", 0), ("fifo", "t1", 5)]
+    calls = [
+        call_row(policy=label, transcript=name, items_dropped=items, items_edited=9, compactions=2)
+        for label, name, items in dropped
+    ]
+    run = made_run(tmp_path, {"keep-all": [late, own, sub]}, tables={"calls": calls})
+    found = sessions_of(run, "keep-all")
     assert (found.names, found.started, found.projects) == (("t1", "t0"), (100.0, 900.0), ("p", "q"))
     assert (found.models, found.versions, found.priced, len(found)) == (("m", "m2"), ("1", "2"), 2, 2)
     assert amounts(found) == {
