@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ctxsim.answers.bill import facts
-from ctxsim.answers.bill.dollars import Paid, PriceList, paid
+from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, paid
 from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
@@ -275,10 +275,17 @@ def by_root(lines: Iterable[Line]) -> dict[str, list[Line]]:
 def sessions_of(bill: Bill) -> Sessions:
     """Return the root sessions of a bill, oldest first, with the dollars, input tokens and responses of each.
 
-    Sessions before the billed days are included, those without tokens are not. Dollars are left out if fewer than half
-    of the sessions have prices.
+    Sessions before the billed days are included, and those without usage, of which only the times and the number of
+    responses are known. Dollars are left out if fewer than half of the sessions with usage have prices.
     """
-    lines = by_root((*bill.earlier, *bill.lines))
+    known = [*bill.earlier, *bill.lines]
+    spoken = {line.session.root for line in known}
+    silent = [
+        Line(one, Response(time_s, "", 0, 0, 0, 0, 0, False, None), NOTHING, None)
+        for one in (*bill.older, *bill.sessions) if one.root not in spoken
+        for time_s in one.unrecorded if time_s is not None
+    ]  # fmt: skip
+    lines = by_root((*known, *silent))
     began = {
         root: min((one.response.time_s for one in own if one.response.time_s is not None), default=None)
         for root, own in lines.items()
@@ -287,7 +294,8 @@ def sessions_of(bill: Bill) -> Sessions:
     order = sorted(timed if enough(len(timed), len(began)) else began, key=lambda root: began[root] or 0.0)
     each = [lines[root] for root in order]
     priced = sum(all(line.paid.how for line in own) for own in each)
-    amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if enough(priced, len(order)) else {}
+    dollars = enough(priced, len(spoken.intersection(order)))
+    amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if dollars else {}
     amounts["tokens"] = [float(sum(line.response.input for line in own)) for own in each]
     amounts["calls"] = [float(len(own)) for own in each]
     first = [(project_of(own[0]), own[0].response.model, own[0].session.version) for own in each]

@@ -197,3 +197,15 @@ def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
     found = sessions_of_bill(billed([old, *bare], PRICES, None))
     assert found.names == ("u", "v", "old") and found.started == (None, None, DAY)
     assert "usd" not in found.amounts and found.priced == 1
+
+
+def test_the_pace_counts_sessions_without_usage_where_their_time_is_known() -> None:
+    one = session(response(7, 0, 0, 1, usd=2.0, time_s=3 * DAY), unrecorded=(DAY,))
+    silent = [session(name=name, project=name, unrecorded=(day and day * DAY, day and (day - 1) * DAY))
+              for name, day in (("new", 4.0), ("old", 2.0), ("undated", None))]  # fmt: skip
+    found = sessions_of_bill(billed([one, *silent], PRICES, 1))
+    assert (found.names, found.started, found.priced) == (("old", "folder/s", "new"), (DAY, 3 * DAY, 3 * DAY), 1)
+    assert {name: values.tolist() for name, values in found.amounts.items()} == {
+        "usd": [0.0, 2.0, 0.0], "tokens": [0.0, 7.0, 0.0], "calls": [2.0, 1.0, 2.0],
+    }  # fmt: skip
+    assert (found.projects, found.models) == (("old", "folder", "new"), ("", "m", ""))
