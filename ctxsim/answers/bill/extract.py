@@ -55,15 +55,18 @@ def facts_of(transcript: Transcript) -> Session:
         ratios.append(filled.chars_per_token)
     tools = Frequencies(item.tool for item in transcript.items if item.kind == "tool_call")
     stated = any(one.usd is not None for one in responses)
+    ratio = float(np.median(ratios or [USUAL]))
+    last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
+    ending = tuple(round(sum(map(len, one.summary)) / ratio) for one in transcript.compactions if one.call > last)
     silent = tuple(call.time_s for call in transcript.calls if call.usage is None)
     if silent and not responses and (usd := transcript.cost_usd):
         responses, silent = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], ()
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(_beside(call.usage, call, names) for call in transcript.beside if call.usage),
-        tuple(names), tuple(large), dict(tools), float(np.median(ratios or [USUAL])),
+        tuple(names), tuple(large), dict(tools), ratio,
         None if stated else transcript.cost_usd, silent,
-        tuple(line for line in transcript.notes if SKIPPED in line),
+        tuple(line for line in transcript.notes if SKIPPED in line), ending,
     )  # fmt: skip
 
 

@@ -102,7 +102,8 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
 
     `chars_per_token` is fitted to its recorded usage, or a prior. `uses` counts calls by tool. `usd` is what the log
     states for the session if it states nothing for responses. `unrecorded` are the times of responses without usage.
-    `skipped` says which lines couldn't be read.
+    `skipped` says which lines couldn't be read. `ending` has the tokens of the summary of each compaction after the
+    last response.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
     usd: float | None = None
     unrecorded: tuple[float | None, ...] = ()
     skipped: tuple[str, ...] = ()
+    ending: tuple[int, ...] = ()
 
     @property
     def root(self) -> str:

@@ -244,21 +244,24 @@ def unfinished(bill: Bill) -> tuple[int, float]:
 
 def summaries(bill: Bill) -> tuple[int, float]:
     """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
-    dollars: the request before is read once more, and the tokens after it, without the head, are output.
+    dollars: the request before is read once more, and the tokens after it, without the head, are output; after the last
+    response, those of the summary.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
     first = ((one.session, one.response.parts[0]) for one in bill.lines if one.response.parts)
     told = Counter(session.root for session, part in first if session.parts[part] == facts.ASKING)
     for line in bill.lines:
-        name = line.session.name
-        before = last.get(name)
-        if line.response.compacted and before:
+        one, name = line.response, line.session.name
+        made = [(last[name], one.input - one.head)] if one.compacted and name in last else []
+        if line.session.responses and one is line.session.responses[-1]:
+            made += [(line, tokens) for tokens in line.session.ending]
+        for before, tokens in made:
             told[line.session.root] -= 1
             if told[line.session.root] < 0:
                 times += 1
                 read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (0.0,) * 5
-                usd += before.response.input * read + (line.response.input - line.response.head) * output
+                usd += before.response.input * read + tokens * output
         last[name] = line
     return times, usd
 

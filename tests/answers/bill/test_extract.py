@@ -94,6 +94,14 @@ def test_a_recording_is_told_in_numbers() -> None:
         assert sums == [one.read, one.write, one.plain]
 
 
+def test_compactions_after_the_last_response_are_told_by_their_summaries() -> None:
+    whole = recorded()
+    (cut,) = whole.compactions
+    behind = [msgspec.structs.replace(cut, call=4, summary=(text,)) for text in ("S" * 800, "")]
+    found = facts_of(msgspec.structs.replace(whole, compactions=(cut, *behind)))
+    assert found.ending == (round(800 / found.chars_per_token), 0) and len(found.responses) == 3
+
+
 @pytest.mark.parametrize(("model", "held"), [(MODEL, True), ("openai/gpt-5", True), ("gemini-2.5-pro", False)])
 def test_what_was_thought_is_in_a_request_by_the_rules_of_who_answers(model: str, held: bool) -> None:
     found = facts_of(recorded(model))
