@@ -104,6 +104,8 @@ def _lines(found: Forecasts) -> list[str]:
         )
     if found.recorded.untimed:
         lines.append(f"Not in the forecast: {many(found.recorded.untimed, 'session(s)')} without a start time.")
+    if (beside := sum(one.beside_usd for one in found.run.info.recorders or ())) >= 0.005:
+        lines.append(f"Not in the forecast: responses outside the conversations, which cost {beside:,.2f} USD so far.")
     held = [] if today.basis == "priors" else [one for one in found.tried_alike if one.level == 90]
     share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
             "(--backtest shows them)" if held else ""  # fmt: skip

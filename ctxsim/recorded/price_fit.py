@@ -1,6 +1,7 @@
 """Dollars as billed: which of a model's listed prices reproduce what the log says was paid."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
@@ -8,7 +9,7 @@ import numpy as np
 
 from ctxsim.recorded.least_squares import non_negative
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import Model, candidates
+from ctxsim.simulator.provider.models import Model, candidates, find_model
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.transcript import Call, Transcript, Usage
 
@@ -35,7 +36,22 @@ def cost_by(prices: Prices, usage: Usage, paid_writes: bool) -> float:
     """Return USD of a call's recorded tokens. Without `paid_writes`, or if unlogged, writes cost as much as input."""
     read, write = usage.cache_read_tokens or 0, (usage.cache_write_tokens or 0) if paid_writes else 0
     uncached = max(0, usage.input_tokens - read - write)
-    return cost_of(prices, Split(read, write, uncached), usage.output_tokens or 0).total
+    split, output = Split(read, write, uncached), usage.output_tokens or usage.output_begun_tokens or 0
+    short, long = (cost_of(prices, split, output, lasting).total for lasting in (False, True))
+    return short + (long - short) * (usage.cache_write_long_tokens or 0) / max(1, write)
+
+
+def cost_beside(transcript: Transcript) -> float:
+    """Return USD of the responses outside the conversation: as recorded, else at list prices, without those unknown."""
+    found = 0.0
+    for call in transcript.beside:
+        on = None if call.time_s is None else datetime.fromtimestamp(call.time_s, UTC).date()
+        model = find_model(call.model, on, recorded=True)
+        if call.usage and call.usage.cost_usd is not None:
+            found += call.usage.cost_usd
+        elif call.usage and model and model.prices:
+            found += cost_by(model.prices, call.usage, True)
+    return found
 
 
 def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[Model, ...] = ()) -> Provider:

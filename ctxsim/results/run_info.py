@@ -136,7 +136,8 @@ class Recorder(msgspec.Struct, frozen=True, omit_defaults=True):
     """The agent that recorded a transcript, its version and its model; '' if the log doesn't say.
 
     `fires_at` is the number of tokens from which the agent, as it is set, compacts; None if only a refusal makes it.
-    `compacted_at` is the recorded input at which it compacted by itself, `peak` the largest recorded input.
+    `compacted_at` is the recorded input at which it compacted by itself, `peak` the largest recorded input. Responses
+    outside the conversation, which no replay counts, cost `beside_usd` dollars.
     """
 
     transcript: str
@@ -146,6 +147,7 @@ class Recorder(msgspec.Struct, frozen=True, omit_defaults=True):
     fires_at: int | None = None
     compacted_at: int | None = None
     peak: int | None = None
+    beside_usd: float = 0.0
 
 
 class RunInfo(msgspec.Struct, frozen=True):

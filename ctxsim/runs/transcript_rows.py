@@ -9,6 +9,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
+from ctxsim.recorded.price_fit import cost_beside
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
@@ -170,5 +171,5 @@ def _recorder(transcript: Transcript) -> Recorder | None:
     inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
     return Recorder(
         transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
-        max(inputs, default=None),
+        max(inputs, default=None), round(cost_beside(transcript), 10),
     )  # fmt: skip

@@ -104,6 +104,14 @@ def test_forecasts_like_this_one_are_counted_at_the_widest_level() -> None:
     assert _lines(forecasts(one(), tried_alike=alike[3:]))[2] == "From 40 sessions."
 
 
+def test_what_lies_outside_the_conversations_is_named_in_dollars() -> None:
+    some = [Recorder("a", "codex", beside_usd=1.25), Recorder("b", "pi", beside_usd=2.0), Recorder("c", "codex")]
+    run = SimpleNamespace(info=SimpleNamespace(recorders=some))
+    assert _lines(forecasts(one(), run=run))[2:] == [
+        "Not in the forecast: responses outside the conversations, which cost 3.25 USD so far.", "From 40 sessions.",
+    ]  # fmt: skip
+
+
 def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     run = SimpleNamespace(info=SimpleNamespace(recorders=(
         Recorder("a", "codex"), Recorder("b", "claude-code"), Recorder("c", "codex"), Recorder("d", "pi"),

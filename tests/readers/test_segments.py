@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.assembly.assembly import kept_and_new
 from ctxsim.readers.assembly.segments import across, segments
-from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Item, Kind, Needle, Transcript, Usage, problems
+from ctxsim.transcript import CLEARED, NO_RESULT, Call, Compaction, Item, Kind, Needle, Transcript, Usage, problems
 from tests.strategies import transcripts
 
 
@@ -37,6 +37,11 @@ def test_without_a_compaction_a_transcript_is_its_only_segment() -> None:
     whole = msgspec.structs.replace(session(), compactions=())
     assert segments(whole) == [whole]
     assert across(whole) is whole
+
+
+def test_what_lies_outside_the_conversation_is_in_the_first_segment() -> None:
+    beside = (Call(0, 0, usage=Usage(9)),)
+    assert [one.beside for one in segments(msgspec.structs.replace(session(), beside=beside))] == [beside, ()]
 
 
 def test_a_segment_begins_with_the_summary_and_what_was_kept() -> None:

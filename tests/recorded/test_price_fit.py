@@ -6,10 +6,17 @@ import msgspec
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.price_fit import cache_that_held, charged, cost_by, prices_that_held, with_reads_by_cost
+from ctxsim.recorded.price_fit import (
+    cache_that_held,
+    charged,
+    cost_beside,
+    cost_by,
+    prices_that_held,
+    with_reads_by_cost,
+)
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import Call, Transcript, Usage
 
 PAID_WRITES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75, zero_s=1_700_000_000.0)
 FREE_WRITES = Prices(input=3.0, output=15.0, cache_read=0.3)
@@ -52,6 +59,23 @@ def test_what_isnt_told_is_nothing() -> None:
     assert cost_by(PAID_WRITES, Usage(10_000), True) == pytest.approx(0.03, abs=1e-9)
     # More read and written than was sent: nothing is left for the price of input. 6,000 * 0.3 + 3,000 * 3.75.
     assert cost_by(PAID_WRITES, Usage(8_000, 0, 6_000, 3_000), True) == pytest.approx(0.01305, abs=1e-9)
+
+
+def test_writes_for_long_cost_the_price_of_their_lifetime() -> None:
+    # A third of 3,000 is written at 6 rather than 3.75. Of an unfinished response, 100 are known.
+    long = Usage(10_000, None, 6_000, 3_000, cache_write_long_tokens=1_000, output_begun_tokens=100)
+    prices = msgspec.structs.replace(PAID_WRITES, cache_write_long=6.0)
+    assert cost_by(prices, long, True) == pytest.approx(0.01755 + 0.00225)
+    assert cost_by(PAID_WRITES, long, True) == pytest.approx(0.01755)
+
+
+def test_what_lies_outside_the_conversation_costs_what_is_recorded_or_listed() -> None:
+    stated, listed, unknown = (Usage(1_000_000, 0), Usage(2_000_000, 0), Usage(3_000_000, 0))
+    calls = [
+        Call(0, 0, usage=costing(4.0, stated), model="claude-haiku-4-5"), Call(0, 0, usage=unknown, model="nobodys"),
+        Call(0, 0, usage=listed, model="claude-haiku-4-5", time_s=1_770_000_000.0), Call(0, 0),
+    ]  # fmt: skip
+    assert cost_beside(msgspec.structs.replace(paid(), beside=tuple(calls))) == pytest.approx(4.0 + 2.0)
 
 
 @pytest.mark.parametrize(("prices", "usd"), [(PAID_WRITES, 0.01755), (FREE_WRITES, 0.0153)])

@@ -26,7 +26,7 @@ from ctxsim.runs.transcript_rows import _recorder, prepared, rows_alone, rows_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider import Provider
-from ctxsim.transcript import Usage
+from ctxsim.transcript import Call, Usage
 
 ONE = AsSent(
     chat(TASK, ASK, ("tool_result", "zebra_one " * 30), ASK, ("tool_result", "b"), ("assistant", "zebra_one")),
@@ -120,6 +120,8 @@ def test_a_recorder_is_an_agent_that_we_know_with_its_largest_request() -> None:
     calls = tuple(msgspec.structs.replace(call, usage=usage) for call, usage in zip(made.calls, sizes, strict=True))
     codex = msgspec.structs.replace(made, format="codex-rollout", version="1.2", compacted_at=800, calls=calls)
     assert _recorder(codex) == Recorder("chat", "codex", "1.2", "", None, 800, 900)
+    beside = msgspec.structs.replace(codex, beside=(Call(0, 0, usage=Usage(9, cost_usd=0.5)),))
+    assert _recorder(beside) == Recorder("chat", "codex", "1.2", "", None, 800, 900, 0.5)
     unlike = (calls[0], msgspec.structs.replace(calls[1], comparable=False), calls[2])
     found = _recorder(msgspec.structs.replace(codex, calls=unlike))
     assert found is not None and found.peak == 500

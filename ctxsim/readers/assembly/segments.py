@@ -119,6 +119,7 @@ class _Segment:
             after_compaction=self._after_compaction,
             compacted_at=self._compacted_at(),
             cost_usd=None,
+            beside=whole.beside if number == 1 else (),
         )
 
     def _compacted_at(self) -> int | None:
