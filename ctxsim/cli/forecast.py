@@ -193,7 +193,7 @@ BACKTEST = (
 """The columns of earlier forecasts, of which each row has those with one number of sessions and one level."""
 
 KNOWN_TEXTS = (
-    Column("amount", "amount", "of one session", of=lambda one: UNITS[one.amount]),
+    Column("amount", "amount", "of one transcript", of=lambda one: UNITS[one.amount]),
     *(msgspec.structs.replace(column, of="") for column in BACKTEST[2:5]),
 )
 
@@ -213,8 +213,8 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         sessions = [both[number] for both in found.told]
         counts = known_texts.compactions(sessions)
         notes = (
-            f"Of {counts.sessions:,} sessions {counts.came:,} had a compaction, {counts.told:,} were forecast to, "
-            f"{counts.both:,} are in both.",
+            f"Of {many(counts.sessions, 'transcript(s)')}, sub-agents' included, a compaction came in {counts.came:,}, "
+            f"was forecast in {counts.told:,}, and both in {counts.both:,}.",
         ) if counts else ()  # fmt: skip
         sheets.append(sheet_of(name, title, KNOWN_TEXTS, known_texts.held(sessions), notes=notes))
     return [one for one in sheets if one.rows]

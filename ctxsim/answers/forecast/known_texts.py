@@ -153,7 +153,7 @@ def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """Numbers of sessions: all, with a recorded compaction, with a predicted one, and with both."""
+    """Numbers of transcripts, sub-agents' too: all, with a recorded compaction, with a predicted one, and with both."""
 
     sessions: int
     came: int
