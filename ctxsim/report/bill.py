@@ -235,7 +235,6 @@ def closing(found: Smaller) -> Iterator[str]:
     """Yield what the best changes save together, and how to make each change."""
     if not found.savings:
         yield f"None of {found.tried} changes tried would have made the bill 2 % smaller."
-        return
     if found.together:
         month = " a month" if found.together.month else ""
         yield f"These changes overlap. The best of them together save {_range(found.together)} USD{month}:"
@@ -244,8 +243,8 @@ def closing(found: Smaller) -> Iterator[str]:
     for one in found.savings:
         if one.how:
             yield f"{one.name}: {one.how}"
-    if any(one.kept is not None for one in found.savings):
-        yield "For settings, ctxsim advise is more exact: it replays these sessions."
+    if found.settings:
+        yield "ctxsim advise tries more settings, and is more exact: it replays these sessions."
 
 
 def pace(ahead: Forecast) -> str:

@@ -196,12 +196,15 @@ def test_what_it_saves_is_a_range() -> None:
 
 
 def test_changes_that_save_are_told_with_how_to_make_them() -> None:
-    found = Smaller([saving(), saving(name="fewer", how="")], saving(name="both"), 4)
+    found = Smaller([saving(), saving(name="fewer", how="")], saving(name="both"), 4, settings=True)
     assert list(closing(found)) == [
         "These changes overlap. The best of them together save 4.00 to 6.00 USD:", "  both", "", "shorter: set it",
-        "For settings, ctxsim advise is more exact: it replays these sessions.",
+        "ctxsim advise tries more settings, and is more exact: it replays these sessions.",
     ]  # fmt: skip
-    assert list(closing(Smaller([], None, 4))) == ["None of 4 changes tried would have made the bill 2 % smaller."]
+    none = "None of 4 changes tried would have made the bill 2 % smaller."
+    assert list(closing(Smaller([], None, 4))) == [none]
+    # Where settings were tried, it says so too where none of them is listed.
+    assert list(closing(Smaller([], None, 4, settings=True))) == [none, list(closing(found))[-1]]
     people, programs = smaller_sheet(found, whole=False), smaller_sheet(found, whole=True)
     assert text_rows(people)[0] == {"change": "shorter", "saves, USD": "4.00 to 6.00", "what it costs you": "some"}
     assert value_rows(programs)[0] == {

@@ -63,7 +63,7 @@ class Offer(msgspec.Struct, frozen=True):
         if self.keeps:
             # Rounded down, so that a loss never shows as 100 % kept.
             kept = 100 * max(0, effect.chances - effect.lost) // effect.chances if effect.chances else 100
-            return f"keeps {kept}% at least"
+            return f"keeps about {kept}% of what was used"
         return self.told.format(times=effect.times, chances=effect.chances,
                                 share=effect.times / effect.chances if effect.chances else 0.0)  # fmt: skip
 

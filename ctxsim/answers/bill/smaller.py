@@ -40,7 +40,8 @@ class Saving(msgspec.Struct, frozen=True):
     is the length of the recordings in months, None for less than a week.
 
     `share` is the saving as a share of the bill. `loses` is its drawback in words, `how` the way to make the change.
-    `kept` is the least share of uses of older results that it keeps, None if it affects none. `given` is the setting.
+    `kept` is the share of uses of older results that it keeps if summaries hold nothing of them, None if it affects
+    none. `given` is the setting.
     """
 
     name: str
@@ -66,11 +67,14 @@ class Saving(msgspec.Struct, frozen=True):
 
 
 class Smaller(msgspec.Struct, frozen=True):
-    """Savings, largest first (changes of model last). They overlap: `together` is what the best of them save as one."""
+    """Savings, largest first (changes of model last). They overlap: `together` is what the best of them save as one.
+    `settings`: among the `tried` changes are agents' settings.
+    """
 
     savings: list[Saving]
     together: Saving | None
     tried: int
+    settings: bool = False
 
 
 def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folder: Path | None = None) -> Smaller:
@@ -79,16 +83,17 @@ def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folde
     """
     paid = _Paid(bill, prices)
     found: list[tuple[Saving, Offer]] = []
-    tried = 0
-    for group in offers(bill, prices, memory, folder):
-        tried += len(group)
+    groups = list(offers(bill, prices, memory, folder))
+    for group in groups:
         made = [(paid.saving([offer]), offer) for offer in group]
         fit = [one for one in made if one[0].share >= LEAST and one[0].keeps_enough]
         found += sorted(fit, key=lambda one: -one[0].usd)[:1]
     # Another model's answers can't be predicted: it stands last and is never combined with others.
     found.sort(key=lambda one: (one[1].order >= MODEL, -one[0].usd, one[0].name))
     together = _best(paid, [offer for _, offer in found if offer.order < MODEL])
-    return Smaller([saving for saving, _ in found], together, tried)
+    tried = [offer for group in groups for offer in group]
+    settings = any(offer.given for offer in tried)
+    return Smaller([saving for saving, _ in found], together, len(tried), settings)
 
 
 def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:

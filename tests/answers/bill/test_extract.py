@@ -285,8 +285,10 @@ def test_large_results_are_told_with_their_calls_and_uses() -> None:
 
 
 @pytest.mark.parametrize(("keeps", "effect", "words"), [
-    (True, Effect(2, 20, 1), "keeps 95% at least"), (True, Effect(2, 20, 40), "keeps 0% at least"),
-    (True, Effect(), "keeps 100% at least"), (True, Effect(2, 400, 1), "keeps 99% at least"),
+    (True, Effect(2, 20, 1), "keeps about 95% of what was used"),
+    (True, Effect(2, 20, 40), "keeps about 0% of what was used"),
+    (True, Effect(), "keeps about 100% of what was used"),
+    (True, Effect(2, 400, 1), "keeps about 99% of what was used"),
     (False, Effect(2, 20, 1), "2 of 20, 10%"), (False, Effect(), "0 of 0, 0%"),
 ])  # fmt: skip
 def test_an_offer_says_what_it_costs(keeps: bool, effect: Effect, words: str) -> None:

@@ -83,6 +83,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
           "model: x-cheap in the sub-agent's settings", ())],
     ]  # fmt: skip
     assert smaller(billed(SESSIONS, PRICES, None), PRICES, {"CLAUDE.md": 60}).tried == sum(map(len, found))
+    assert [smaller(billed(some, PRICES, None), PRICES).settings for some in (SESSIONS, [])] == [True, False]
 
 
 @pytest.mark.parametrize(("versions", "reserve"), [
@@ -119,7 +120,8 @@ def test_what_an_offer_costs_in_words() -> None:
         "memory files half as long": "30 tokens of instructions",
         'MCP server "a" off': "used in 2 of 40 transcripts", 'MCP server "b" off': "used in 2 of 40 transcripts",
         **dict.fromkeys(("autoCompactWindow", "bashOutputMaxChars", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS",
-                         "model_auto_compact_token_limit", "tool_output_token_limit"), "keeps 92% at least"),
+                         "model_auto_compact_token_limit", "tool_output_token_limit"),
+                        "keeps about 92% of what was used"),
         "one-hour cache": "nothing; 2 pauses keep the cache", "five-minute cache": "2 pauses lose the cache",
         "pauses within the cache's life": "2 of your pauses must be shorter",
         "x-cheap for most": "another model's answers", "x-cheap for sub-agents": "another model's answers",
