@@ -225,10 +225,9 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
 
 
 def _range(one: Saving) -> str:
-    low, high = one.month or (one.low, one.high)
-    if high >= 10:
-        return f"{round(low):,} to {round(high):,}"
-    return " to ".join(f"{round(end, 2) + 0.0:,.2f}" for end in (low, high))
+    ends = one.month or (one.low, one.high)
+    texts = (f"{round(end):,}" if ends[1] >= 10 else f"{round(end, 2) + 0.0:,.2f}" for end in ends)
+    return " to ".join(dict.fromkeys(texts))
 
 
 def closing(found: Smaller) -> Iterator[str]:

@@ -144,10 +144,15 @@ def at_axis(tokens: float, _: object = None) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a label over lines after a comma, colon, plus, slash or space, and a long piece after an equals sign."""
+    """Break a label over lines after a comma, colon, plus, slash or space, and a long piece after an equals sign, or
+    else after an underscore.
+    """
     lines = [""]
     pieces = re.findall(r"[^,:+/ ]*[,:+/ ]?", label)
-    for piece in (part for one in pieces for part in ([one] if len(one) < width - 1 else re.split("(?<==)", one))):
+    for mark in "=_":
+        broken = ([one] if len(one) < width - 1 else re.split(f"(?<={mark})", one) for one in pieces)
+        pieces = [part for parts in broken for part in parts]
+    for piece in pieces:
         if lines[-1] and len(lines[-1]) + len(piece) > width:
             lines.append("  ")
         lines[-1] += piece

@@ -193,6 +193,8 @@ def saving(**given: Any) -> Saving:
 def test_what_it_saves_is_a_range() -> None:
     assert _range(saving()) == "4.00 to 6.00" and _range(saving(low=-0.001)) == "0.00 to 6.00"
     assert _range(saving(low=8.6, high=10.0)) == "9 to 10" and _range(saving(high=9.99)) == "4.00 to 9.99"
+    # Of one session both ends are alike: one figure.
+    assert _range(saving(low=5.996, high=6.0)) == "6.00" and _range(saving(low=10.4, high=10.4)) == "10"
 
 
 def test_changes_that_save_are_told_with_how_to_make_them() -> None:

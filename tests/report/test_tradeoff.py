@@ -95,6 +95,9 @@ def test_numbers_at_axes_and_in_names() -> None:
     assert wrap_label("ab:c=1,d=2", 6) == "ab:\n  c=1,\n  d=2" and wrap_label("ab:c=1", 6) == "ab:c=1"
     # A piece of 9 characters has no room in 10, as the indent takes 2: it breaks after the name, not within the number.
     assert [wrap_label("ab:cde=12345", most) for most in (10, 11)] == ["ab:cde=\n  12345", "ab:\n  cde=12345"]
+    # A name that is still too long is broken between its words.
+    assert wrap_label("MAX_OUT_TOKENS = 5", 11) == "MAX_OUT_\n  TOKENS = \n  5"
+    assert wrap_label("a_b:c_d=1_000", 8) == "a_b:c_d=\n  1_000"
 
 
 @pytest.mark.parametrize(
