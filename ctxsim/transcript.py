@@ -21,7 +21,7 @@ NO_RESULT = "[no result recorded]"
 CLEARED = "[Old tool result content cleared]"
 """Text in place of a result that the agent has cleared, as Claude Code and OpenCode write it."""
 
-NO_HISTORY = "the history before the recorded compaction is missing: starts with its summary"
+NO_HISTORY = "the history before the recorded compaction is missing"
 """Note of a recording that begins after a compaction: of the history before, only the summary is known."""
 
 UNLOGGED = "unlogged"

@@ -22,7 +22,7 @@ from ctxsim.readers.assembly import Assembly, dollars
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.assembly.task_folders import is_task, task_of
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has, time_s
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "cline"
 TITLE = "Cline sessions and task folders"
@@ -84,7 +84,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if marked and number == marked[0]:
             how = "manual" if "manual" in message.reason else "auto"
             removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
-            assembly.compaction_note(f"{how}{removed}; what it removed is not in the file")
+            assembly.compaction_note(f"{how}{removed}")
+            assembly.notes.append(NO_HISTORY)
         if message.role == "user" and isinstance(message.content, list):
             message.content = [*map(_file_as_text, message.content)]
         # The file holds the current history: responses up to the last kept message had longer requests than it shows.

@@ -271,7 +271,7 @@ def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> 
     )
     assert kinds(transcript) == ["user", "assistant"]
     assert transcript.calls[0].comparable
-    assert transcript.notes == ("the history before the recorded compaction is missing: starts with its summary",)
+    assert transcript.notes == ("the history before the recorded compaction is missing",)
 
 
 def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> None:

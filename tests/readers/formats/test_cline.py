@@ -84,7 +84,8 @@ def test_a_compacted_session(tmp_path: Path) -> None:
     # The kept response answered a longer request; what came after it, this history.
     assert [made.comparable for made in transcript.calls] == [False, True]
     assert transcript.notes == (
-        "recorded compaction before call 1 (manual, 22 messages; what it removed is not in the file)",
+        "the history before the recorded compaction is missing",
+        "recorded compaction before call 1 (manual, 22 messages)",
     )
 
 

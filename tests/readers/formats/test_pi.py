@@ -121,7 +121,7 @@ def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> 
     assert [item.text for item in transcript.items] == ["All so far.", "On.", "Yes."]
     assert transcript.notes == (
         "forked from the session old.jsonl, which it repeats up to the fork",
-        "the history before the recorded compaction is missing: starts with its summary",
+        "the history before the recorded compaction is missing",
     )
 
 
