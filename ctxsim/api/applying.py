@@ -1,30 +1,44 @@
-"""`--apply` and `--undo`: write a setting into its agent's own configuration file, and restore that file."""
+"""`--apply` and `--undo`: write settings into their agent's own configuration files, and restore those files."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
-from ctxsim.live.configs.edit import Value
+from ctxsim.live.configs.edit import Format, Value
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.lines import file_of
-from ctxsim.policies.agents.settings import CODE, Setting, shown
+from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, shown
 
 __all__ = ["apply", "change", "undo"]
 
 _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
 
-def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
-    """Return what writing a setting would change, without writing it.
+def change(
+    agent: str, settings: Mapping[str, Value], *, project: str | PathLike[str] | None = None
+) -> tuple[Change, ...]:
+    """Return what writing settings would change, a change for each file, without writing it.
 
-    The change is for the user's file. With the folder `project` it is for the project's file that sets the key, or else
+    A setting is for the user's file. With the folder `project` it is for the project's file that sets the key, or else
     for its first; an agent may have only the user's. If a key has placeholders, as
     `provider.ID.models.MODEL.limit.input`, put names in their place: `provider.mine.models.small.limit.input`. Raises
     CtxsimError for a setting that is unknown, can't be set in a file, or doesn't accept the value. Raises InputError
     for a file that can't be changed safely.
     """
+    files: dict[tuple[Path, Format], dict[tuple[str | int, ...], Value]] = {}
+    for key, value in settings.items():
+        file, keys, written = _written(agent, key, value, project)
+        files.setdefault((file.place(project).resolve(), file.format), {})[keys] = written
+    return tuple(planned(path, form, values) for (path, form), values in files.items())
+
+
+def _written(
+    agent: str, key: str, value: Value, project: str | PathLike[str] | None
+) -> tuple[ConfigFile, tuple[str | int, ...], Value]:
+    """A setting's file, and the parts of the key and the value to write there."""
     one, keys = _setting(agent, key)
     problem = one.problem(value)
     if problem:
@@ -39,26 +53,23 @@ def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] |
         keys, value = (file.env, one.env), shown(value)
     if file is None or (file.scope == "project" and project is None):
         raise CtxsimError(f"{agent}: no file of a user is known that holds {one.key}")
-    return planned(file.place(project), file.format, keys, value)
+    return file, keys, value
 
 
 def apply(
     agent: str,
-    key: str,
-    value: Value,
+    settings: Mapping[str, Value],
     *,
     project: str | PathLike[str] | None = None,
-    agreed: Callable[[Change], bool] = lambda change: True,
-) -> Applied | None:
-    """Write a setting into its agent's own file. Return what was written, and where the backup is.
+    agreed: Callable[[Sequence[Change]], bool] = lambda changes: True,
+) -> tuple[Applied, ...]:
+    """Write settings into their agent's own files, all or none. Return each file written, and where its backup is.
 
-    `agreed` is called first, with the change and its diff. Returns None if `agreed` returns false or nothing changes.
-    Raises the errors of `change`.
+    `agreed` is called first, once, with each file's change and its diff. Returns () if `agreed` returns false or
+    nothing changes. One `undo` restores all files. Raises the errors of `change`.
     """
-    wanted = change(agent, key, value, project=project)
-    if wanted.before == wanted.after or not agreed(wanted):
-        return None
-    return write(wanted)
+    wanted = [one for one in change(agent, settings, project=project) if one.before != one.after]
+    return write(wanted) if wanted and agreed(wanted) else ()
 
 
 def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:

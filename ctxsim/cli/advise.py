@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from ctxsim.runs.conduct import Watch
 @options.flag(
     "--apply", "Write the advised settings into the agent's own file, after showing each change and asking.", "write"
 )
-@options.flag("--undo", "Restore the file that --apply wrote last.", "back")
+@options.flag("--undo", "Restore what --apply wrote last.", "back")
 @options.flag("--score", "Compare the predictions of earlier advice with the sessions that came after it.", "scoring")
 @options.out("Write the HTML page of the replays to this file. With --score, draw the comparison into it.")
 @options.form
@@ -55,7 +56,7 @@ def command(
     """
     if back:
         options.alone("--undo")
-        say(f"restored: {undo().path}")
+        say("\n".join(f"restored: {one.path}" for one in undo()))
         return
     if scoring:
         options.alone("--score", ("paths", "form", "out"))
@@ -123,15 +124,14 @@ def _verify(one: AgentAdvice) -> bool:
 
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:
-    def agreed(change: Change) -> bool:
-        click.echo(f"\n{change.diff}\n")
-        return click.confirm(f"Write {change.path}?")
+    def agreed(changes: Sequence[Change]) -> bool:
+        click.echo("".join(f"\n{change.diff}\n" for change in changes))
+        return click.confirm(f"Write {' and '.join(str(change.path) for change in changes)}?")
 
-    for given in one.settings:
-        made = apply(one.agent, given.key, given.value, project=project, agreed=agreed)
-        if made is not None:
-            kept = f"; the file as it was: {made.backup}" if made.backup else ""
-            say(f"written: {made.path}{kept}; ctxsim advise --undo restores it")
+    done = apply(one.agent, {given.key: given.value for given in one.settings}, project=project, agreed=agreed)
+    for made in done:
+        kept = f"; the file as it was: {made.backup}" if made.backup else ""
+        say(f"written: {made.path}{kept}; ctxsim advise --undo restores {'it' if len(done) == 1 else 'all of them'}")
     if not one.settings:
         say(f"\n{one.title}: nothing to write.")
 

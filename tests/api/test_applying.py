@@ -43,21 +43,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_setting_goes_into_the_first_file_of_its_scope_that_holds_it(folder: Path) -> None:
-    found = change("mine", "limit", 5)
+    (found,) = change("mine", {"limit": 5})
     assert (found.path, found.before, found.after) == (folder / "user.json", None, b'{\n  "limit": 5\n}\n')
     project = folder / "project"
-    assert change("mine", "mode", "x", project=project).path == project / "project.json"
-    assert change("mine", "limit", 5, project=folder).path == folder / "user.json", "no project's file holds it"
+    assert change("mine", {"mode": "x"}, project=project)[0].path == project / "project.json"
+    assert change("mine", {"limit": 5}, project=folder)[0].path == folder / "user.json", "no project's file holds it"
     with pytest.raises(CtxsimError, match="mine: no file of a user is known that holds mode"):
-        change("mine", "mode", "x")
-    assert change("mine", "LIMIT", 5).after == b'{\n  "limit": 5\n}\n', "by the name of its variable"
+        change("mine", {"mode": "x"})
+    assert change("mine", {"LIMIT": 5})[0].after == b'{\n  "limit": 5\n}\n', "by the name of its variable"
 
 
 def test_names_stand_in_the_place_of_id_and_model() -> None:
-    assert change("mine", "deep.my.own.limit", 5).after.split() == b'{ "deep": { "my.own": { "limit": 5 } } }'.split()
-    assert change("mine", "of.gpt-5.x.b", 5).after.split() == b'{ "of": { "gpt-5": { "x": { "b": 5 } } } }'.split()
+    assert (
+        change("mine", {"deep.my.own.limit": 5})[0].after.split() == b'{ "deep": { "my.own": { "limit": 5 } } }'.split()
+    )
+    assert change("mine", {"of.gpt-5.x.b": 5})[0].after.split() == b'{ "of": { "gpt-5": { "x": { "b": 5 } } } }'.split()
     with pytest.raises(CtxsimError, match=r"write names in the place of ID and MODEL in deep\.ID\.limit"):
-        change("mine", "deep.ID.limit", 5)
+        change("mine", {"deep.ID.limit": 5})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_names_stand_in_the_place_of_id_and_model() -> None:
 )  # fmt: skip
 def test_what_can_not_be_written_is_told(key: str, value: Any, said: str) -> None:
     with pytest.raises(CtxsimError) as told:
-        change("mine", key, value)
+        change("mine", {key: value})
     assert said in str(told.value)
 
 
@@ -84,7 +86,7 @@ def test_nothing_is_written_where_nothing_changes_or_nobody_agrees(
 ) -> None:
     written: list[Any] = []
     monkeypatch.setattr(applying, "write", lambda wanted: written.append(wanted) or "written")
-    assert apply("mine", "limit", 5, agreed=lambda wanted: False) is None and not written
-    assert apply("mine", "limit", 5) == "written" and written == [change("mine", "limit", 5)]  # type: ignore[comparison-overlap]
-    (folder / "user.json").write_bytes(change("mine", "limit", 5).after)
-    assert apply("mine", "limit", 5, agreed=lambda wanted: True) is None and len(written) == 1
+    assert apply("mine", {"limit": 5}, agreed=lambda wanted: False) == () and not written
+    assert apply("mine", {"limit": 5}) == "written" and written == [[*change("mine", {"limit": 5})]]  # type: ignore[comparison-overlap]
+    (folder / "user.json").write_bytes(change("mine", {"limit": 5})[0].after)
+    assert apply("mine", {"limit": 5}, agreed=lambda wanted: True) == () and len(written) == 1

@@ -107,32 +107,35 @@ def test_each_setting_is_verified_beside_the_others(
     )
 
 
-def test_each_setting_is_written_after_its_change_is_agreed_to(
+def test_settings_of_one_agent_are_written_together_after_their_changes_are_agreed_to(
     advised: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[Any] = []
 
-    def apply(name: str, key: str, value: Any, *, project: Any, agreed: Any) -> Any:
-        heard.append((name, key, value, project))
-        if not agreed(SimpleNamespace(diff="+ a", path="f.toml")):
-            return None
-        return SimpleNamespace(path="f.toml", backup="b" if key == OTHER.key else "")
+    def apply(name: str, given: Any, *, project: Any, agreed: Any) -> Any:
+        heard.append((name, given, project))
+        of = [SimpleNamespace(diff="+ a", path="f.toml"), SimpleNamespace(diff="+ b", path="g.toml")][: len(given)]
+        if not given or not agreed(of):
+            return ()
+        return [SimpleNamespace(path=one.path, backup="b" * (one.path == "g.toml")) for one in of]
 
     monkeypatch.setattr(advise_room, "apply", apply)
-    advised["found"] = [agent(LIMIT, OTHER), agent()]
+    advised["found"] = [agent(LIMIT, OTHER), agent(LIMIT), agent()]
     done = CliRunner().invoke(advise_room.command, ["logs", "--apply"], input="y\ny\n")
     assert done.exit_code == 0, done.output
-    assert heard == [("codex", LIMIT.key, 90_000, None), ("codex", OTHER.key, 900, None)]
-    assert "\n+ a\n\nWrite f.toml? [y/N]: y\n" in done.output and "a step" not in done.output
-    assert "written: f.toml; ctxsim advise --undo restores it\n" in done.output
-    assert "written: f.toml; the file as it was: b; ctxsim advise --undo restores it\n" in done.output
+    both = {LIMIT.key: 90_000, OTHER.key: 900}
+    assert heard == [("codex", both, None), ("codex", {LIMIT.key: 90_000}, None), ("codex", {}, None)]
+    assert "\n+ a\n\n+ b\n\nWrite f.toml and g.toml? [y/N]: y\n" in done.output and "a step" not in done.output
+    assert "written: f.toml; ctxsim advise --undo restores all of them\n" in done.output
+    assert "written: g.toml; the file as it was: b; ctxsim advise --undo restores all of them\n" in done.output
+    assert "\n+ a\n\nWrite f.toml? [y/N]: y\nwritten: f.toml; ctxsim advise --undo restores it\n" in done.output
     assert done.output.endswith("\nCodex: nothing to write.\n")
     no = CliRunner().invoke(advise_room.command, ["logs", "--apply"], input="n\nn\n")
     assert "written" not in no.output
 
 
 def test_undo_says_what_was_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(advise_room, "undo", lambda: SimpleNamespace(path="f.toml"))
+    monkeypatch.setattr(advise_room, "undo", lambda: [SimpleNamespace(path="f.toml")])
     assert ctxsim("advise", "--undo", cwd=tmp_path).stdout == "restored: f.toml\n"
 
 

@@ -1,7 +1,8 @@
-"""Changes a configuration file, keeps a backup, and restores it byte for byte."""
+"""Changes configuration files, keeps backups, and restores them byte for byte."""
 
 import difflib
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -41,16 +42,17 @@ class Applied(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -> Change:
-    """Return the change that sets a key. Nothing is written.
+def planned(path: Path, form: edit.Format, values: Mapping[edit.Path, edit.Value]) -> Change:
+    """Return the change that sets the values of some keys. Nothing is written.
 
     Raises InputError for a file that isn't a plain file of that format in UTF-8, or is larger than 1 MiB.
     """
     path = path.resolve()
     before = _read(path)
     try:
-        text = "" if before is None else before.decode("utf-8")
-        made = edit.edited(text, form, keys, value)
+        made = "" if before is None else before.decode("utf-8")
+        for keys, value in values.items():
+            made = edit.edited(made, form, keys, value)
     except UnicodeDecodeError:
         raise InputError(str(path), "it is no UTF-8; set it by hand") from None
     except CtxsimError as error:
@@ -58,48 +60,56 @@ def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -
     return Change(path, before, made.encode("utf-8"))
 
 
-def write(change: Change) -> Applied:
-    """Write a change and keep a backup. Raises InputError if the file has changed since the change was planned."""
-    if _read(change.path) != change.before:
-        raise InputError(str(change.path), "it was changed meanwhile; look at the change again")
+def write(changes: Sequence[Change]) -> tuple[Applied, ...]:
+    """Write changes of different files, which one `undo` restores, and keep backups. Raises InputError, and writes
+    nothing, if a file has changed since its change was planned.
+    """
+    for change in changes:
+        if _read(change.path) != change.before:
+            raise InputError(str(change.path), "it was changed meanwhile; look at the change again")
     records = _folder()
     number = 1 + max((int(one.stem) for one in records.glob("*.json")), default=0)
-    backup = records / f"{number:04}.backup"
-    if change.before is not None:
-        _put(backup, change.before, 0o600)
-    change.path.parent.mkdir(parents=True, exist_ok=True)
-    mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
-    kept = "" if change.before is None else str(backup)
-    done = Applied(str(change.path), kept, hashlib.sha256(change.after).hexdigest())
-    # The record is written before the file, so that every written change can be undone.
-    _put(records / f"{number:04}.json", msgspec.json.encode(done), 0o600)
-    _put(change.path, change.after, mode)
-    return done
+    done = []
+    for n, change in enumerate(changes, 1):
+        backup = records / f"{number:04}-{n}.backup"
+        if change.before is not None:
+            _put(backup, change.before, 0o600)
+        kept = "" if change.before is None else str(backup)
+        done.append(Applied(str(change.path), kept, hashlib.sha256(change.after).hexdigest()))
+    # The record is written before the files, so that every written change can be undone.
+    _put(records / f"{number:04}.json", msgspec.json.Encoder().encode_lines(done), 0o600)
+    for change in changes:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
+        _put(change.path, change.after, mode)
+    return tuple(done)
 
 
-def undo() -> Applied:
-    """Restore the file that was written last, byte for byte, and return the change that was undone.
+def undo() -> tuple[Applied, ...]:
+    """Restore the files of the last `write`, byte for byte, and return the changes that were undone.
 
-    Raises CtxsimError if no change is recorded, and InputError if the file was changed after it was written.
+    Raises CtxsimError if no change is recorded, and InputError, with every file left as it is, if one was changed after
+    it was written.
     """
     record = max(_folder().glob("*.json"), key=lambda one: int(one.stem), default=None)
     if record is None:
         raise CtxsimError("nothing was applied that could be undone")
-    done = msgspec.json.decode(record.read_bytes(), type=Applied)
-    path, backup = Path(done.path), Path(done.backup) if done.backup else None
-    now = _read(path)
-    kept = backup.read_bytes() if backup else None
-    if now != kept:
-        if now is None or hashlib.sha256(now).hexdigest() != done.sha256:
-            where = f"; what stood there before is in {backup}" if backup else ""
+    done = tuple(msgspec.json.Decoder(Applied).decode_lines(record.read_bytes()))
+    before = {Path(one.path): Path(one.backup).read_bytes() if one.backup else None for one in done}
+    for one, (path, kept) in zip(done, before.items(), strict=True):
+        now = _read(path)
+        if now != kept and (now is None or hashlib.sha256(now).hexdigest() != one.sha256):
+            where = f"; what stood there before is in {one.backup}" if one.backup else ""
             raise InputError(str(path), f"it was changed after it was written; undo it by hand{where}")
+    for path, kept in before.items():
         if kept is None:
-            path.unlink()
+            path.unlink(missing_ok=True)
         else:
             _put(path, kept, path.stat().st_mode & 0o777)
     record.unlink()
-    if backup:
-        backup.unlink()
+    for one in done:
+        if one.backup:
+            Path(one.backup).unlink()
     return done
 
 

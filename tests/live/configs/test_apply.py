@@ -27,19 +27,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config(home: Path, text: str = '{\n  "theme": "dark" // mine\n}\n') -> Path:
     file = home / ".claude/settings.json"
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text.encode())
     return file
 
 
 def test_the_change_is_shown_and_nothing_is_written(home: Path) -> None:
-    new = change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()
+    new = change("claude-code", {"autoCompactWindow": 250_000})[0].diff.splitlines()
     file = config(home)
     assert new[:2] == ["--- /dev/null", f"+++ {file}"]
     before = file.read_bytes()
-    assert change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()[0] == f"--- {file}"
-    assert '+  "autoCompactWindow": 250000,' in change("claude-code", "autoCompactWindow", 250_000).diff.splitlines()
-    assert apply("claude-code", "autoCompactWindow", 250_000, agreed=lambda wanted: False) is None
+    assert change("claude-code", {"autoCompactWindow": 250_000})[0].diff.splitlines()[0] == f"--- {file}"
+    assert (
+        '+  "autoCompactWindow": 250000,' in change("claude-code", {"autoCompactWindow": 250_000})[0].diff.splitlines()
+    )
+    assert apply("claude-code", {"autoCompactWindow": 250_000}, agreed=lambda wanted: False) == ()
     assert file.read_bytes() == before
 
 
@@ -47,12 +49,11 @@ def test_what_is_applied_is_undone_byte_for_byte(home: Path) -> None:
     file = config(home)
     file.chmod(0o640)
     before = file.read_bytes()
-    done = apply("claude-code", "autoCompactWindow", 250_000)
-    assert done is not None
-    assert Path(done.backup).read_bytes() == before and Path(done.backup).name == "0001.backup"
+    (done,) = apply("claude-code", {"autoCompactWindow": 250_000})
+    assert Path(done.backup).read_bytes() == before and Path(done.backup).name == "0001-1.backup"
     assert b'"autoCompactWindow": 250000' in file.read_bytes()
     assert b"// mine" in file.read_bytes()
-    kept = (file, Path(done.backup), Path(done.backup).with_suffix(".json"))
+    kept = (file, Path(done.backup), Path(done.backup).with_name("0001.json"))
     assert [one.stat().st_mode & 0o777 for one in kept] == [0o640, 0o600, 0o600]
     undo()
     assert file.read_bytes() == before
@@ -65,8 +66,8 @@ def test_several_changes_are_undone_from_the_last_one_on(home: Path) -> None:
     file = config(home)
     states = [file.read_bytes()]
     for window in (100_000, 200_000, 300_000):
-        done = apply("claude-code", "autoCompactWindow", window)
-        assert done is not None and Path(done.backup).name == f"{window // 100_000:04}.backup"
+        (done,) = apply("claude-code", {"autoCompactWindow": window})
+        assert Path(done.backup).name == f"{window // 100_000:04}-1.backup"
         states.append(file.read_bytes())
     # The last is number 10,000, and the one before 9,999.
     records = home / ".config/ctxsim/applied"
@@ -77,17 +78,47 @@ def test_several_changes_are_undone_from_the_last_one_on(home: Path) -> None:
         assert file.read_bytes() == state
 
 
+def test_settings_written_together_are_undone_together(home: Path) -> None:
+    config(home, "{}\n")
+    file, project = home / ".claude/settings.json", home / "work/.claude/settings.json"
+    both = {"autoCompactWindow": 250_000, "DISABLE_COMPACT": True}
+    (done,) = apply("claude-code", both)
+    assert json.loads(file.read_text()) == {"autoCompactWindow": 250_000, "env": {"DISABLE_COMPACT": "true"}}
+    assert undo() == (done,) and file.read_text() == "{}\n"
+    # In two files: the project's file of the key that it sets, and the project's first file.
+    local = config(home / "work", '{"autoCompactWindow": 400000}').rename(project.with_name("settings.local.json"))
+    asked: list[Any] = []
+    assert len(apply("claude-code", both, project=home / "work", agreed=lambda all: not asked.append(all))) == 2
+    assert [one.path for one in asked[0]] == [local, project]
+    project.write_text("{}")
+    with pytest.raises(CtxsimError, match="was changed after it was written"):
+        undo()
+    assert "250000" in local.read_text(), "all files or none"
+    project.unlink()
+    undo()
+    assert local.read_text() == '{"autoCompactWindow": 400000}' and not project.exists()
+    with pytest.raises(CtxsimError, match="nothing was applied"):
+        undo()
+
+
+def test_of_settings_written_together_all_are_written_or_none(home: Path) -> None:
+    file = config(home, "{}\n")
+    with pytest.raises(CtxsimError, match="outside 100000"):
+        apply("claude-code", {"DISABLE_COMPACT": True, "autoCompactWindow": 5})
+    assert file.read_text() == "{}\n"
+
+
 def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
-    done = apply("codex", "model_auto_compact_token_limit", 150_000)
+    (done,) = apply("codex", {"model_auto_compact_token_limit": 150_000})
     file = home / ".codex/config.toml"
     assert file.read_text() == "model_auto_compact_token_limit = 150000\n" and file.stat().st_mode & 0o777 == 0o600
-    assert done is not None and (done.path, done.backup) == (str(file), "")
-    assert undo() == done
+    assert (done.path, done.backup) == (str(file), "")
+    assert undo() == (done,)
     assert not file.exists() and not any(file.parent.iterdir())
 
 
 def test_a_file_that_somebody_has_removed_is_undone_too(home: Path) -> None:
-    apply("codex", "model_auto_compact_token_limit", 150_000)
+    apply("codex", {"model_auto_compact_token_limit": 150_000})
     (home / ".codex" / "config.toml").unlink()
     undo()
     with pytest.raises(CtxsimError, match="nothing was applied"):
@@ -99,15 +130,15 @@ def test_a_file_of_a_megabyte_is_written_and_a_byte_more_is_not(home: Path, more
     file = config(home, "{}\n//" + "x" * (MOST_BYTES - 5 + more))
     if more:
         with pytest.raises(CtxsimError, match=r"it has more than 1,048,576 bytes; set it by hand"):
-            apply("claude-code", "autoCompactWindow", 250_000)
+            apply("claude-code", {"autoCompactWindow": 250_000})
     else:
-        apply("claude-code", "autoCompactWindow", 250_000)
+        apply("claude-code", {"autoCompactWindow": 250_000})
         assert '"autoCompactWindow": 250000' in file.read_text()
 
 
 def test_a_file_that_was_changed_since_is_left_alone(home: Path) -> None:
     file = config(home)
-    apply("claude-code", "autoCompactWindow", 250_000)
+    apply("claude-code", {"autoCompactWindow": 250_000})
     file.write_text("{}")
     with pytest.raises(CtxsimError, match="was changed after it was written; undo it by hand; what stood there"):
         undo()
@@ -122,7 +153,7 @@ def test_a_file_that_changes_while_somebody_is_asked_is_left_alone(home: Path) -
         return True
 
     with pytest.raises(CtxsimError, match="changed meanwhile"):
-        apply("claude-code", "autoCompactWindow", 250_000, agreed=agreed)
+        apply("claude-code", {"autoCompactWindow": 250_000}, agreed=agreed)
     assert file.read_text() == '{"other": 1}'
 
 
@@ -132,7 +163,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
     link = home / ".claude/settings.json"
     link.parent.mkdir()
     link.symlink_to(real)
-    apply("claude-code", "autoCompactWindow", 250_000)
+    apply("claude-code", {"autoCompactWindow": 250_000})
     assert link.is_symlink()
     undo()
     assert link.is_symlink() and real.read_text() == "{}\n"
@@ -151,7 +182,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
 )
 def test_what_cannot_be_applied_is_told(home: Path, agent: str, key: str, value: Any, said: str) -> None:
     with pytest.raises(CtxsimError, match=said):
-        apply(agent, key, value)
+        apply(agent, {key: value})
 
 
 @pytest.mark.parametrize(
@@ -161,18 +192,18 @@ def test_a_file_that_is_not_what_it_should_be_is_left_alone(home: Path, data: by
     file = config(home)
     file.write_bytes(data)
     with pytest.raises(CtxsimError, match=said):
-        apply("claude-code", "autoCompactWindow", 250_000)
+        apply("claude-code", {"autoCompactWindow": 250_000})
     assert file.read_bytes() == data
 
 
 def test_names_stand_in_the_place_of_wild_parts(home: Path) -> None:
-    apply("opencode", "provider.mine.models.small-1.5.limit.input", 90_000)
+    apply("opencode", {"provider.mine.models.small-1.5.limit.input": 90_000})
     text = (home / ".config/opencode/opencode.json").read_text()
     assert json.loads(text)["provider"]["mine"]["models"]["small-1.5"]["limit"]["input"] == 90_000
 
 
 def test_a_project_has_a_file_of_its_own(home: Path) -> None:
-    apply("claude-code", "autoCompactWindow", 250_000, project=home / "work")
+    apply("claude-code", {"autoCompactWindow": 250_000}, project=home / "work")
     assert json.loads((home / "work/.claude/settings.json").read_text()) == {"autoCompactWindow": 250_000}
 
 
@@ -212,8 +243,7 @@ def test_any_configuration_is_restored_and_keeps_its_comments(
     file.parent.mkdir(parents=True, exist_ok=True)
     before = written(tree, form, comment, line_end).encode()
     file.write_bytes(before)
-    done = apply(agent, key, value)
-    assert done is not None
+    assert apply(agent, {key: value})
     now = file.read_bytes()
     assert comment.encode() in now and (line_end == "\n" or now.count(b"\n") == now.count(b"\r\n"))
     undo()

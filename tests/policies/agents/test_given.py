@@ -222,7 +222,7 @@ def test_the_folder_that_an_agents_variable_names_is_read_and_written(
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
     assert of_places() == [WINDOW]
-    assert change("claude-code", "autoCompactWindow", 200_000).path == tmp_path / "own" / "settings.json"
+    assert change("claude-code", {"autoCompactWindow": 200_000})[0].path == tmp_path / "own" / "settings.json"
 
 
 def test_time_is_linear_in_a_text_and_a_comment_without_an_end() -> None:
@@ -284,15 +284,18 @@ def test_a_setting_is_pasted_where_it_is_in_force(tmp_path: Path, monkeypatch: p
     for text, file in (("{}", of_project), ('{"autoCompactWindow": 400000}', local)):
         local.write_text(text)
         assert lines([WINDOW], tmp_path) == {str(file): ['  "autoCompactWindow": 150000']}
-        assert change(*WINDOW, project=tmp_path).path == file
+        assert change("claude-code", {WINDOW.key: WINDOW.value}, project=tmp_path)[0].path == file
     # What a file's table of variables says goes before the shell.
     off = Given("claude-code", "DISABLE_COMPACT", True)
     assert lines([off]) == {"~/.claude/settings.json": ['  "env": {', '    "DISABLE_COMPACT": "true"', "  }"]}
-    assert json.loads(change(*off, project=tmp_path).after) == {"env": {"DISABLE_COMPACT": "true"}}
+    assert json.loads(change("claude-code", {off.key: off.value}, project=tmp_path)[0].after) == {
+        "env": {"DISABLE_COMPACT": "true"}
+    }
     assert where("claude-code", "DISABLE_COMPACT") == "env of ~/.claude/settings.json"
     assert [*lines([Given("codex", "tool_output_token_limit", 1_000)], tmp_path)] == ["~/.codex/config.toml"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "mine"))
-    assert [*lines([WINDOW])] == [str(change(*WINDOW).path)] == [str(tmp_path / "mine" / "settings.json")]
+    (changed,) = change("claude-code", {WINDOW.key: WINDOW.value})
+    assert [*lines([WINDOW])] == [str(changed.path)] == [str(tmp_path / "mine" / "settings.json")]
 
 
 def test_a_variable_of_another_name_than_its_key_is_written_and_found_under_its_own(
@@ -313,7 +316,7 @@ def test_a_variable_of_another_name_than_its_key_is_written_and_found_under_its_
     (tmp_path / ".mine").mkdir()
     for name, holds in (("s", "{}"), ("t", '{"vars": {"MINE_AT": "7"}}')):
         (tmp_path / ".mine" / f"{name}.json").write_text(holds)
-        wanted = change("mine", "compactAt", 9, project=tmp_path)
+        (wanted,) = change("mine", {"compactAt": 9}, project=tmp_path)
         assert (wanted.path.stem, json.loads(wanted.after)) == (name, {"vars": {"MINE_AT": "9"}})
 
 
