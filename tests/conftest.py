@@ -23,6 +23,7 @@ from command_line import ctxsim
 from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
+from ctxsim.plugins.files import MOVED
 from ctxsim.policies import open_policy
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.results import Run, read_run
@@ -58,9 +59,10 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv("COLUMNS", raising=False)
         # Nothing that a test writes has to outlive a loss of power.
         patch.setattr(os, "fsync", lambda handle: None)
-        # What the shell says to agents is a setting of theirs.
+        # What the shell says to agents is a setting of theirs, or says where their settings and sessions lie.
         known = map(settings_of, settings_names())
-        for name in {one.env for agent in known for one in agent.settings if one.env}:
+        moved = {named.partition("/")[0] for named in MOVED.values()}
+        for name in moved | {one.env for agent in known for one in agent.settings if one.env}:
             patch.delenv(name, raising=False)
         yield
 

@@ -17,10 +17,29 @@ from typing import Any, BinaryIO
 
 from ctxsim.errors import InputError, LabelError, one_line
 
+MOVED = {
+    # https://specifications.freedesktop.org/basedir/latest/
+    "~/.config": "XDG_CONFIG_HOME", "~/.local/share": "XDG_DATA_HOME",
+    # As the agents' documentation states, which `readers.agent_folders` names.
+    "~/.claude": "CLAUDE_CONFIG_DIR", "~/.codex": "CODEX_HOME", "~/.gemini": "GEMINI_CLI_HOME/.gemini",
+    "~/.copilot": "COPILOT_HOME", "~/.pi/agent": "PI_CODING_AGENT_DIR", "~/.openclaw": "OPENCLAW_STATE_DIR",
+    "~/.qwen": "QWEN_HOME", "~/.kimi": "KIMI_SHARE_DIR", "~/.kimi-code": "KIMI_CODE_HOME", "~/.cline": "CLINE_DIR",
+}  # fmt: skip
+"""Folders of the user's home, with the environment variable that moves each and all that is in it."""
+
+
+def at_home(path: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the path of what lies at `~/...` unless a variable of MOVED says otherwise."""
+    for folder, named in MOVED.items():
+        variable, _, below = named.partition("/")
+        if (root := environment.get(variable)) and Path(path).is_relative_to(folder):
+            return Path(root, below, Path(path).relative_to(folder))
+    return Path(path).expanduser()
+
 
 def config_folder() -> Path:
     """Return the user's configuration folder for ctxsim, which may not exist."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim")
+    return at_home("~/.config/ctxsim")
 
 
 MOST_BYTES = 1_000_000

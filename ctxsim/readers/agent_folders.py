@@ -5,20 +5,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxsim.plugins.files import at_home
 from ctxsim.readers.reader import load_reader
 
 
 class Place(NamedTuple):
-    """Where an agent keeps its sessions: `patterns` match files in the folder that `variable` names, else in `folder`.
-
-    `variable` is an environment variable. `folder` is under the home folder; XDG_DATA_HOME and XDG_CONFIG_HOME, if set,
-    replace `.local/share` and `.config`. `before` are earlier versions' patterns, used if `patterns` match nothing:
+    """Where an agent keeps its sessions: `patterns` match files in `folder`, which is under the home folder, or where
+    the agent's variable of `MOVED` says. `before` are earlier versions' patterns, used if `patterns` match nothing:
     newer versions took over those sessions.
     """
 
     agent: str
     format: str
-    variable: str
     folder: str
     patterns: tuple[str, ...]
     before: tuple[str, ...] = ()
@@ -32,44 +30,41 @@ _TASKS = ("tasks/*/api_conversation_history.json",)
 
 PLACES = (
     # https://docs.claude.com/en/docs/claude-code/settings
-    Place("Claude Code", "claude-code", "CLAUDE_CONFIG_DIR", ".claude", ("projects/**/*.jsonl",)),
+    Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
     # https://developers.openai.com/codex/local-config
-    Place("Codex", "codex-rollout", "CODEX_HOME", ".codex", ("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl")),
+    Place("Codex", "codex-rollout", ".codex", ("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl")),
     # https://geminicli.com/docs/cli/session-management/
-    Place("Gemini CLI", "gemini-cli", "", ".gemini", ("tmp/*/chats/**/*.json", "tmp/*/chats/**/*.jsonl")),
+    Place("Gemini CLI", "gemini-cli", ".gemini", ("tmp/*/chats/**/*.json", "tmp/*/chats/**/*.jsonl")),
     # https://docs.github.com/en/copilot/concepts/agents/copilot-cli
-    Place("Copilot CLI", "copilot-cli", "COPILOT_HOME", ".copilot", ("session-state/**/*.jsonl",)),
+    Place("Copilot CLI", "copilot-cli", ".copilot", ("session-state/**/*.jsonl",)),
     # https://opencode.ai/docs/troubleshooting/
-    Place("OpenCode", "opencode", "", ".local/share/opencode", ("opencode*.db",), ("storage",)),
+    Place("OpenCode", "opencode", ".local/share/opencode", ("opencode*.db",), ("storage",)),
     # https://github.com/badlogic/pi-mono
-    Place("pi", "pi", "PI_CODING_AGENT_DIR", ".pi/agent", ("sessions/**/*.jsonl",)),
+    Place("pi", "pi", ".pi/agent", ("sessions/**/*.jsonl",)),
     # https://docs.openclaw.ai/concepts/session
-    Place("OpenClaw", "pi", "OPENCLAW_STATE_DIR", ".openclaw", ("agents/*/sessions/*.jsonl",)),
+    Place("OpenClaw", "pi", ".openclaw", ("agents/*/sessions/*.jsonl",)),
     # https://qwenlm.github.io/qwen-code-docs/
-    Place("Qwen Code", "qwen-code", "QWEN_HOME", ".qwen", _QWEN),
+    Place("Qwen Code", "qwen-code", ".qwen", _QWEN),
     # https://cursor.com/docs
-    Place("Cursor", "cursor", "", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
-    Place("Cursor", "cursor", "", ".config/Cursor/User", _EDITOR),
-    Place("Cursor", "cursor", "", "Library/Application Support/Cursor/User", _EDITOR),
+    Place("Cursor", "cursor", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
+    Place("Cursor", "cursor", ".config/Cursor/User", _EDITOR),
+    Place("Cursor", "cursor", "Library/Application Support/Cursor/User", _EDITOR),
     # https://block.github.io/goose/docs/guides/sessions/session-management
-    Place("Goose", "goose", "", ".local/share/goose", ("sessions/sessions.db",)),
+    Place("Goose", "goose", ".local/share/goose", ("sessions/sessions.db",)),
     # https://docs.factory.ai/
-    Place("Droid", "droid", "", ".factory", ("sessions/**/*.jsonl",)),
+    Place("Droid", "droid", ".factory", ("sessions/**/*.jsonl",)),
     # https://moonshotai.github.io/kimi-cli/
-    Place("Kimi CLI", "kimi", "KIMI_SHARE_DIR", ".kimi", ("sessions/**/wire.jsonl",)),
+    Place("Kimi CLI", "kimi", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://github.com/MoonshotAI/kimi-code
-    Place("Kimi Code", "kimi", "KIMI_CODE_HOME", ".kimi-code", ("sessions/**/wire.jsonl",)),
+    Place("Kimi Code", "kimi", ".kimi-code", ("sessions/**/wire.jsonl",)),
     # https://docs.cline.bot/, https://github.com/cline/cline (`sdk`)
-    Place("Cline", "cline", "CLINE_DIR", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
-    Place("Cline", "cline", "", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
-    Place("Cline", "cline", "", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
+    Place("Cline", "cline", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
+    Place("Cline", "cline", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
+    Place("Cline", "cline", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
     # https://docs.roocode.com/
-    Place("Roo Code", "roo-code", "", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
-    Place("Roo Code", "roo-code", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
+    Place("Roo Code", "roo-code", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
+    Place("Roo Code", "roo-code", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
 )
-
-# https://specifications.freedesktop.org/basedir/latest/
-XDG = {".local/share": "XDG_DATA_HOME", ".config": "XDG_CONFIG_HOME"}
 
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
     "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
@@ -92,21 +87,12 @@ class Kept(NamedTuple):
 def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     """Yield the places on this machine that hold sessions. Reads only names, sizes and modification times."""
     for place in PLACES:
-        folder = _folder(place, environment)
+        folder = at_home(f"~/{place.folder}", environment)
         paths = _whole(_matching(folder, place.patterns) or _matching(folder, place.before), place)
         stats = [file.stat() for path in paths for file in session_files(path)]
         if stats:
             times = [stat.st_mtime for stat in stats]
             yield Kept(place, folder, tuple(paths), sum(stat.st_size for stat in stats), min(times), max(times))
-
-
-def _folder(place: Place, environment: Mapping[str, str]) -> Path:
-    if place.variable and (named := environment.get(place.variable)):
-        return Path(named)
-    for base, variable in XDG.items():
-        if place.folder.startswith(f"{base}/") and (named := environment.get(variable)):
-            return Path(named) / place.folder.removeprefix(f"{base}/")
-    return Path.home() / place.folder
 
 
 def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:

@@ -9,15 +9,15 @@ from command_line import ctxsim
 from invented import claude_session
 
 from ctxsim.errors import InputError
+from ctxsim.plugins.files import MOVED
+from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.readers import registered_formats, sources
-from ctxsim.readers.agent_folders import PLACES, XDG, kept
+from ctxsim.readers.agent_folders import PLACES, kept
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for variable in (*(place.variable for place in PLACES if place.variable), *XDG.values()):
-        monkeypatch.delenv(variable, raising=False)
     return tmp_path
 
 
@@ -86,6 +86,38 @@ def test_what_lies_in_base_folders_lies_where_their_variables_say(home: Path) ->
     put(home / ".local/share/opencode/opencode.db")
     claude = put(home / ".claude/projects/p/s.jsonl")
     assert [one.paths for one in kept(elsewhere)] == [(claude,), (opencode,), (cursor,)]
+
+
+@pytest.mark.parametrize(("folder", "named"), MOVED.items())
+def test_a_variable_that_moves_an_agents_sessions_moves_its_settings(
+    folder: str, named: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable, _, below = named.partition("/")
+    inside = [place for place in PLACES if Path("~", place.folder).is_relative_to(folder)]
+    for place in inside:
+        name = place.patterns[0].replace("**/", "").replace("*", "x")
+        put(home / "mine" / below / Path("~", place.folder).relative_to(folder) / name)
+    agents = {place.agent for place in inside}
+    assert {one.place.agent for one in kept({variable: str(home / "mine")})} == agents
+    files = [file for agent in settings_names() for file in settings_of(agent).files]
+    theirs = [file for file in files if Path(file.path).is_relative_to(folder)]
+    before = [file.place() for file in files]
+    monkeypatch.setenv(variable, str(home / "mine"))
+    assert [file for file, place in zip(files, before, strict=True) if file.place() != place] == theirs
+    assert all(file.place().is_relative_to(home / "mine" / below) for file in theirs)
+    assert agents or theirs
+
+
+def test_settings_lie_where_each_agents_variable_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, agent, name in (
+        ("PI_CODING_AGENT_DIR", "pi", "settings.json"), ("QWEN_HOME", "qwen-code", "settings.json"),
+        ("KIMI_SHARE_DIR", "kimi-cli", "config.toml"), ("CODEX_HOME", "codex", "config.toml"),
+        ("CLAUDE_CONFIG_DIR", "claude-code", "settings.json"),
+        ("XDG_CONFIG_HOME", "opencode", "opencode/opencode.json"),
+        ("GEMINI_CLI_HOME", "gemini-cli", ".gemini/settings.json"),
+    ):  # fmt: skip
+        monkeypatch.setenv(variable, str(home / "mine"))
+        assert settings_of(agent).files[0].place() == home / "mine" / name
 
 
 def test_sub_agents_are_found_with_their_sessions(home: Path) -> None:

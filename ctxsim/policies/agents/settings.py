@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxsim.plugins.files import at_home
 from ctxsim.policies.agents.versions import holds
 
 UNSET = "unset"
@@ -69,7 +70,7 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file with settings. A project's file has precedence over the user's, whose folder `variable` may name.
+    """A file with settings. A project's file has precedence over the user's.
 
     `env` is the table in which it sets variables, which go before those of the shell. In `settings.toml`, `format` may
     be left out if it is the path's suffix, and `scope` if the path's start tells it.
@@ -78,15 +79,13 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     format: Literal["json", "jsonc", "toml", "yaml"]
     scope: Literal["user", "project"]
-    variable: str = ""
     env: str = ""
 
     def place(self, project: str | os.PathLike[str] | None = None) -> Path:
         """Return the path of the file; a project's file is in the folder `project`."""
         if self.scope == "project":
             return Path(project or "", self.path)
-        folder = os.environ.get(self.variable) if self.variable else None
-        return Path(folder, Path(self.path).name) if folder else Path(self.path).expanduser()
+        return at_home(self.path)
 
     def shown(self, project: str | os.PathLike[str] | None = None) -> str:
         """Return the same place for a reader: the path as it stands above where that is the place."""
