@@ -19,7 +19,7 @@ from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import agent_of, open_policy
-from ctxsim.policies.agents.config import of_places
+from ctxsim.policies.agents.config import changed_at, of_places
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors, lines
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
@@ -91,6 +91,7 @@ def advise(
         raise unknown("goal", goal, GOALS)
     paths = paths_of(what)
     defaults = bool(paths) and not settings and not project
+    own_files = bool(project) or not (paths or settings)
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     found = list(sources(*paths))
@@ -111,7 +112,9 @@ def advise(
     last = [one for agent in each for one in finalists(looked, agent, goal)]
     whole = replayed(paths, last)
     there = {one.agent for one in whole.info.recorders or ()}
-    answers = (of_agent(whole, agent, goal, [looked]) for agent in each if agent in there)
+    folder = Path(project) if project else None
+    set_at = {agent: changed_at(agent, folder) for agent in each if own_files}
+    answers = (of_agent(whole, agent, goal, [looked], set_at.get(agent, 0.0)) for agent in each if agent in there)
     advised = tuple(
         msgspec.structs.replace(one, defaults=defaults, lines=lines(one.settings, project)) for one in answers
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -184,6 +185,26 @@ def test_advice_has_a_row_for_each_setting_that_was_tried(logs: Path, monkeypatc
     assert len(frame) == len(agent.tried) and frame.tokens.tolist() == [one.amount for one in agent.tried]
     assert frame.advised.tolist() == [one.settings == agent.settings for one in agent.tried]
     assert found.replays == len({*looked[1][2:], *whole[1][2:]}) + 1
+
+
+def test_only_settings_of_the_users_own_files_are_as_old_as_these(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[str, float]] = []
+    real = advising.of_agent
+    monkeypatch.setattr(advising, "of_agent", lambda *given: heard.append((given[1], given[4])) or real(*given))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    user, own = tmp_path / ".codex/config.toml", tmp_path / "project/.claude/settings.json"
+    for file, text, at in ((user, "model_auto_compact_token_limit = 90000", 7), (own, "{}", 9)):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        os.utime(file, (0, at))
+    ctxsim.advise(logs)
+    ctxsim.advise(logs, settings=user)
+    assert {at for _, at in heard} == {0.0}
+    heard.clear()
+    ctxsim.advise(logs, project=tmp_path / "project")
+    assert dict(heard) == {"claude-code": 9.0, "codex": 7.0}
 
 
 def test_settings_that_no_policy_can_have_are_told(logs: Path, tmp_path: Path) -> None:

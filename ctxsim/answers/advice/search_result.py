@@ -142,8 +142,12 @@ def _models(own: AsSetRun) -> tuple[str, ...]:
     return tuple(sorted(models, key=lambda model: -tokens.get(model, 0)))
 
 
-def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:
-    """Return what to set, from the last run of a search; `before` are earlier runs, which add to the settings tried."""
+def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_at: float = 0.0) -> AgentAdvice:
+    """Return what to set, from the last run of a search; `before` are earlier runs, which add to the settings tried.
+
+    `set_at` is when the settings as set were last changed, in seconds, UTC: only transcripts that began later can
+    contradict them.
+    """
     found = advise(last, goal, agent)
     assert isinstance(found, AsSetAdvice)
     own = _own(last, agent)
@@ -163,13 +167,19 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
         # Settings that were tried over all sessions come first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
-        contradicted=tuple(contradictions(own.recorders)),
+        contradicted=tuple(contradictions(_since(own, set_at))),
         off_recorded=found.off_recorded,
         caveats=(*found.caveats, *hindrances(given_in(own.baseline), chain.from_iterable(tried))),
         prediction=predict(own, take.policy if settings else own.baseline, agent,
                            {one.key: one.value for one in settings}),
         sampled=found.sampled,
     )  # fmt: skip
+
+
+def _since(own: AsSetRun, set_at: float) -> list[Recorder]:
+    rows = own.of(own.baseline)
+    later = set(rows.transcript[rows.started.fillna(0) >= set_at])
+    return [one for one in own.recorders if one.transcript in later]
 
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:

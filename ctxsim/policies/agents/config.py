@@ -34,14 +34,22 @@ def of_places(project: Path | None = None) -> list[Given]:
     """
     found: list[Given] = []
     for agent in settings_names():
-        every = settings_of(agent).files
-        files = [file for file in every if file.path.startswith("~/")]
-        files += [file for file in every if project and file.scope == "project"]
-        places = ((file.place(project), file) for file in files)
-        stated = [one for place, file in places if place.is_file() for one in _given(agent, place, file)]
+        stated = [one for place, file in _places(agent, project) for one in _given(agent, place, file)]
         said = {one.key for one in stated}
         found += stated + [one for one in _of_variables(agent, os.environ) if one.key not in said]
     return found
+
+
+def changed_at(agent: str, project: Path | None = None) -> float:
+    """Return when an agent's files that `of_places` reads were last changed, in seconds, UTC; 0.0 if there are none."""
+    return max((place.stat().st_mtime for place, _ in _places(agent, project)), default=0.0)
+
+
+def _places(agent: str, project: Path | None) -> list[tuple[Path, ConfigFile]]:
+    every = settings_of(agent).files
+    files = [file for file in every if file.path.startswith("~/")]
+    files += [file for file in every if project and file.scope == "project"]
+    return [(place, file) for file in files if (place := file.place(project)).is_file()]
 
 
 def _given(agent: str, path: Path, file: ConfigFile) -> list[Given]:

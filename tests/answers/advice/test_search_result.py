@@ -197,6 +197,15 @@ def test_where_nothing_is_worth_it_nothing_is_set(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_only_sessions_that_began_after_a_setting_can_contradict_it(tmp_path: Path) -> None:
+    recorders = [msgspec.structs.replace(one, fires_at=1_000, peak=5_000) for one in RECORDERS]
+    as_set = [{**row, "started": 100.0 + n if n else None} for n, row in enumerate(rows(10))]
+    run = made_run(tmp_path, {"keep-all": rows(20, 1.0), "as-set": as_set, label(CUT): rows(9.9)}, recorders=recorders)
+    for since, seen in ((0.0, "12 of 12"), (109.0, "3 of 3"), (111.5, "")):
+        (line,) = of_agent(run, "claude-code", "dollars", (), since).contradicted or ("",)
+        assert seen in line and bool(line) == bool(seen)
+
+
 def test_without_a_version_of_the_agent_it_is_known_by_name_alone(tmp_path: Path) -> None:
     nameless = [msgspec.structs.replace(one, version="") for one in RECORDERS]
     found = of_agent(run_of(tmp_path, ((CUT,), rows(7)), recorders=nameless), "claude-code", "dollars")
