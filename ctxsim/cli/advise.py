@@ -93,15 +93,19 @@ def command(
     with progress("advise") as course:
         found = advise(paths, watch=Watch(course.finished, course.within), **given)
     tell_newer((one.agent, one.version) for one in found.run.info.recorders or ())
-    _print(found, form, more=not (verify or write or out))
+    try:
+        _print(found, form, more=not (verify or write or out))
+    finally:
+        # A reader that takes only the first lines, as `head` does, ends the printing.
+        for agent in found:
+            if agent.prediction is not None:
+                keep(agent.prediction, time.time(), paths)
     if out is not None:
         from ctxsim.report.page import write_page
 
         tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))], form)
     verified = True
     for agent in found:
-        if agent.prediction is not None:
-            keep(agent.prediction, time.time(), paths)
         verified = not verify or (_verify(agent) and verified)
         if write:
             _apply(agent, said["project"])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
@@ -58,6 +59,9 @@ def test_advice_is_a_screen_for_each_agent_and_the_next_steps(advised: dict[str,
     assert (done.returncode, done.stdout) == (0, "Codex\nmore\n\nCodex\nmore\n\na step\n")
     assert advised["asked"] == (("logs",), {"goal": "dollars", "head": "fitted", "jobs": None})
     assert advised["kept"] == [("p", ("logs",))]
+    with patch.object(advise_room, "say", side_effect=BrokenPipeError):
+        ctxsim("advise", "logs", cwd=tmp_path)
+    assert advised["kept"] == [("p", ("logs",))] * 2, "though its reader took the first lines only"
     advised["found"] = [agent()]
     assert ctxsim("advise", "logs", cwd=tmp_path).stdout == "Codex\nmore\n", "where nothing is set no step follows"
     advised["left_out"] = 1

@@ -124,12 +124,15 @@ def keep(one: Prediction, made: float, paths: Sequence[str]) -> None:
 
 
 def kept() -> list[Prediction]:
-    """Return the predictions in the file, the oldest first; invalid lines are left out."""
+    """Return the predictions in the file, the oldest first; of those that differ only in their time, as `advise` makes
+    of the same sessions, the first. Invalid lines are left out.
+    """
     file = place()
-    found = []
+    found: dict[bytes, Prediction] = {}
     for line in file.read_bytes().splitlines() if file.is_file() else ():
         try:
-            found.append(msgspec.json.decode(line, type=Prediction))
+            one = msgspec.json.decode(line, type=Prediction)
         except ValueError:
             continue
-    return found
+        found.setdefault(msgspec.json.encode(msgspec.structs.replace(one, made=0.0)), one)
+    return [*found.values()]

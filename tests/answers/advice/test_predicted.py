@@ -36,13 +36,22 @@ def test_predictions_are_kept_with_their_time_and_without_text(tmp_path: Path, m
     assert [one.made for one in kept()] == [7.0, 8.0] and kept()[0].advised == SAID.advised
 
 
+def test_predictions_that_are_equal_but_for_their_time_are_the_first_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for made, seen, paths in ((7.0, 4, "a"), (8.0, 4, "a"), (9.0, 5, "a"), (10.0, 4, "b")):
+        keep(msgspec.structs.replace(SAID, seen=seen), made, [paths])
+    assert [one.made for one in kept()] == [7.0, 9.0, 10.0]
+
+
 def test_a_prediction_is_of_what_it_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     keep(SAID, 7.0, [])
     assert list(not_scored([])) == []
-    for made in (8.0, 9.0):
-        keep(SAID, made, ["theirs"])
+    for made, key in ((8.0, 1), (9.0, 2)):
+        keep(msgspec.structs.replace(SAID, settings={"key": key}), made, ["theirs"])
     assert [one.over for one in kept()] == [mark(["@found"]), *[mark([str(tmp_path / "theirs")])] * 2]
     assert list(not_scored([])) == ["Not scored: 2 predictions from other paths."]
     with pytest.raises(CtxsimError, match="nothing was predicted from these sessions yet"):
