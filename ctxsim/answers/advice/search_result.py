@@ -16,7 +16,7 @@ from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in, title_of, who
 from ctxsim.policies.agents.given import Given, hindrances, setting_of
 from ctxsim.policies.agents.lines import lines
-from ctxsim.policies.agents.versions import dotted, numbers_of
+from ctxsim.policies.agents.versions import dotted, order_of
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder
 
@@ -234,7 +234,7 @@ def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
     """What the newest recorded version of the agent did with a setting."""
-    versions = [(numbers_of(each.version), each) for each in recorders if dotted(each.version)]
+    versions = [(order_of(each.version), each) for each in recorders if dotted(each.version)]
     newest = max(versions, key=lambda pair: pair[0], default=(None, None))[1]
     setting = setting_of(one.agent, one.key)
     version, model = (newest.version, newest.model) if newest else ("", "")

@@ -7,7 +7,7 @@ from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where
 from ctxsim.policies.agents.settings import shown
-from ctxsim.policies.agents.versions import dotted, numbers_of
+from ctxsim.policies.agents.versions import dotted, order_of
 from ctxsim.readers.agent_folders import NAMES
 from ctxsim.results.run_info import Recorder
 
@@ -43,7 +43,7 @@ def who(recorders: Sequence[Recorder]) -> str:
 
 
 def _span(versions: set[str]) -> str:
-    order = sorted(versions, key=numbers_of)
+    order = sorted(versions, key=order_of)
     return order[0] if len(order) == 1 else f"{order[0]} to {order[-1]}" if order else ""
 
 

@@ -3,6 +3,7 @@
 import operator
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 Numbers = tuple[int, ...]
 
@@ -27,6 +28,16 @@ def numbers_of(version: str) -> Numbers:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
+
+
+def order_of(version: str) -> tuple[Any, ...]:
+    """Return a version's place in the order of all versions: 1.0.64-1, 1.0.64-2, 1.0.64-beta, 1.0.64, as by semver.
+
+    Raises ValueError for a version that begins with no number.
+    """
+    before = version.partition("+")[0].partition("-")[2]
+    parts = [(not part.isdecimal(), int(part) if part.isdecimal() else part) for part in before.split(".")]
+    return numbers_of(version), not before, parts, version
 
 
 def dotted(version: str) -> str:

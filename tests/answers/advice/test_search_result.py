@@ -278,6 +278,8 @@ def test_settings_and_agents_by_their_names() -> None:
     ones = [Recorder("a", "codex", "0.9.0"), Recorder("b", "codex", "0.10.0"), Recorder("c", "codex", "main"),
             Recorder("d", "claude-code")]  # fmt: skip
     assert who(ones) == "Codex 0.9.0 to 0.10.0, Claude Code" and who(ones[:1]) == "Codex 0.9.0" and who([]) == ""
+    early = [Recorder(f"t{n}", "copilot-cli", f"1.0.64-{n}") for n in range(9)]
+    assert who([*early, Recorder("t", "copilot-cli", "1.0.64")]) == "Copilot CLI 1.0.64-0 to 1.0.64"
     assert told([CUT], files=False) == "bashOutputMaxChars = 4000"
     assert told([CUT]) == "bashOutputMaxChars = 4000 in ~/.claude/settings.json" and told([]) == ""
     assert told([Given("claude-code", "autoCompactEnabled", True)], False) == "autoCompactEnabled = true"

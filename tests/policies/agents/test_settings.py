@@ -16,7 +16,7 @@ from ctxsim.plugins import labels
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.agents.settings import CODE, Rule, Setting
 from ctxsim.policies.agents.settings_file import aliases_of, parsed, settings_names, settings_of, values_for
-from ctxsim.policies.agents.versions import holds, numbers_of
+from ctxsim.policies.agents.versions import holds, numbers_of, order_of
 
 AGENTS = (
     "aider", "claude-code", "cline", "codex", "continue-cli", "copilot-cli", "crush", "gemini-cli", "goose",
@@ -65,6 +65,8 @@ def test_conditions_on_versions(conditions: str, version: str, met: bool) -> Non
 
 def test_what_is_no_version_or_condition_is_told() -> None:
     assert numbers_of("v2.1.0-rc1") == (2, 1)
+    order = ["1.0", "1.0.64-1", "1.0.64-2", "1.0.64-10", "1.0.64-alpha.9", "1.0.64-beta", "v1.0.64", "1.0.100-1+b-2"]
+    assert sorted(order, key=order_of) == order == sorted({*order}, key=order_of)
     for wrong in ("abc", "-1", "v"):
         with pytest.raises(ValueError, match="is no version"):
             numbers_of(wrong)
