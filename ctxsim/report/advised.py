@@ -198,8 +198,12 @@ def _nothing(one: AgentAdvice) -> str:
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead or one.sampled else ""
     part = [each.sessions for each in one.tried if each.sessions < one.sessions]
-    some = f" ({len(part)} on {max(part):,} of them)" if part else ""
-    tried = f"None of {_settings(len(one.tried))} tried over {many(one.sessions, 'session(s)')}{some}"
+    over = many(one.sessions, "session(s)")
+    if len(part) == len(one.tried):
+        over = f"{max(part):,} of {over}"
+    elif part:
+        over += f" ({len(part)} on {max(part):,} of them)"
+    tried = f"None of {_settings(len(one.tried))} tried over {over}"
     return f"Change nothing. {tried} {surely}saves more than {least} See what you pay for: {BILL}"
 
 
@@ -219,7 +223,9 @@ def _doubts(one: AgentAdvice) -> list[str]:
 
 def _also(one: AgentAdvice) -> str:
     if one.tried and all(each.idle for each in one.tried):
-        return f"None of the {'other ' * bool(one.settings)}settings tried changes these sessions."
+        most = max(each.sessions for each in one.tried)
+        these = "these sessions" if most == one.sessions else f"the {many(most, 'session(s)')} that they were tried on"
+        return f"None of the {'other ' * bool(one.settings)}settings tried changes {these}."
     best = _spread(one.tried)
     if not best:
         return ""
