@@ -194,7 +194,7 @@ def _honoured(seen: Seen) -> str:
 
 def _nothing(one: AgentAdvice) -> str:
     if not one.tried:
-        return f"Change nothing: ctxsim knows no setting of {one.title} that changes what is sent."
+        return f"Change nothing: ctxsim can replay no setting of {one.title}, so it tried none."
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead or one.sampled else ""
     part = [each.sessions for each in one.tried if each.sessions < one.sessions]

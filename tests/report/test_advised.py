@@ -160,8 +160,8 @@ HEAD = "Claude Code 2.1.5, opus: 3 sessions, 30.00 USD as you are set now."
 @pytest.mark.parametrize(
     ("given", "lines"),
     [
-        ({}, ["Change nothing: ctxsim knows no setting of Claude Code 2.1.5 that changes what",
-              "is sent."]),
+        ({}, ["Change nothing: ctxsim can replay no setting of Claude Code 2.1.5, so it tried",
+              "none."]),
         ({"goal": "kept", "tried": (tried(1, 1.0, 1.0, idle=True), tried(2, 1.0, 1.0, idle=True))},
          ["Change nothing. None of 2 settings tried over 3 sessions saves more than 2 %",
           "without losing more than 1 % of what later calls used. See what you pay for:", "ctxsim bill --by part", "",
@@ -184,8 +184,8 @@ HEAD = "Claude Code 2.1.5, opus: 3 sessions, 30.00 USD as you are set now."
           "2 % without losing more than 10 % of what later calls used. See what you pay",
           "for: ctxsim bill --by part", "", "Also tried: autoCompactWindow = 1 (-10 %, keeps 40 %)."]),
         ({"wins": 0.5, "ahead": 10, "caveats": ("A caveat.",), "contradicted": ("It differs.",)},
-         ["Change nothing: ctxsim knows no setting of Claude Code 2.1.5 that changes what",
-          "is sent.", "", "It differs.", "", "A caveat."]),
+         ["Change nothing: ctxsim can replay no setting of Claude Code 2.1.5, so it tried",
+          "none.", "", "It differs.", "", "A caveat."]),
     ],
 )  # fmt: skip
 def test_screens_of_those_who_need_change_nothing(given: dict[str, Any], lines: list[str]) -> None:
