@@ -47,7 +47,7 @@ def constructor_screen(one: Framed) -> list[str]:
     """Return the lines of advice for users who build with a framework."""
     take = one.take
     found = many(take.transcripts, "transcript(s)")
-    head = f"{one.framework}: {found}, {size(one.now, one.amount)} without compaction."
+    head = f"{one.framework}: {_of(found, one.sampled)} {size(one.now, one.amount)} without compaction."
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
@@ -88,8 +88,13 @@ def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
     where = " (--settings reads yours)" if one.defaults else ""
-    found = many(one.sessions, "session(s)")
-    return f"{one.title}{models}: {found}, {size(one.now, one.amount)} {_as_set(one)}{where}."
+    found = _of(many(one.sessions, "session(s)"), one.sampled)
+    return f"{one.title}{models}: {found} {size(one.now, one.amount)} {_as_set(one)}{where}."
+
+
+def _of(found: str, sampled: bool) -> str:
+    """What was replayed, and whose amount follows: a sample's is an estimate of its folder's."""
+    return f"a sample of {found}; the whole folder: about" if sampled else f"{found},"
 
 
 def _as_set(one: AgentAdvice) -> str:
@@ -121,7 +126,8 @@ def _saves(one: AgentAdvice) -> str:
     added = one.take.usd_again if one.amount == "usd" else None
     again = f" Fetching all lost results again would add {usd(added)} USD." if added else ""
     sizes = f"{size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}"
-    return f"These sessions: {sizes}, {_as_set(one)}{saves(one.share)}.{again}"
+    whose = "The whole folder: about" if one.sampled else "These sessions:"
+    return f"{whose} {sizes}, {_as_set(one)}{saves(one.share)}.{again}"
 
 
 def _month(one: AgentAdvice) -> str:

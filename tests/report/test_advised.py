@@ -190,9 +190,9 @@ HEAD = "Claude Code 2.1.5, opus: 3 sessions, 30.00 USD as you are set now."
 )  # fmt: skip
 def test_screens_of_those_who_need_change_nothing(given: dict[str, Any], lines: list[str]) -> None:
     one = advice(settings=(), lines={}, **given)
-    assert screen(one) == [HEAD, "", *lines]
-    page = list(answer([one]))
-    assert page[0].startswith("Change nothing") and page[1] == HEAD
+    told, page = screen(one), list(answer([one]))
+    assert told[-len(lines) - 1 :] == ["", *lines] and " ".join(told[: -len(lines) - 1]) == page[1]
+    assert page[0].startswith("Change nothing") and (page[1] == HEAD) is not one.sampled
 
 
 SHORT = [
@@ -250,6 +250,15 @@ def test_a_head_says_whose_settings_are_meant() -> None:
     assert "3 sessions, 150,000 tokens in the largest request of a transcript on average as you are set now." in peak
     assert "700 tokens in the largest request of a transcript on average instead of 150,000 tokens, as you are" in peak
     assert screen(advice(models=("a", "b")))[0].startswith("Claude Code 2.1.5, a and 1 more: 3 sessions, ")
+
+
+def test_dollars_of_a_sample_are_those_of_its_folder() -> None:
+    found = screen(advice(sampled=True))
+    assert found[:2] == ["Claude Code 2.1.5, opus: a sample of 3 sessions; the whole folder: about",
+                         "30.00 USD as you are set now."]  # fmt: skip
+    assert found[7] == "The whole folder: about 21.00 USD instead of 30.00 USD, as you are set now"
+    head = "LangChain: a sample of 3 transcripts; the whole folder: about 30.00 USD without"
+    assert constructor_screen(framed(sampled=True))[0] == head
 
 
 def test_long_words_stay_whole() -> None:

@@ -66,6 +66,7 @@ class Framed(msgspec.Struct, frozen=True):
     take: Figures
     share: Share | None
     tried: int
+    sampled: bool = False
 
 
 class AgentAdvice(msgspec.Struct, frozen=True):
