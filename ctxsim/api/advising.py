@@ -221,7 +221,9 @@ def construct(
         code = tuple(constructors(second[best.take.policy])) if best.take.policy in second else ()
     take = best.take
     share = take.share(best.amount) if code else None
-    return Framed(framework, best.amount, take.policy, code, best.nothing or take, take, share, tried, best.sampled)
+    return Framed(
+        framework, goal, best.amount, take.policy, code, best.nothing or take, take, share, tried, best.sampled
+    )
 
 
 def _of_passes(options: ReplayFields, total: int) -> None:

@@ -49,8 +49,8 @@ def constructor_screen(one: Framed) -> list[str]:
     found = many(take.transcripts, "transcript(s)")
     head = f"{one.framework}: {_of(found, one.sampled)} {size(one.now, one.amount)} without compaction."
     if not one.code:
-        no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
-        return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
+        no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {_least(one.goal)}"
+        return _spaced([_wrapped(head), _wrapped(no)])
     figures = f"{size(take, one.amount)} instead of {plain_size(one.now, one.amount)}{saves(one.share)}."
     return _spaced([
         _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
@@ -201,7 +201,6 @@ def _honoured(seen: Seen) -> str:
 def _nothing(one: AgentAdvice) -> str:
     if not one.tried:
         return f"Change nothing: ctxsim can replay no setting of {one.title}, so it tried none."
-    least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead or one.sampled else ""
     part = [each.sessions for each in one.tried if each.sessions < one.sessions]
     over = many(one.sessions, "session(s)")
@@ -210,7 +209,11 @@ def _nothing(one: AgentAdvice) -> str:
     elif part:
         over += f" ({len(part)} on {max(part):,} of them)"
     tried = f"None of {_settings(len(one.tried))} tried over {over}"
-    return f"Change nothing. {tried} {surely}saves more than {least} See what you pay for: {BILL}"
+    return f"Change nothing. {tried} {surely}saves more than {_least(one.goal)} See what you pay for: {BILL}"
+
+
+def _least(goal: str) -> str:
+    return f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[goal])} % of what later calls used."
 
 
 def _doubts(one: AgentAdvice) -> list[str]:

@@ -59,6 +59,7 @@ class Framed(msgspec.Struct, frozen=True):
     """What a user of a framework should construct; `code` is empty if no change is worth it."""
 
     framework: str
+    goal: str
     amount: str
     policy: str
     code: tuple[str, ...]
