@@ -183,6 +183,25 @@ def test_the_help_of_every_command_fits_a_terminal(tmp_path: Path) -> None:
         assert text and not (wide := too_wide(line, text)), (line, wide)
 
 
+THEIRS = {"--json", "--output-format", "--include-body", "--git"}
+"""Options of other programs, of which messages and descriptions of formats speak."""
+
+
+def test_every_option_that_a_text_names_is_there() -> None:
+    def options(command: click.Command) -> set[str]:
+        found = {one for parameter in command.params for one in parameter.opts}
+        for name in command.list_commands(click.Context(command)) if isinstance(command, click.Group) else ():
+            inner = command.get_command(click.Context(command), name)
+            found |= options(inner) if inner else set()
+        return found
+
+    files = [one for one in (ROOT / "ctxsim").rglob("*.py") if one.name not in ("install.py", "git.py")]
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text())))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    named = {word for text in texts for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)}
+    assert named - THEIRS <= options(cli) | {"--help"}
+
+
 OURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 """What rich writes itself."""
 

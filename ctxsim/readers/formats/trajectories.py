@@ -1,7 +1,7 @@
 """Tables of trajectories as data sets hold them: Parquet, JSON lines or a list, one conversation a row.
 
 The conversation stands in a column such as `messages` or `trajectory`, as a list or as its JSON text, with roles of the
-chat-completions API or the data set's own. `--column` names any other column.
+chat-completions API or the data set's own. `column:NAME:PATH` names any other column.
 
 Documentation: https://huggingface.co/datasets/nebius/SWE-agent-trajectories,
 https://huggingface.co/datasets/nebius/SWE-rebench-openhands-trajectories,
@@ -39,7 +39,7 @@ TITLE = "Tables of trajectories (Parquet, JSON lines)"
 VERSIONS = "columns as nebius, SWE-Gym, SWE-smith and ShareGPT document them; tested on invented rows of each"
 READS = (
     "One transcript a row, read in small batches: messages as lists or JSON text, calls in tags or fenced blocks, "
-    "`tools`, the model. Any column by `--column`."
+    "`tools`, the model. Any column by `column:NAME:PATH`."
 )
 NOT_READ = "All other columns; usage and times are in none of these tables."
 
@@ -159,7 +159,8 @@ def _column_of(source: Source, sample: Sample) -> str:
         if any(_looks_like_messages(_messages(row.get(name))) for _, row in rows):
             return name
     raise NotATranscript(
-        source.name, f"is a table without messages in its first rows: name one of {_listed(names)} with --column"
+        source.name,
+        f"is a table without messages in its first rows; write column:NAME:PATH, NAME being one of {_listed(names)}",
     )
 
 

@@ -154,7 +154,7 @@ def test_blocks_of_anthropic(tmp_path: Path) -> None:
 
 def test_any_column_by_name(tmp_path: Path) -> None:
     path = table(tmp_path / "t.parquet", {"chosen": [CHAT, CHAT], "rejected": [CHAT[:2] + CHAT[4:]] * 2})
-    with pytest.raises(InputError, match="without messages in its first rows: name one of chosen, rejected with --c"):
+    with pytest.raises(InputError, match="in its first rows; write column:NAME:PATH, NAME being one of chosen, reje"):
         list(read(path))
     chosen, rejected = (all_of(f"column:{name}:{path}") for name in ("chosen", "rejected"))
     assert ([len(one.items) for one in chosen], [len(one.items) for one in rejected]) == ([4, 4], [2, 2])
