@@ -139,7 +139,7 @@ def _settings(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _told(row: SettingRow) -> str:
-    """The text of a key, a line each: values, defaults by version, policy parameter, observed behaviour, note."""
+    """The text of a key, a line each: values, defaults by version or model, parameter, observed behaviour, note."""
     outside = f"{row.outside} outside" if row.outside else ""
     cap = f"at most {row.cap}" if row.cap else ""
     needs = f"needs {row.needs}" if row.needs else ""
@@ -147,7 +147,7 @@ def _told(row: SettingRow) -> str:
     opposite = "the opposite of " if row.opposite else ""
     ours = f"policy: {opposite}{row.policy}:{row.parameter}" if row.parameter else ""
     seen = f"installed: {row.honoured}" if row.honoured else ""
-    by = f"by version: {row.defaults}" if row.defaults else ""
+    by = f"by version or model: {row.defaults}" if row.defaults else ""
     return "\n".join(filter(None, (values, by, ours, seen, row.note)))
 
 

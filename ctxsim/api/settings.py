@@ -21,7 +21,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     - `kind`: "setting", or "number" for a number that users can't set.
     - `where`: its file and its environment variable.
-    - `default`: of the newest version. `defaults`: of all versions, from specific to general.
+    - `default`: of the newest version. `defaults`: of all versions and models, from specific to general.
     - `policy`, `parameter`: ctxsim's names. `opposite`: true means that the parameter is false.
     - `honoured`: what the installed agent did with it, the newest tested version first.
     """
@@ -108,9 +108,10 @@ def _text(value: object) -> str:
 
 
 def _told(rule: Rule) -> str:
-    """A rule's value, with the versions and models that it applies to."""
+    """A rule's value, the value that holds where this is a word, and the versions and models that it applies to."""
     wanted = " ".join(filter(None, (rule.versions, rule.models)))
-    return f"{_text(rule.value)} ({wanted})" if wanted else _text(rule.value)
+    holds = "" if rule.as_parameter is None else f", which is {_text(rule.as_parameter)}"
+    return f"{_text(rule.value)}{holds}" + (f" ({wanted})" if wanted else "")
 
 
 def _judged(entry: Setting) -> str:

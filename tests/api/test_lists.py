@@ -91,8 +91,8 @@ def test_a_settings_lines_say_what_is_known() -> None:
             "note": "n"}  # fmt: skip
     told: SettingRow = SimpleNamespace(**(vars(bare) | full))  # type: ignore[assignment]
     assert lists._told(told).splitlines() == [
-        "file; tokens; 1..9; refused outside; at most 5; needs x", "by version: 1: 2", "policy: the opposite of p:q",
-        "installed: yes", "n",
+        "file; tokens; 1..9; refused outside; at most 5; needs x", "by version or model: 1: 2",
+        "policy: the opposite of p:q", "installed: yes", "n",
     ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from ctxsim.api.settings import SettingRow, Settings, settings
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.settings import Number, Rule, Setting, Verdict
 
-RULES = (Rule(200_000.0, ">=2", "big-*"), Rule(1_000, ">=1"), Rule(0.5))
+RULES = (Rule(200_000.0, ">=2", "big-*"), Rule(1_000, ">=1"), Rule("unset", as_parameter=50))
 
 ENTRIES = {
     "mine": (
@@ -38,7 +38,8 @@ def two_agents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 RESERVE = SettingRow(
     agent="mine", kind="number", key="reserve", unit="tokens", default="1,000",
-    defaults="200,000 (>=2 big-*); 1,000 (>=1); 0.5", policy="other", parameter="reserve", source="a.ts", note="n",
+    defaults="200,000 (>=2 big-*); 1,000 (>=1); unset, which is 50", policy="other", parameter="reserve",
+    source="a.ts", note="n",
 )  # fmt: skip
 LIMIT = SettingRow(
     agent="mine", kind="setting", key="limit", where="config.toml, $LIMIT", type="int", unit="",
