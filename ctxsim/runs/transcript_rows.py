@@ -9,7 +9,6 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
-from ctxsim.recorded.price_fit import cost_beside
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
@@ -168,6 +167,9 @@ def _recorder(transcript: Transcript) -> Recorder | None:
     agent = agent_of(transcript.format)
     if not agent:
         return None
+    # Imported only for recordings of known agents.
+    from ctxsim.recorded.price_fit import cost_beside
+
     inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
     return Recorder(
         transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
