@@ -118,8 +118,10 @@ STEPS = (
 
 def _to_set(one: AgentAdvice) -> list[str]:
     dedented = {file: textwrap.dedent("\n".join(lines)).splitlines() for file, lines in one.lines.items()}
-    return _spaced([[f"Set in {file}:", "", *(f"    {line.rstrip()}" for line in lines)]
-                    for file, lines in dedented.items()])  # fmt: skip
+    may_stay = ["Changing nothing may be as good. Of what was tried, this is the best so far."]
+    return _spaced([may_stay if any(not rival.settings for rival in one.open) else [],
+                    *([f"Set in {file}:", "", *(f"    {line.rstrip()}" for line in lines)]
+                      for file, lines in dedented.items())])  # fmt: skip
 
 
 def _saves(one: AgentAdvice) -> str:

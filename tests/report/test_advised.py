@@ -90,6 +90,8 @@ def test_a_screen_with_all_there_is_to_say() -> None:
         == """\
 Claude Code 2.1.5, opus and 2 more: 4 sessions, 30.00 USD as you are set now.
 
+Changing nothing may be as good. Of what was tried, this is the best so far.
+
 Set in ~/.claude/settings.json:
 
     {
@@ -128,11 +130,12 @@ autoCompactWindow = 2 (-45 %, keeps 90 %, on 3 sessions), autoCompactWindow = 3
     )
     page = list(answer([one]))
     # A page has paragraphs and no empty ones; nothing is wrapped.
-    assert page[:5] == [
+    assert page[:6] == [
+        "Changing nothing may be as good. Of what was tried, this is the best so far.",
         "Set in ~/.claude/settings.json:", "    {", '      "autoCompactWindow": 200000', "    }",
         "Set in ~/.codex/config.toml:",
     ]  # fmt: skip
-    assert page[6].startswith("Claude Code 2.1.5, opus and 2 more: 4 sessions") and len(page) == 19
+    assert page[7].startswith("Claude Code 2.1.5, opus and 2 more: 4 sessions") and len(page) == 20
     assert page[-2] == "A caveat." and page[-1].startswith("Also tried: autoCompactWindow = 1 (")
 
 
