@@ -23,17 +23,20 @@ def read_source(source: Source) -> Iterator[Transcript]:
 
 
 def _read(source: Source) -> Iterator[Transcript]:
-    reader = None
+    reader, empty = None, True
     try:
         sample = Sample(source)
         reader = detect(sample)
         for transcript in reader.read(source, sample):
+            empty = False
             unnamed = not transcript.format and of_user(reader)
             yield plausible(msgspec.structs.replace(transcript, format=reader.NAME) if unnamed else transcript)
+        if empty:
+            raise NotATranscript(source.name, "holds no conversation")
     except (CtxsimError, BrokenPipeError):
         raise
     # Files are untrusted input: an error in a reader must not keep the other files from being read.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise stumbled(source, reader, error) from error
 
 

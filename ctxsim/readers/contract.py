@@ -70,7 +70,7 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
         yield f"can't be read: {error}"
         return
     # A user's reader may raise any error: it is reported in one line.
-    except Exception as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         yield f"raised {told(error)}"
         return
     if not known:
@@ -136,5 +136,5 @@ def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
         except CtxsimError:
             continue
         # A user's reader, as above.
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             yield f"{what} raises {told(error)}"

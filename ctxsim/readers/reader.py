@@ -163,7 +163,7 @@ def detect(sample: Sample) -> Reader:
                 return reader
         except CtxsimError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise stumbled(sample.source, reader, error) from error
     seen = f"{_seen(sample)}; see: ctxsim list formats"
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
@@ -174,7 +174,7 @@ def of_user(reader: Reader) -> bool:
     return not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
 
 
-def stumbled(source: Source, reader: Reader | None, error: Exception) -> ReaderFailed:
+def stumbled(source: Source, reader: Reader | None, error: BaseException) -> ReaderFailed:
     """Return an error in a reader, or before one was found (None), as an error that says whose defect it is."""
     whose = f"the reader {reader.NAME}" if reader is not None and of_user(reader) else "ctxsim's reader"
     return ReaderFailed(source.name, f"can't be read, by a mistake of {whose}: {told(error)}")

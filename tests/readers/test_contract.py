@@ -14,8 +14,8 @@ from command_line import ctxsim
 from invented import write_logs
 from project import ROOT
 
-from ctxsim.errors import InputError, LabelError, UnknownName
-from ctxsim.readers import contract, read, reader, registered_formats
+from ctxsim.errors import InputError, LabelError, NotATranscript, UnknownName
+from ctxsim.readers import contract, read, read_source, reader, registered_formats, sources
 from ctxsim.readers.contract import examined
 from ctxsim.transcript import Head, Item, Transcript
 
@@ -60,6 +60,7 @@ BROKEN = {
     # what is written instead of what, and what is said of it
     "recognised": ('"who" in one', '"what" in one', "`matches` doesn't recognise it"),
     "raises": ('one["output"]', 'one["outptu"]', "raised KeyError: 'outptu' (mine.py:25)"),
+    "exits": ('one["output"]', '__import__("sys").exit(0)', "raised SystemExit: 0 (mine.py:25)"),
     "refuses": ('who = one.get("who")', 'raise InputError("log", "no")', "can't be read: log: no"),
     "twice": ("    yield made", "    READ.append(0)\n    made.notes.append(str(len(READ)))\n    yield made",
               "a second reading gives something else"),
@@ -158,6 +159,15 @@ def test_a_reader_without_a_format_gives_its_name_and_a_mistake_is_its_own(log: 
     (log.parent / "bad.py").write_text(GOOD.replace('one["output"]', 'one["outptu"]'))
     with pytest.raises(InputError, match=r"by a mistake of the reader bad\.py: KeyError: 'outptu' \(bad\.py:25\)"):
         list(read("reader:bad.py:log.jsonl"))
+    (log.parent / "exits.py").write_text(GOOD.replace('one["output"]', '__import__("sys").exit(0)'))
+    with pytest.raises(InputError, match=r"by a mistake of the reader exits\.py: SystemExit: 0 \(exits\.py:25\)"):
+        list(read("reader:exits.py:log.jsonl"))
+
+
+def test_a_file_in_which_a_reader_finds_no_conversation_is_told(log: Path) -> None:
+    (log.parent / "mine.py").write_text(GOOD.replace("    yield made.transcript()", "    yield from ()"))
+    with pytest.raises(NotATranscript, match=r"log\.jsonl: holds no conversation"):
+        list(read_source(*sources("reader:mine.py:log.jsonl")))
 
 
 def test_a_path_can_say_who_reads_it(log: Path) -> None:

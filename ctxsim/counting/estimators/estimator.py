@@ -42,7 +42,7 @@ def answered(who: str, ask: Callable[[], int]) -> int:
     except CtxsimError:
         raise
     # A user's estimator may raise anything; the error becomes one line.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ContractError(f"{who} raised {told(error)}; it must return {WHOLE}") from error
     if type(answer) is not int or answer < 0:
         raise ContractError(f"{who} returned {answer!r}; it must return {WHOLE}")

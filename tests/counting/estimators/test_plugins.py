@@ -94,6 +94,7 @@ BROKEN = {
     "fraction": ("", "return len(text) / 4", "`text` of '' returned 0.0; it must return a whole number of at least 0"),
     "negative": ("", "return len(text) - 9**9", "`text` of '' returned -387420489; it must return a whole number of"),
     "nothing": ("", "pass", "bad.py:Half: `text` of '' returned None; it must return a whole number of at least 0"),
+    "exits": ("", "raise SystemExit(0)", "bad.py:Half: `text` of '' raised SystemExit"),
     "raises": ("", "return 10 // (len(text) % 1)", "bad.py:Half: `text` of '' raised ZeroDivisionError"),
     "missing": ("", "pass\n    del text", "bad.py:Half has no method `text`; it must return a whole number of at"),
 }
