@@ -149,6 +149,29 @@ def test_what_was_skipped_at_the_end_is_noted_by_the_last_conversation(tmp_path:
     assert not first.notes and any("line 3 skipped" in note for note in last.notes)
 
 
+CHAT = {"messages": [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "None."}]}
+BLOCKS = {"messages": [
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}]}  # fmt: skip
+CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Any mail?"}]}, {"role": "model", "parts": []}]}
+ITEMS = {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Any mail?"}]}]}
+ATIF = {"schema_version": "ATIF-v1.4", "agent": {}, "steps": [{"source": "agent", "message": "None."}]}
+RUN = {"instance_id": "i", "test_result": {}, "history": [
+    {"id": 0, "source": "user", "action": "message", "args": {"content": "Any mail?"}}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("good", "bad", "told"), [
+    (CHAT, {"messages": []}, ":2: has no messages"), (CHAT, {"messages": [{"role": 5}]}, ":2 message 0: Expected"),
+    (BLOCKS, {"messages": 5}, ":2: has no messages"), (CONTENTS, {"contents": [{"parts": 5}]}, ":2"),
+    (ITEMS, {"input": 5, "output": 5}, ":2"), (ATIF, {"steps": 5}, ":2: "), (RUN, {"history": 5}, ":2: Expected"),
+])  # fmt: skip
+def test_one_bad_conversation_among_many_is_left_out(good: Any, bad: Any, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (good, bad, good, good)))
+    *first, last = read(str(path))
+    assert len(first) == 2
+    assert [note for note in last.notes if note.startswith(f"left out: {path}{told}")], last.notes
+
+
 def test_jsonl_with_glued_objects_and_strange_separators(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     tail = [{"role": "user", "content": "line\u2028separator\u0085and\x0cfeed"}, {"role": "assistant", "content": "ok"}]

@@ -1,29 +1,22 @@
 """Message lists in their containers: a whole document, one conversation a line, or one message a line."""
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly.assembly import Assembly
+from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.source import Record, Sample, Source, compact_json, under
-
-T = TypeVar("T")
+from ctxsim.transcript import Transcript
 
 
 class Conversation(NamedTuple):
-    """One conversation's name, its place for error messages, its JSON value, and notes on what was skipped."""
+    """One conversation's name, its place for error messages, and its JSON value."""
 
     name: str
     where: str
     value: Any
-    notes: list[str]
-
-    def begun(self, format: str) -> Assembly:
-        """Return a new assembly of its name, with the notes."""
-        assembly = Assembly(self.name, format)
-        assembly.notes += self.notes
-        return assembly
 
     def messages(self, assembly: Assembly) -> list[Any]:
         """Return its messages, and add the tools beside them to the assembly. Raises InputError if there are none."""
@@ -40,31 +33,26 @@ def message_list(value: Any) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterator[Conversation]:
-    """Yield the conversations of a source. JSONL has one conversation a line, or is one, with a message a line.
+def conversations(
+    source: Source, sample: Sample, one_per_line: bool, read: Callable[[Conversation], Transcript]
+) -> Iterator[Transcript]:
+    """Yield the transcripts that `read` makes of a source's conversations, as `each` does.
 
-    Lines skipped at the end of the file are known last, so the last conversation gets the notes.
+    JSONL has one conversation a line, or is one, with a message a line.
     """
-    if sample.document is not None:
-        yield Conversation(source.name, source.name, sample.document, [])
-        return
     notes: list[str] = []
-    if not one_per_line:
-        values = [record.value for record in source.records(notes)]
-        yield Conversation(source.name, source.name, values, notes)
-        return
-    for record, last in and_last(source.records(notes)):
-        name, where = f"{source.name}#{record.line}", f"{source.name}:{record.line}"
-        yield Conversation(name, where, record.value, notes if last else [])
+    yield from each(source.name, listed(source, sample, one_per_line, notes), read, notes)
 
 
-def and_last(values: Iterable[T]) -> Iterator[tuple[T, bool]]:
-    """Yield each value with whether it is the last. Reads one value ahead."""
-    held: list[T] = []
-    for value in values:
-        yield from ((one, False) for one in held)
-        held = [value]
-    yield from ((one, True) for one in held)
+def listed(source: Source, sample: Sample, one_per_line: bool, notes: list[str]) -> Iterator[Conversation]:
+    """Yield the conversations of a source. At the end, `notes` says what was skipped."""
+    if sample.document is not None:
+        yield Conversation(source.name, source.name, sample.document)
+    elif not one_per_line:
+        yield Conversation(source.name, source.name, [record.value for record in source.records(notes)])
+    else:
+        for record in source.records(notes):
+            yield Conversation(f"{source.name}#{record.line}", record.where, record.value)
 
 
 def entries(sample: Sample, notes: list[str]) -> Iterator[Record]:

@@ -66,9 +66,12 @@ def of_database(
 
 
 def each(
-    name: str, sessions: Iterable[T], read: Callable[[T], Transcript | None], notes: Iterable[str] = ()
+    name: str,
+    sessions: Iterable[T],
+    read: Callable[[T], Transcript | list[Transcript] | None],
+    notes: Iterable[str] = (),
 ) -> Iterator[Transcript]:
-    """Yield the transcripts of a store's sessions, one at a time; `read` returns None for an empty session.
+    """Yield the transcripts of a store's sessions; `read` returns one, several, or None for an empty session.
 
     What was left out is known only at the end, so the last transcript has `notes`, which may still grow while sessions
     are read, and says it. Raises InputError if there is no transcript.
@@ -86,12 +89,13 @@ def each(
             else:
                 more += 1
             continue
-        if made is None:
+        if not made:
             empty += 1
             continue
-        if held is not None:
-            yield held
-        held = made
+        for one in made if isinstance(made, list) else [made]:
+            if held is not None:
+                yield held
+            held = one
     if held is None:
         raise bad[0] if bad else NotATranscript(name, "holds no sessions with messages")
     said = [*notes, *(f"left out: {error}" for error in bad)]

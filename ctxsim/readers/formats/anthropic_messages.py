@@ -11,9 +11,9 @@ Documentation: https://docs.anthropic.com/en/api/messages
 
 from collections.abc import Iterator
 
-from ctxsim.readers.assembly import text_and_media
+from ctxsim.readers.assembly import Assembly, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_messages, has_tool_blocks
-from ctxsim.readers.assembly.conversations import conversations, message_list
+from ctxsim.readers.assembly.conversations import Conversation, conversations, message_list
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
@@ -34,10 +34,13 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list."""
-    for found in conversations(source, sample, one_per_line=bool(message_list(sample.first))):
-        assembly = found.begun(NAME)
-        messages = found.messages(assembly)
-        if isinstance(found.value, dict) and found.value.get("system"):
-            assembly.system.append(text_and_media(found.value["system"], 0)[0])
-        add_messages(assembly, messages, found.where)
-        yield assembly.transcript()
+    yield from conversations(source, sample, bool(message_list(sample.first)), _read)
+
+
+def _read(found: Conversation) -> Transcript:
+    assembly = Assembly(found.name, NAME)
+    messages = found.messages(assembly)
+    if isinstance(found.value, dict) and found.value.get("system"):
+        assembly.system.append(text_and_media(found.value["system"], 0)[0])
+    add_messages(assembly, messages, found.where)
+    return assembly.transcript()

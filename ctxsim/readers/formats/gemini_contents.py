@@ -12,7 +12,8 @@ Documentation: https://ai.google.dev/api/caching#Content; Gemini CLI saves them 
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.conversations import Conversation, conversations
 from ctxsim.readers.assembly.gemini import add_contents, add_head, with_compaction_notes
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
@@ -46,9 +47,12 @@ def _contents(value: Any) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per list of contents."""
-    for found in conversations(source, sample, one_per_line=bool(_contents(sample.first))):
-        assembly = found.begun(NAME)
-        if isinstance(found.value, dict):
-            add_head(assembly, found.value, found.where)
-        add_contents(assembly, _contents(found.value) or [found.value], found.where)
-        yield with_compaction_notes(assembly.transcript())
+    yield from conversations(source, sample, bool(_contents(sample.first)), _read)
+
+
+def _read(found: Conversation) -> Transcript:
+    assembly = Assembly(found.name, NAME)
+    if isinstance(found.value, dict):
+        add_head(assembly, found.value, found.where)
+    add_contents(assembly, _contents(found.value) or [found.value], found.where)
+    return with_compaction_notes(assembly.transcript())

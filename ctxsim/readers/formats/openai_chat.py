@@ -13,9 +13,10 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
 from collections.abc import Iterator
 from typing import Any
 
+from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.anthropic_content import has_tool_blocks
 from ctxsim.readers.assembly.chat_messages import ROLES, add_messages
-from ctxsim.readers.assembly.conversations import conversations, message_list
+from ctxsim.readers.assembly.conversations import Conversation, conversations, message_list
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 
@@ -43,7 +44,10 @@ def _bare_messages(sample: Sample) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list."""
-    for found in conversations(source, sample, one_per_line=not _bare_messages(sample)):
-        assembly = found.begun(NAME)
-        add_messages(assembly, found.messages(assembly), found.where)
-        yield assembly.transcript()
+    yield from conversations(source, sample, not _bare_messages(sample), _read)
+
+
+def _read(found: Conversation) -> Transcript:
+    assembly = Assembly(found.name, NAME)
+    add_messages(assembly, found.messages(assembly), found.where)
+    return assembly.transcript()

@@ -12,7 +12,8 @@ Documentation: https://platform.openai.com/docs/api-reference/responses
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.conversations import Conversation, conversations
 from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response, is_known
 from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Transcript
@@ -69,12 +70,15 @@ def _items(value: Any) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per list of items."""
-    for found in conversations(source, sample, one_per_line=bool(_items(sample.first))):
-        listed, where = isinstance(found.value, list), found.where
-        held = Document(items=found.value) if listed else convert(found.value, Document, where)
-        exchanges = Exchanges(found.begun(NAME))
-        add_request(exchanges, held, where)
-        if held.output:
-            exchanges.close()
-            add_response(exchanges, held, where)
-        yield exchanges.finished()
+    yield from conversations(source, sample, bool(_items(sample.first)), _read)
+
+
+def _read(found: Conversation) -> Transcript:
+    listed, where = isinstance(found.value, list), found.where
+    held = Document(items=found.value) if listed else convert(found.value, Document, where)
+    exchanges = Exchanges(Assembly(found.name, NAME))
+    add_request(exchanges, held, where)
+    if held.output:
+        exchanges.close()
+        add_response(exchanges, held, where)
+    return exchanges.finished()

@@ -175,5 +175,5 @@ def test_documents_a_line_with_sub_agents_that_have_no_names(tmp_path: Path) -> 
     (tmp_path / "t.jsonl").write_text(f"{json.dumps(outer)}\n{json.dumps(outer)}\ntorn{{\n")
     found = list(read(str(tmp_path / "t.jsonl")))
     assert [one.name.partition("t.jsonl")[2] for one in found] == ["#1", "#1#1", "#1#2", "#2", "#2#1", "#2#2"]
-    assert [len(one.notes) for one in found] == [0, 0, 0, 1, 0, 0] and "line 3 skipped" in found[3].notes[0]
+    assert [len(one.notes) for one in found] == [0, 0, 0, 0, 0, 1] and "line 3 skipped" in found[5].notes[0]
     assert (found[0].model, found[0].calls[0].usage) == ("m", Usage(3, None, None, None, 2))

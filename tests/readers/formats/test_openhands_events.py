@@ -227,7 +227,7 @@ def test_evaluation_output_has_a_run_a_line_and_old_runs_are_rebuilt(tmp_path: P
         "1 message(s) of the agent without the model's response: their usage is unknown",
     )
     assert kinds(second) == ["user", "assistant", "tool_call", "tool_result"]
-    assert second.notes[0].startswith("line 3 skipped, not JSON")
+    assert second.notes[-1].startswith("line 3 skipped, not JSON")
 
 
 def test_an_event_folder_is_one_transcript_in_the_order_of_its_numbers(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_runs_with_delegates_stand_one_after_the_other(tmp_path: Path) -> None:
     line = {"instance_id": "i", "test_result": {}, "history": [user(0, "Go."), delegated]}
     found = transcripts(tmp_path, line, line, "torn{", name="output.jsonl")
     assert [one.name.partition("#")[2] for one in found] == ["i", "i#delegate-1"] * 2
-    assert [any("line 3 skipped" in note for note in one.notes) for one in found] == [False, False, True, False]
+    assert [any("line 3 skipped" in note for note in one.notes) for one in found] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(("first", "matched"), [

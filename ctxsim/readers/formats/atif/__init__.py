@@ -18,7 +18,8 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly.conversations import listed
+from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Call, Compaction, Head, Media, Needle, Transcript, Usage, problems
 
@@ -153,25 +154,24 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcript of each document, then those of its sub-agents."""
-    for found in conversations(source, sample, one_per_line=True):
-        notes = found.notes
-        for transcript in _read(found.name, found.where, found.value, None):
-            yield msgspec.structs.replace(transcript, notes=(*notes, *transcript.notes)) if notes else transcript
-            notes = []
+    notes: list[str] = []
+    found = (one for document in listed(source, sample, True, notes) for one in _nested(*document, None))
+    yield from each(source.name, found, _one, notes)
 
 
-def _read(name: str, where: str, value: Any, parent: str | None) -> Iterator[Transcript]:
-    trajectory = convert(value, Trajectory, where)
+def _nested(name: str, where: str, value: Any, parent: str | None) -> Iterator[tuple[str, str, Any, str | None]]:
+    """Yield a trajectory's name, place, value and parent's name, then those of its sub-agents."""
     if under(value, "extra", OURS) and isinstance(stated := under(value, "trajectory_id"), str):
         name = stated
-    yield _one(name, where, trajectory, parent)
-    for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
-        yield from _read(
-            f"{name}#{under(inner, 'trajectory_id') or number}", f"{where} sub-agent {number}", inner, name
-        )
+    yield name, where, value, parent
+    inner = under(value, "subagent_trajectories")
+    for number, one in enumerate(inner if isinstance(inner, list) else [], 1):
+        yield from _nested(f"{name}#{under(one, 'trajectory_id') or number}", f"{where} sub-agent {number}", one, name)
 
 
-def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> Transcript:
+def _one(found: tuple[str, str, Any, str | None]) -> Transcript:
+    name, where, value, parent = found
+    trajectory = convert(value, Trajectory, where)
     reading = _Reading(Assembly(name, NAME, parent), trajectory.model_name or "")
     for number, value in enumerate(trajectory.steps, 1):
         reading.step(convert(value, Step, f"{where} step {number}"), f"{where} step {number}")

@@ -22,9 +22,9 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, dollars
-from ctxsim.readers.assembly.conversations import and_last
+from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.formats.openhands.agent import Agent, Event
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-events"
@@ -114,14 +114,16 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcript]:
     """Return the runs of evaluation output; it can also be one document that is not on one line."""
-    for record, last in and_last(sample.all(notes)):
+
+    def one(record: Record) -> list[Transcript]:
         where = f"{source.name}:{record.line}"
         run = convert(record.value, _Run, where)
         name = source.name if sample.document is not None else f"{source.name}#{run.instance_id or record.line}"
-        main, *delegates = _run(name, _numbered(where, _flat(run.history)), notes if last else [])
+        main, *delegates = _run(name, _numbered(where, _flat(run.history)), [])
         priced = any(call.usage and call.usage.cost_usd for one in (main, *delegates) for call in one.calls)
-        yield main if priced else msgspec.structs.replace(main, cost_usd=dollars(run.accumulated_cost))
-        yield from delegates
+        return [main if priced else msgspec.structs.replace(main, cost_usd=dollars(run.accumulated_cost)), *delegates]
+
+    yield from each(source.name, sample.all(notes), one, notes)
 
 
 def _stored(folder: Path, notes: list[str]) -> Iterator[tuple[str, Any]]:
