@@ -135,6 +135,21 @@ def test_usage_as_vendors_count_it(made: Usage, usage: Usage) -> None:
     assert made == usage
 
 
+@pytest.mark.parametrize("made", [
+    in_parts(-30_000, 5, 40_000, 3), in_parts(9, 5, -30_000, 40_000), in_parts(-1, 5, 1, None),
+    in_parts(10**15, 5, -(10**15), 3), of_prompt(-30_000, 5, 40_000, 3),
+])  # fmt: skip
+def test_an_impossible_part_of_a_prompt_is_not_hidden_by_the_others(made: Usage) -> None:
+    found = plausible(with_call(usage=made))
+    assert found.calls[0].usage is None
+    assert found.notes == ("1 x input_tokens that can't be: taken as not recorded",)
+
+
+def test_an_impossible_part_of_an_output_is_not_hidden_by_the_other() -> None:
+    found = plausible(with_call(usage=with_thoughts(9, -30_000, None, 40_000)))
+    assert found.calls[0].usage == Usage(9, None, None, None, 40_000)
+
+
 @pytest.mark.parametrize(
     ("value", "usd"),
     [

@@ -46,7 +46,7 @@ def plausible(transcript: Transcript) -> Transcript:
     items = tuple(_item(item, found) for item in transcript.items)
     compactions = tuple(_in_range(one, found) for one in transcript.compactions)
     head = transcript.head
-    if not 0 <= head.hidden <= MOST_TOKENS:
+    if not possible(head.hidden):
         found["head tokens"] += 1
         head = msgspec.structs.replace(head, hidden=0)
     cost = _in_range(transcript, found).cost_usd
@@ -75,7 +75,7 @@ def _call(call: Call, found: Counter[str]) -> Call:
 
 
 def _usage(usage: Usage, found: Counter[str]) -> Usage | None:
-    if not 0 <= usage.input_tokens <= MOST_TOKENS:
+    if not possible(usage.input_tokens):
         found["input_tokens"] += 1
         return None
     usage = _in_range(usage, found)
@@ -87,7 +87,7 @@ def _usage(usage: Usage, found: Counter[str]) -> Usage | None:
 
 
 def _item(item: Item, found: Counter[str]) -> Item:
-    sane = tuple(media for media in item.media if 0 <= media.tokens <= MOST_TOKENS)
+    sane = tuple(media for media in item.media if possible(media.tokens))
     if len(sane) == len(item.media):
         return item
     found["media tokens"] += 1
@@ -97,11 +97,22 @@ def _item(item: Item, found: Counter[str]) -> Item:
 Count = int | None
 
 
+def possible(tokens: int) -> bool:
+    """Return whether one request, response or window can have so many tokens."""
+    return 0 <= tokens <= MOST_TOKENS
+
+
+def added(*parts: Count) -> int:
+    """Return the sum of a number's parts. An impossible part is returned instead, so that `plausible` notes it."""
+    known = [part or 0 for part in parts]
+    return next((part for part in known if not possible(part)), sum(known))
+
+
 def in_parts(
     fresh: Count, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
     """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written."""
-    return Usage((fresh or 0) + (read or 0) + (written or 0), output, read, written, reasoning, dollars(cost))
+    return Usage(added(fresh, read, written), output, read, written, reasoning, dollars(cost))
 
 
 def of_prompt(
@@ -109,7 +120,7 @@ def of_prompt(
 ) -> Usage:
     """Return usage of a `prompt` that may lack the cached tokens: it does if they are more than it."""
     cached = (read or 0) + (written or 0)
-    return Usage(prompt if cached <= prompt else prompt + cached, output, read, written, reasoning, dollars(cost))
+    return Usage(prompt + cached if 0 <= prompt < cached else prompt, output, read, written, reasoning, dollars(cost))
 
 
 def dollars(value: Any) -> float | None:
@@ -128,4 +139,4 @@ def dollars(value: Any) -> float | None:
 def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count) -> Usage:
     """Return usage as Gemini counts it: `candidates` is the output without thoughts, left out if it is 0."""
     counted = [count for count in (candidates, thoughts) if count is not None]
-    return Usage(prompt, sum(counted) if counted else None, cached, None, thoughts)
+    return Usage(prompt, added(*counted) if counted else None, cached, None, thoughts)

@@ -12,6 +12,7 @@ https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fie
 from collections.abc import Mapping
 from typing import Any
 
+from ctxsim.readers.assembly.numbers import added
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, decoded, first, span, table
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.readers.source import has
@@ -79,7 +80,7 @@ def _counts(details: Mapping[str, Any]) -> dict[str, int]:
         "reasoning": {name for name in counted if "reasoning" in name},
         "long": {name for name in counted if _is_written(name) and "1h" in name},
     }
-    return {part: sum(counted[name] for name in names if name in counted) for part, names in parts.items() if names}
+    return {part: added(*(counted.get(name) for name in names)) for part, names in parts.items() if names}
 
 
 def _is_written(name: str) -> bool:

@@ -289,8 +289,9 @@ def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> Non
     assert session(899).notes == ("unlogged clearing before call 2 (1000 to 899 tokens)",)
     # Where usage falls further, `as_sent` begins a segment: the call compares with what it sent itself.
     assert [each.comparable for each in session(899).calls] == [True, True]
-    # No share of what no usage can be is worked out: it may be larger than any float.
-    assert session(800, before=10**400).calls[0].usage is None
+    # A number that can't be is compared with nothing.
+    for wrong in ({"tokens": 800, "before": 10**400}, {"tokens": 800, "before": 10**15}, {"tokens": -5}):
+        assert session(**wrong).notes == ("1 x input_tokens that can't be: taken as not recorded",)
     assert session(100, model="claude-y").notes == ()
 
 

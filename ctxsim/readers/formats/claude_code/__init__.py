@@ -19,7 +19,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
-from ctxsim.readers.assembly.numbers import MOST_TOKENS
+from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, ToldOfAgents, conversation, read_lines, recorded
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
@@ -189,7 +189,8 @@ class _Conversation:
         stated, finished, model = recorded(lines)
         usage = stated.request(finished) if stated else None
         if usage:
-            self._compare(model, usage.input_tokens)
+            if possible(usage.input_tokens):
+                self._compare(model, usage.input_tokens)
             self.counts["output token count of an unfinished response"] += not finished
         cleared = any(line.message and line.message.cleared for line in lines)
         self.assembly.counts["request(s) without old tool results, by the server"] += cleared
@@ -212,7 +213,7 @@ class _Conversation:
         last_model, last_tokens = self.last_request or ("", 0)
         call = self.assembly.calls + 1
         told = any(call == known for known, _ in self.assembly.shortened)
-        if self.whole_history and not told and model == last_model and tokens < SHRUNK * min(last_tokens, MOST_TOKENS):
+        if self.whole_history and not told and model == last_model and tokens < SHRUNK * last_tokens:
             self.assembly.compaction_note(f"{last_tokens} to {tokens} tokens", UNLOGGED_CLEARING)
         self.last_request = (model, tokens)
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, dollars, text_and_media
+from ctxsim.readers.assembly.numbers import added
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Media, Usage
 
@@ -75,7 +76,7 @@ class ModelUsage(msgspec.Struct):
         if self.total_tokens and self.output_tokens is not None:
             prompt = self.total_tokens - self.output_tokens
         elif self.input_tokens:
-            prompt = self.input_tokens + (read or 0) + (written or 0)
+            prompt = added(self.input_tokens, read, written)
         else:
             return None
         return Usage(prompt, self.output_tokens, read, written, self.reasoning_tokens, dollars(self.total_cost))
