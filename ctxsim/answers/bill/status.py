@@ -198,13 +198,13 @@ def _hear(found: State, text: bytes) -> None:
     if not isinstance(said, dict) or said.get("type") != "assistant" or said.get("isSidechain"):
         return
     message = _of(said, "message")
-    usage, name = _of(message, "usage"), message.get("id")
+    usage, name = _of(message, "usage"), " ".join(str(one) for one in (message.get("id"), said.get("requestId")) if one)
     tokens = round(sum(_number(usage.get(key)) for key in INPUT))
     if not tokens or (name and name == found["id"]):
         return
     if found["tokens"] and tokens >= found["tokens"]:
         found["growths"].append(tokens - found["tokens"])
-    found["tokens"], found["id"] = tokens, name or ""
+    found["tokens"], found["id"] = tokens, name
 
 
 def _beside(log: Path, known: dict[str, State]) -> None:

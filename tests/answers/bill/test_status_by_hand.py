@@ -118,6 +118,9 @@ def heard(*lines: bytes) -> tuple[int, str, list[int]]:
     ((usage(100, "a"),), (100, "a", [])), ((usage(100, "a"), usage(150, "b")), (150, "b", [50])),
     # One message in several lines counts once; without a name each does.
     ((usage(100, "a"), usage(150, "a")), (100, "a", [])), ((usage(100), usage(150)), (150, "", [50])),
+    # A request's id tells it apart too.
+    ((usage(100, "a", requestId="r"), usage(150, "a", requestId="s")), (150, "a s", [50])),
+    ((usage(100, requestId="r"), usage(150, requestId="r")), (100, "r", [])),
     # What is as large grows by nothing, what is smaller was compacted.
     ((usage(100, "a"), usage(100, "b")), (100, "b", [0])), ((usage(100, "a"), usage(99, "b")), (99, "b", [])),
     ((usage(100, "a"), usage(0, "b")), (100, "a", [])), ((usage(100, "a", isSidechain=True),), (0, "", [])),

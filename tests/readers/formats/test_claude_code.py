@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from read_back import Json, all_of, kinds, only, text, write
 
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
@@ -80,6 +81,20 @@ def test_a_response_of_several_lines_is_one_call_with_the_usage_of_its_last_line
     assert transcript.items[4].answers == 3
     assert transcript.head.recorded is False
     assert transcript.notes == ("left out: 1 x output token count of an unfinished response",)
+
+
+@pytest.mark.parametrize("message_id", ["msg_1", "", None])
+def test_responses_are_told_apart_by_their_requests_too(message_id: str | None, tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Any mail?"),
+        answer("a1", "u1", message_id, text("I look."), usage=usage(9, 0, 0), requestId="req_1"),
+        answer("a2", "a1", message_id, call("t1", cmd="ls"), usage=usage(9, 0, 0), requestId="req_1"),
+        result("u2", "a2", "t1", "mail.py"),
+        answer("a3", "u2", message_id, text("One."), usage=usage(20, 0, 0), requestId="req_2"),
+    )
+    assert [made.usage and made.usage.input_tokens for made in transcript.calls] == [9, 20]
+    assert kinds(transcript) == ["user", "assistant", "tool_call", "tool_result", "assistant"]
 
 
 def test_parallel_calls_fork_the_tree_but_keep_all_their_results(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Claude Code sessions: `~/.claude/projects/<project>/<session>.jsonl`, sub-agents under `<session>/subagents/`.
 
-One API response is several lines of one `message.id`, usually a block each, all with its usage; results are lines of
-their own. The lines are a tree, because a session can be rewound, and because parallel calls fork it.
+One API response is several lines of one `message.id` and `requestId`, usually a block each, all with its usage;
+results are lines of their own. The lines are a tree, because a session can be rewound, and because parallel calls fork
+it.
 
 Documentation: https://code.claude.com/docs/en/sessions (the files; their lines are internal and change with versions)
 

@@ -104,6 +104,7 @@ class Line(Envelope):
     is_api_error_message: bool | None = None
     compact_metadata: Metadata | None = None
     microcompact_metadata: Metadata | None = None
+    request_id: Any = None
     # The line of another session that this one copies.
     forked_from: Any = None
     source_tool_use: str | None = msgspec.field(default=None, name="sourceToolUseID")
@@ -124,8 +125,9 @@ class Line(Envelope):
 
     @property
     def response(self) -> str:
-        """Key that all lines of one response share; lines without a message id are responses of their own."""
-        return (self.message.id if self.message else None) or f"line {self.line}"
+        """Key that all lines of one response share. A line without ids of message and request is a response alone."""
+        ids = (self.message.id if self.message else None), self.request_id
+        return " ".join(str(one) for one in ids if one) or f"line {self.line}"
 
     @property
     def local(self) -> bool:
