@@ -146,8 +146,8 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
         if least and (reached := least_amount(least[0], point.kept)) is not None:
             left.barh(place, reached, 0.9, color="#333333", alpha=0.1, linewidth=0)
     amount = "dollars (modelled)" if dollars else "input tokens sent (counted)"
-    reach = max(100.0, *(100 * (point.amount.high or point.amount.value) for point in rows))
-    left.set(xlabel=f"{amount}, % of keep-all's", xlim=(0, min(MOST_AMOUNT, 1.08 * reach)))
+    reach = max((100 * (point.amount.high or point.amount.value) for point in rows), default=100.0)
+    left.set(xlabel=f"{amount}, % of keep-all's", xlim=(0, min(MOST_AMOUNT, 1.08 * max(100.0, reach))))
     right.set(xlabel="kept, % of what later calls used of old results", xlim=(-2, 102))
     left.axvline(100, color=OTHER_COLOR, linewidth=1, linestyle=":")
     left.set_yticks(range(len(rows)), [one.marked(point.policy) for point in rows], fontsize=9)

@@ -18,7 +18,7 @@ from ctxsim.counting.tokenizers import bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.prices import Hours, Prices, Rate
-from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
+from ctxsim.simulator.provider.vendor import Positive, load_vendor, vendor_of
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     vendor: str | None = None
-    window: int | None = None
+    window: Positive | None = None
     prices: Prices | None = None
     effective: date | None = None
     source: str = ""

@@ -10,10 +10,14 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
-Rate = float | tuple[tuple[int, float], ...]
+Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+"""USD per million tokens. The bounds hold for files; infinity and what is no number are outside."""
+
+Rate = Usd | Annotated[tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], Usd], ...], msgspec.Meta(min_length=1)]
 """USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
 
 
@@ -50,11 +54,6 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     effective: date | None = None
     hours: tuple[Hours, ...] = ()
     zero_s: float | None = None
-
-    def __post_init__(self) -> None:
-        for rate in (self.input, self.output, self.cache_read, self.cache_write, self.cache_write_long):
-            if rate == ():
-                raise ValueError("a price in steps needs at least one (from, price)")
 
     def at(self, now_s: float) -> Prices:
         """Return the prices at a simulated second; if `zero_s` is unknown, those outside all `hours`."""

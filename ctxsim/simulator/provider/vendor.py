@@ -10,7 +10,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -19,6 +19,13 @@ from ctxsim.errors import InputError, unknown
 from ctxsim.plugins.files import config_folder, small_file, toml_values, user_file
 
 T = TypeVar("T")
+
+Framed = Annotated[int, msgspec.Meta(ge=-1_000_000, le=1_000_000)]
+"""Tokens that frame one part of a request; negative where a part takes fewer than its text."""
+
+Size = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000_000)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000_000)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 Resend = Literal["never", "current_turn", "all"]
 
@@ -53,23 +60,23 @@ class Framing(_Rule, frozen=True):
     by model. `by_model`: what differs for the first pattern that fits.
     """
 
-    request: int = 0
-    message: int = 0
+    request: Framed = 0
+    message: Framed = 0
     results_apart: bool = False
-    reasoning: int = 0
-    calls: int = 0
-    call: int = 0
-    parallel: int = 0
-    answer: int = 0
-    results: int = 0
-    result: int = 0
+    reasoning: Framed = 0
+    calls: Framed = 0
+    call: Framed = 0
+    parallel: Framed = 0
+    answer: Framed = 0
+    results: Framed = 0
+    result: Framed = 0
     named_results: bool = False
     arguments: Literal["json", "decoded"] = "json"
-    parameter: int = 0
-    schemas: float = 1.0
+    parameter: Framed = 0
+    schemas: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
     schemas_source: str = ""
-    tools: dict[str, int | str] = {}
-    by_model: dict[str, dict[str, int | str]] = {}
+    tools: dict[str, Framed | str] = {}
+    by_model: dict[str, dict[str, Framed | str]] = {}
 
     def of(self, model: str) -> Framing:
         """The framing of one model."""
@@ -93,19 +100,19 @@ class CacheRule(_Rule, frozen=True):
     """
 
     kind: Literal["none", "breakpoints", "prefix"] = "none"
-    minimum_tokens: int = 0
-    minimum_by_model: dict[str, int] = {}
-    step: int = 1
+    minimum_tokens: Size = 0
+    minimum_by_model: dict[str, Size] = {}
+    step: Positive = 1
     partial_items: bool = False
     responses: tuple[str, ...] = ()
     paid_writes: bool = False
-    lifetime_s: float = 0
-    lifetime_by_model: dict[str, float] = {}
-    long_lifetime_s: float = 0
-    max_breakpoints: int = 4
+    lifetime_s: Seconds = 0
+    lifetime_by_model: dict[str, Seconds] = {}
+    long_lifetime_s: Seconds = 0
+    max_breakpoints: Size = 4
     implicit: bool = False
-    lookback: int = 20
-    readable: int = 1_000_000
+    lookback: Size = 20
+    readable: Size = 1_000_000
 
     def minimum(self, model: str) -> int:
         """Tokens below which nothing is cached."""
@@ -172,7 +179,7 @@ class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     models: tuple[str, ...] = ()
     listed_as: str = ""
-    windows: tuple[int, ...] = ()
+    windows: tuple[Positive, ...] = ()
     framing: Framing = Framing()
     cache: CacheRule = CacheRule()
     rate: RateRule = RateRule()

@@ -14,6 +14,7 @@ from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.provider.models import find_model, read_overrides
 from ctxsim.simulator.provider.prices import Split, cost_of
+from ctxsim.simulator.provider.vendor import parsed_vendor
 
 WORDY = "word " * 400
 
@@ -37,11 +38,25 @@ def test_fast_modes_have_prices_of_their_own() -> None:
         assert known and known.prices and known.prices.input == price
 
 
-def test_prices_in_no_steps_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("field", "value", "told"), [
+    ("input", "[]", "length >= 1"), ("input", "-3", ">= 0"), ("cache_read", "-1", ">= 0"), ("output", "nan", ">= 0"),
+    ("cache_write", "inf", "<= 1000000"), ("input", "[[0, 3], [9, -1]]", ">= 0"), ("input", "[[-1, 3]]", ">= 0"),
+])  # fmt: skip
+def test_prices_that_nobody_charges_are_refused(field: str, value: str, told: str, tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
-    file.write_text('[[model]]\nid = "x"\nprices = {input = [], output = 1.0}\n')
-    with pytest.raises(InputError, match="at least one"):
+    rest = "".join(f"{name} = 1.0\n" for name in ("input", "output") if name != field)
+    file.write_text(f'[[model]]\nid = "x"\n[model.prices]\n{field} = {value}\n{rest}')
+    with pytest.raises(InputError, match=rf"m\.toml: Expected .*{told}.* - at `\$\.model\[0\]\.prices\.{field}"):
         read_overrides(file)
+
+
+@pytest.mark.parametrize("line", [
+    "framing.reasoning = 1000000000000000000", "framing.schemas = nan", "framing.by_model.x.call = -10000000",
+    "cache.lifetime_s = inf", "cache.step = 0", "cache.minimum_by_model.x = -1", "windows = [0]",
+])  # fmt: skip
+def test_a_vendors_numbers_have_bounds(line: str) -> None:
+    with pytest.raises(InputError, match=r"v\.toml: is no vendor: Expected `(int|float)` [<>]= .* - at `\$\."):
+        parsed_vendor("v.toml", line.encode())
 
 
 def test_a_cache_without_known_prices(tmp_path: Path) -> None:
