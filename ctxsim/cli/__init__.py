@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import tomllib
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,11 @@ def main() -> None:
         status = run()
     except Stopped:
         status = 128 + signal.SIGTERM
+    except Exception:  # noqa: BLE001
+        # A defect of ours. The traceback may quote a recording.
+        with doors():
+            traceback.print_exc()
+        status = 1
     # Python collects once more at exit: without this call, that takes a tenth of a bench's time.
     gc.freeze()
     sys.exit(status)

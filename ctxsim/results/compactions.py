@@ -152,5 +152,5 @@ def read_compactions(folder: Path) -> list[CompactionRow]:
         return []
     try:
         return [CompactionRow(**row) for row in pyarrow.parquet.read_table(path).to_pylist()]
-    except (OSError, TypeError, pyarrow.ArrowException):
+    except (OSError, TypeError, UnicodeDecodeError, pyarrow.ArrowException):
         raise InputError(path, "can't be read; run ctxsim compactions again, with --out for this folder") from None

@@ -63,7 +63,7 @@ class Run:
                 columns=there, filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
                 use_threads=False,
             )  # fmt: skip
-            found: pandas.DataFrame = scanner.to_table().to_pandas(ignore_metadata=True)
+            found = _decoded(scanner.to_table())
         return self._completed(found, columns)
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
@@ -74,7 +74,7 @@ class Run:
         for file in self._files(name):
             with self._readable(name), pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
                 for batch in parquet.iter_batches(columns=there):
-                    yield self._completed(batch.to_pandas(ignore_metadata=True), columns)
+                    yield self._completed(_decoded(batch), columns)
 
     def rows(self, name: str) -> int:
         """Return how many rows a table has."""
@@ -271,6 +271,13 @@ class Run:
             elif int(calls.tokens_sent.sum()) != int(self.of(label).tokens_sum.sum()):
                 found.append(f"{self.info.shown.get(label, label)}: calls and summary differ in their tokens")
         return found
+
+
+def _decoded(found: Any) -> pandas.DataFrame:
+    """Return an arrow table as a frame. pandas decodes texts when they are used: what is no UTF-8 is an error here."""
+    found.validate(full=True)
+    frame: pandas.DataFrame = found.to_pandas(ignore_metadata=True)
+    return frame
 
 
 _NUMBERS = r"(?:[0-9]{1,18}(?: [0-9]{1,18})*)?"

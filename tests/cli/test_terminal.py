@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,12 @@ def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
     ):
         done = ctxsim(*arguments, cwd=tmp_path)
         assert "\x1b" not in done.stdout + done.stderr, arguments
+
+
+def test_a_traceback_is_escaped_too() -> None:
+    script = "import ctxsim.cli as cli\ndef run(): raise ValueError('\x1b[31mred')\ncli.run = run\ncli.main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ValueError: \\x1b[31mred" in done.stderr and "\x1b" not in done.stderr
 
 
 def test_what_is_piped_ends_in_no_spaces(tmp_path: Path) -> None:

@@ -61,6 +61,19 @@ def test_damage_is_a_line(made: Path, tmp_path: Path) -> None:
             assert len(done.stderr) < 2000 and "run" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["summary", "items"])
+def test_text_that_is_no_utf8_is_told_before_anything_uses_it(name: str, made: Path, tmp_path: Path) -> None:
+    file = shutil.copytree(made / "run", tmp_path / "run") / f"{name}.parquet"
+    table = pyarrow.parquet.read_table(file)
+    at = next(at for at, field in enumerate(table.schema) if field.type == pyarrow.string())
+    torn = pyarrow.array([b"\x1b[31mX\xff"] * len(table)).view(pyarrow.string())
+    pyarrow.parquet.write_table(table.set_column(at, table.schema.field(at), torn), file)
+    done = ctxsim("report", "run", "--out", "page.html", cwd=tmp_path)
+    assert done.returncode == 1 and "\x1b" not in done.stderr
+    assert done.stderr.startswith(f"ctxsim: run/{name}.parquet: is damaged, run bench again: ")
+    assert done.stderr.count("\n") == 1 and "Invalid UTF8" in done.stderr
+
+
 def test_names_are_no_formulas_in_csv_and_as_they_are_in_parquet(made: Path) -> None:
     assert pandas.read_csv(made / "run" / "summary.csv").transcript.unique().tolist() == ["'=1+1"]
     assert pandas.read_parquet(made / "run" / "summary.parquet").transcript.unique().tolist() == ["=1+1"]
