@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 
 from ctxsim.plugins.labels import BOUND
+from ctxsim.results.csv_text import harmless
 
 Form = Literal["table", "json", "csv", "md"]
 
@@ -156,7 +157,7 @@ def as_json(command: str, sheets: Sequence[Sheet], **more: Any) -> str:
 
 
 def as_csv(sheets: Sequence[Sheet]) -> str:
-    """Return the tables as CSV, with an empty line between two of them."""
+    """Return the tables as CSV, with an empty line between two of them and without formulas."""
     found = []
     for one in sheets:
         out = io.StringIO()
@@ -164,7 +165,8 @@ def as_csv(sheets: Sequence[Sheet]) -> str:
         names = list(dict.fromkeys(name for row in rows for name in row)) or [column.name for column in one.columns]
         writer = csv.DictWriter(out, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        for row in rows:
+            writer.writerow({name: harmless(it) if isinstance(it, str) else it for name, it in row.items()})
         found.append(out.getvalue())
     return "\n".join(found)
 

@@ -13,9 +13,6 @@ import msgspec
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import arrow_batch, mapped, packed
 
-NAMED_BY_OTHERS = ("transcript", "root", "reason")
-"""Columns whose texts come from recordings and policies."""
-
 _QUOTED = re.compile(r'[",\r\n]')
 
 
@@ -35,14 +32,13 @@ def csv_header(row: type[msgspec.Struct]) -> bytes:
 def csv_text(batch: Any) -> bytes | memoryview:
     """Return the lines of a record batch, without a header.
 
-    None is an empty cell, cells of NAMED_BY_OTHERS are made harmless, and only cells that need quotes have them.
+    None is an empty cell, texts are made harmless, and only cells that need quotes have them.
     """
     if not batch.num_rows:
         return b""
     import pyarrow.compute
 
     texts = {field.name: _quoted for field in batch.schema if pyarrow.types.is_string(field.type)}
-    texts |= {name: lambda cell: _quoted(harmless(cell)) for name in NAMED_BY_OTHERS if name in texts}
     *cells, last = map(_cells, mapped(batch, **texts).columns)
     last = pyarrow.compute.binary_join_element_wise(last, "", "\n", null_handling="replace")
     lines = pyarrow.compute.binary_join_element_wise(*cells, last, ",", null_handling="replace")
@@ -50,6 +46,7 @@ def csv_text(batch: Any) -> bytes | memoryview:
 
 
 def _quoted(cell: str) -> str:
+    cell = harmless(cell)
     return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
 
 

@@ -82,6 +82,8 @@ def test_csv_has_an_empty_line_between_tables() -> None:
     assert as_csv([ROWS, sheet("none", "", ["p", "q"], [])]) == (
         'policy,usd,note,usd_low\na,1234,,\nb,0.5,"x\ny|z",\n\np,q\n'
     )
+    # Texts are no formulas, and negative numbers stay numbers.
+    assert as_csv([sheet("a", "", ["project", "usd"], [("=1+1", -3)])]) == "project,usd\n'=1+1,-3\n"
 
 
 HEADED = sheet("changes", "", ["figure", "A"], [("p -> q", ""), ("tokens", 5)], marks=("head", ""))
