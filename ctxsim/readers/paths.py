@@ -3,6 +3,7 @@
 import re
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from glob import glob
@@ -232,7 +233,10 @@ def _archived(path: Path) -> Iterator[Source]:
     from ctxsim.readers.source.archive import members
 
     try:
-        yield from (Source(f"{path}!{name}", path, member=name) for name in members(path))
+        for name, times in Counter(members(path)).items():
+            yield Source(f"{path}!{name}", path, member=name)
+            if times > 1:
+                yield _left_out(f"{path}!{name}", f"stands in the archive {times} times: only the last one is read")
     except InputError as refused:
         yield Source(str(path), path, named=True, refused=refused)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):

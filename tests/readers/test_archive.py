@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
+from ctxsim.readers import sources
 from ctxsim.readers.source.archive import check_archive, member, member_bytes
 
 DATA = b"a line of text\n" * 500
@@ -43,6 +44,16 @@ def test_an_archive_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
             archive.writestr("x", data)
         assert member(tmp_path / "a.zip", "x") == data
+
+
+def test_a_name_that_stands_in_an_archive_twice_is_told(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        for data in (b"1", b"2"):
+            archive.writestr("x.json", data)
+    last, refused = sources(str(tmp_path / "a.zip"))
+    assert last.content() == b"2"
+    with pytest.raises(NotATranscript, match=r"a\.zip!x\.json: stands in the archive 2 times: only the last"):
+        refused.open()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
