@@ -6,11 +6,13 @@ import gzip
 import json
 import random
 import zlib
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import pyarrow
 import pytest
 from command_line import ctxsim
 from hypothesis import given, settings
@@ -230,6 +232,27 @@ def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
 
 def test_a_source_in_a_traceback_shows_no_conversation() -> None:
     assert "secret" not in repr(Source("x", data=b"secret"))
+
+
+def zstandard(data: bytes) -> bytes:
+    packed: bytes = pyarrow.Codec("zstd").compress(data, asbytes=True)
+    return packed
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard])
+def test_compressed_data_is_told_by_its_first_bytes(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    packed = pack(json.dumps(OPENAI).encode())
+    (tmp_path / "chat.json").write_bytes(packed)
+    with ZipFile(tmp_path / "chats.zip", "w") as archive:
+        archive.writestr("chat.json.gz", packed)
+    for name in ("chat.json", "chats.zip"):
+        assert len(only(tmp_path / name).calls) == 2
+    assert Source("standard input", data=packed).content() == json.dumps(OPENAI).encode()
+    with pytest.raises(InputError, match="expands to more than 100 times its size"):
+        Source("bomb", data=pack(bytes(5_000_000))).content()
+    plain = tmp_path / "plain.json.gz"
+    plain.write_text(json.dumps(OPENAI))
+    assert len(only(plain).calls) == 2
 
 
 def test_all_that_a_torn_gzip_file_holds_is_read_before_the_error(tmp_path: Path) -> None:

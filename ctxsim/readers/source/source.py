@@ -21,6 +21,9 @@ from ctxsim.transcript import Transcript
 PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
 """First bytes of such files. Code that reads them is imported only for such a file."""
 
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""First bytes of compressed data: names don't say it, nor does a place in an archive."""
+
 DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, without a call of Python's gzip for each."""
 
@@ -62,33 +65,36 @@ class Source:
         """Return the decompressed bytes as a stream. Raises InputError if the source can't or must not be opened."""
         if self.refused is not None:
             raise self.refused
-        if self.data is not None:
-            return io.BytesIO(self.data)
-        assert self.path is not None
-        if self.member is not None:
-            from ctxsim.readers.source.archive import member
-
-            with self.readable():
-                return io.BytesIO(member(self.path, self.member))
-        suffix = self.path.suffix
         try:
-            if suffix == ".gz":
-                self._check(self.path, gzip.GzipFile(self.path))
-                return cast(BinaryIO, io.BufferedReader(cast(Any, _Decompressed(self.path)), DECOMPRESSED_AT_ONCE))
-            if suffix == ".zst":
-                import pyarrow
-
-                self._check(self.path, pyarrow.input_stream(str(self.path), compression="zstd"))
-                return io.BufferedReader(pyarrow.input_stream(str(self.path), compression="zstd"))
-            return self.path.open("rb")
+            kept = self.kept()
+            start = starts(kept, 4)
+            if start.startswith(GZIP):
+                self._check(kept, _gzip(kept))
+                return cast(BinaryIO, io.BufferedReader(cast(Any, _gzip(kept)), DECOMPRESSED_AT_ONCE))
+            if start == ZSTANDARD:
+                self._check(kept, _zstandard(kept))
+                return io.BufferedReader(_zstandard(kept))
+            return _stream(kept)
         except OSError as error:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
 
-    def _check(self, path: Path, stream: Any) -> None:
+    def kept(self) -> Path | bytes:
+        """Return the file, or the bytes of what is in memory or in an archive; compressed if they are."""
+        if self.data is not None:
+            return self.data
+        assert self.path is not None
+        if self.member is None:
+            return self.path
+        from ctxsim.readers.source.archive import member
+
+        with self.readable():
+            return member(self.path, self.member)
+
+    def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""
         if self._checked:
             return
-        expanded, compressed = 0, path.stat().st_size
+        expanded, compressed = 0, len(kept) if isinstance(kept, bytes) else kept.stat().st_size
         with stream, suppress(EOFError, OSError, zlib.error):
             while piece := stream.read(DECOMPRESSED_AT_ONCE):
                 expanded += len(piece)
@@ -162,3 +168,24 @@ class _Decompressed(gzip.GzipFile):
 
     def readinto(self, buffer: Any) -> int:
         return self.readinto1(buffer)
+
+
+def _stream(kept: Path | bytes) -> BinaryIO:
+    return io.BytesIO(kept) if isinstance(kept, bytes) else kept.open("rb")
+
+
+def starts(kept: Path | bytes, most: int) -> bytes:
+    """Return the first bytes of a file, or of bytes. Raises OSError."""
+    with _stream(kept) as stream:
+        return stream.read(most)
+
+
+def _gzip(kept: Path | bytes) -> _Decompressed:
+    return _Decompressed(fileobj=io.BytesIO(kept)) if isinstance(kept, bytes) else _Decompressed(kept)
+
+
+def _zstandard(kept: Path | bytes) -> Any:
+    import pyarrow
+
+    where = pyarrow.py_buffer(kept) if isinstance(kept, bytes) else str(kept)
+    return pyarrow.input_stream(where, compression="zstd")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes
-
-if TYPE_CHECKING:
-    from ctxsim.readers.source.source import Source
+from ctxsim.readers.source.source import PARQUET, Source, starts
 
 ROWS_AT_ONCE = 16
 BUFFER_BYTES = 1 << 20
@@ -55,9 +54,10 @@ def _parquet(source: Source) -> Any:
     import pyarrow
     from pyarrow import parquet
 
-    packed = source.path is None or source.member or source.path.suffix in (".gz", ".zst")
-    where: Any = pyarrow.BufferReader(source.content()) if packed else source.path
     try:
+        kept = source.kept()
+        plain = isinstance(kept, Path) and starts(kept, len(PARQUET)) == PARQUET
+        where: Any = kept if plain else pyarrow.BufferReader(source.content())
         file = parquet.ParquetFile(where, pre_buffer=False, buffer_size=BUFFER_BYTES)
         groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
         check_expansion(sum(group.total_byte_size for group in groups), _size(source), source.name)
