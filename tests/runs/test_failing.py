@@ -30,6 +30,7 @@ BAD = {
     "threshold text": ("    def threshold(self): return 'many'", "threshold"),
     "after": ("    def after_call(self, view, usage): return 1 / 0", "after_call raised ZeroDivisionError"),
     "exit": ("    def before_call(self, view): sys.exit(3)", "wanted to end the process"),
+    "interrupt": ("    def before_call(self, view): raise KeyboardInterrupt", "wanted to end the process"),
     "stop at overflow": ("    def after_call(self, view, usage): return Stop('now')", "after_call"),
     "recursion": ("    def before_call(self, view): return self.before_call(view)", "raised RecursionError"),
     "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 0.3 s"),

@@ -60,7 +60,10 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         raise ContractError(
             f"{policy.label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
         ) from None
-    except SystemExit as error:
+    except (SystemExit, KeyboardInterrupt) as error:
+        # A policy's own process hears no Ctrl-C.
+        if isinstance(error, KeyboardInterrupt) and _hear is None:
+            raise
         raise ContractError(f"{policy.label}: {moment} wanted to end the process{_place(error)}") from error
     # Users' code may raise anything; the error is one line with its place.
     except Exception as error:

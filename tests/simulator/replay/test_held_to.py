@@ -131,6 +131,16 @@ def test_what_a_policy_prints_is_no_output(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr() == ("", "hello\n")
 
 
+def test_ctrl_c_stops_a_replay_in_this_process() -> None:
+    @dataclass
+    class Pressed(Policy):
+        def before_call(self, view: View) -> View:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_class(Pressed, conversation("a"))
+
+
 SOURCES: list[int] = []
 
 
