@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from os.path import realpath
 from pathlib import Path
 
 from ctxsim.errors import CtxsimError
@@ -31,7 +32,8 @@ def change(
     files: dict[tuple[Path, Format], dict[tuple[str | int, ...], Value]] = {}
     for key, value in settings.items():
         file, keys, written = _written(agent, key, value, project)
-        files.setdefault((file.place(project).resolve(), file.format), {})[keys] = written
+        # Two names of one file are one change. `resolve` raises an error for links in a circle, in some Pythons.
+        files.setdefault((Path(realpath(file.place(project))), file.format), {})[keys] = written
     return tuple(planned(path, form, values) for (path, form), values in files.items())
 
 

@@ -43,11 +43,10 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def planned(path: Path, form: edit.Format, values: Mapping[edit.Path, edit.Value]) -> Change:
-    """Return the change that sets the values of some keys. Nothing is written.
+    """Return the change that sets the values of some keys in a file, given without links. Nothing is written.
 
     Raises InputError for a file that isn't a plain file of that format in UTF-8, or is larger than 1 MiB.
     """
-    path = path.resolve()
     before = _read(path)
     try:
         made = "" if before is None else before.decode("utf-8")
@@ -62,7 +61,8 @@ def planned(path: Path, form: edit.Format, values: Mapping[edit.Path, edit.Value
 
 def write(changes: Sequence[Change]) -> tuple[Applied, ...]:
     """Write changes of different files, which one `undo` restores, and keep backups. Raises InputError, and writes
-    nothing, if a file has changed since its change was planned.
+    nothing, if a file has changed since its change was planned, and OSError, with all files as they were, if one can't
+    be written.
     """
     for change in changes:
         if _read(change.path) != change.before:
@@ -78,10 +78,14 @@ def write(changes: Sequence[Change]) -> tuple[Applied, ...]:
         done.append(Applied(str(change.path), kept, hashlib.sha256(change.after).hexdigest()))
     # The record is written before the files, so that every written change can be undone.
     _put(records / f"{number:04}.json", msgspec.json.Encoder().encode_lines(done), 0o600)
-    for change in changes:
-        change.path.parent.mkdir(parents=True, exist_ok=True)
-        mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
-        _put(change.path, change.after, mode)
+    try:
+        for change in changes:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
+            _put(change.path, change.after, mode)
+    except OSError:
+        undo()
+        raise
     return tuple(done)
 
 
@@ -102,8 +106,10 @@ def undo() -> tuple[Applied, ...]:
             where = f"; what stood there before is in {one.backup}" if one.backup else ""
             raise InputError(str(path), f"it was changed after it was written; undo it by hand{where}")
     for path, kept in before.items():
+        if _read(path) == kept:
+            continue
         if kept is None:
-            path.unlink(missing_ok=True)
+            path.unlink()
         else:
             _put(path, kept, path.stat().st_mode & 0o777)
     record.unlink()
@@ -115,6 +121,8 @@ def undo() -> tuple[Applied, ...]:
 
 def _read(path: Path) -> bytes | None:
     """Return a file's bytes; None if it doesn't exist. Raises InputError if it isn't a plain file or is too large."""
+    if path.is_symlink():
+        raise InputError(str(path), "it is a link that leads in a circle")
     if not path.exists():
         return None
     if not path.is_file():

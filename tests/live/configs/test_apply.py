@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ctxsim.api.applying import apply, change, undo
 from ctxsim.errors import CtxsimError
-from ctxsim.live.configs.apply import MOST_BYTES
+from ctxsim.live.configs.apply import MOST_BYTES, Change, write
 
 
 @pytest.fixture
@@ -106,6 +106,31 @@ def test_of_settings_written_together_all_are_written_or_none(home: Path) -> Non
     with pytest.raises(CtxsimError, match="outside 100000"):
         apply("claude-code", {"DISABLE_COMPACT": True, "autoCompactWindow": 5})
     assert file.read_text() == "{}\n"
+
+
+def test_where_one_file_cannot_be_written_all_are_as_they_were(home: Path) -> None:
+    old, new, after = home / "old.json", home / "new.json", home / "a file" / "x.json"
+    old.write_text("{}\n")
+    (home / "a file").write_text("")
+    with pytest.raises(OSError, match="a file"):
+        write([Change(old, b"{}\n", b"1"), Change(new, None, b"2"), Change(after, None, b"3")])
+    assert old.read_text() == "{}\n" and not new.exists()
+    assert not any((home / ".config" / "ctxsim" / "applied").iterdir())
+
+
+def test_links_that_lead_in_a_circle_are_told(home: Path) -> None:
+    file = config(home)
+    file.unlink()
+    file.symlink_to(file)
+    with pytest.raises(CtxsimError, match=r"settings\.json: it is a link that leads in a circle"):
+        apply("claude-code", {"autoCompactWindow": 250_000})
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.symlink_to(file.parent)
+    with pytest.raises(OSError, match=r"\.claude"):
+        apply("claude-code", {"autoCompactWindow": 250_000})
+    with pytest.raises(CtxsimError, match="nothing was applied"):
+        undo()
 
 
 def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
