@@ -314,7 +314,7 @@ def compare(
         raise CtxsimError(
             f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
         )
-    # Noise breaks no rule. With one session, which has no interval, every difference counts.
+    # Noise breaks no rule. With fewer than six sessions, which have no interval, every difference counts.
     broken = [
         one
         for one in changes

@@ -55,12 +55,13 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
     number = "requests" if found.heads else "texts"
     rows = []
     for name, ratio in [("all", found.overall), *found.groups.items()][: MOST_GROUPS + 1]:
-        interval = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio.low is not None else "one transcript"
+        interval = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio.low is not None else "-"
         value = Cell(ratio.chars_per_token, f"{ratio.chars_per_token:.2f}")
         rows.append((name, value, Cell({"low": ratio.low, "high": ratio.high}, interval), ratio.texts, ratio.tokens))
-    columns = [Column(found.by, found.by, left=True), Column("chars_per_token", "c/t"), Column("interval", "interval"),
+    columns = [Column(found.by, found.by, left=True), Column("chars_per_token", "c/t"),
+               Column("interval", "95 % interval", "by transcript; fewer than 6 transcripts have none"),
                Column("count", number), Column("tokens", "tokens")]  # fmt: skip
-    title = f"characters per token, against {found.tokenizer}; intervals are 95 %, by transcript"
+    title = f"characters per token, against {found.tokenizer}"
     modelled = "recorded = head + characters / c: one c for all, a head for each series of calls; both are fitted"
     notes = (modelled,) if found.heads else ()
     show("calibrate", [sheet("ratios", title, columns, rows, notes=notes)], form, divisor=found.divisor)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from ctxsim.recorded.resampled import FEWEST, ends
 from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Array, Request, fit_size, growth
 from ctxsim.transcript import Transcript
 
@@ -90,17 +91,17 @@ def slope(found: Sequence[Series], measure: Measure = characters) -> float:
 
 
 def slope_interval(found: Sequence[Series]) -> tuple[float, float] | None:
-    """Return the 95 % bootstrap interval of the slope by characters, over transcripts; None with fewer than two."""
+    """Return the 95 % bootstrap interval of the slope by characters, over transcripts; None with fewer than six."""
     spreads = [_spread(series, characters) for series in found]
     return ratio_interval([one.transcript for one in found], [(above, below) for below, above in spreads])
 
 
 def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the 95 % bootstrap interval, over transcripts, of a ratio of sums, given each part's numerator and
-    denominator; None with fewer than two transcripts.
+    denominator; None with fewer than six transcripts.
     """
     numbers, position = np.unique(np.asarray(transcripts), return_inverse=True)
-    if len(numbers) < 2:
+    if len(numbers) < FEWEST:
         return None
     sums = np.zeros((len(numbers), 2))
     np.add.at(sums, position, np.asarray(parts, dtype=float))
@@ -108,8 +109,7 @@ def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, floa
     # One at a time: of many transcripts, all of them together would fill the memory.
     drawn = np.array([sums[rng.integers(0, len(numbers), len(numbers))].sum(axis=0) for _ in range(RESAMPLES)])
     usable = drawn[drawn[:, 1] > 0]
-    low, high = np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5])
-    return float(low), float(high)
+    return ends(usable[:, 0] / usable[:, 1], len(numbers))
 
 
 def head(series: Series, per_char: float) -> float:

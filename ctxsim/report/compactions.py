@@ -187,6 +187,6 @@ def _interval(found: Sequence[tuple[Row, float]]) -> str:
 
 
 def _mean(values: Sequence[float], rows: Sequence[Row], form: str) -> str:
-    """The mean with its interval; for one session, the mean alone."""
+    """The mean with its interval; for fewer than six sessions, the mean alone."""
     interval = bootstrap_mean(values, [row.root for row in rows])
     return _span(interval, form) if interval else f"{sum(values) / len(values):{form}}"

@@ -58,14 +58,8 @@ def printed(fit: Calibration, form: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_fit_is_a_table_a_formula_and_what_it_holds_for(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(FIT, "table", capsys)
     rows = [line.split() for line in lines]
-    assert ["all", "3.50", "3.00", "to", "4.00", "12", "1,234"] in rows and [
-        "Bash",
-        "2.00",
-        "one",
-        "transcript",
-        "12",
-        "1,234",
-    ] in rows
+    assert ["all", "3.50", "3.00", "to", "4.00", "12", "1,234"] in rows
+    assert ["Bash", "2.00", "-", "12", "1,234"] in rows
     assert lines[-4:] == [
         "mean error: 12.3%", "p95: needs 5 transcripts", "formula: tokens = ceil(characters / 3.25)",
         "valid for: texts like these",

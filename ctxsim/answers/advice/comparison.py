@@ -23,8 +23,8 @@ CHANCE = 0.05
 class Change(msgspec.Struct, frozen=True):
     """One column of one policy: means over the transcripts that both runs have, and the difference B - A.
 
-    `interval` is the 95 % bootstrap interval of the paired difference, None for one session. `transcripts` is n, and
-    `chance` the p-value of a sign-flip permutation test by session, None where too few sessions differ for one.
+    `interval` is the 95 % bootstrap interval of the paired difference, None for fewer than six sessions. `transcripts`
+    is n, and `chance` the p-value of a sign-flip permutation test by session, None where fewer than six differ.
     """
 
     pair: tuple[str, str]
@@ -52,7 +52,10 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """`same`, `changed`, or `noise`: the interval has 0 in it, or p is above .05. Refused calls are never noise."""
+        """`same`, `changed`, or `noise`: the interval has 0 in it, or p is above .05.
+
+        Refused calls are never noise. Without an interval nothing is: a difference is only that of these sessions.
+        """
         if self.difference == 0 and (self.interval is None or self.interval == (0.0, 0.0)):
             return "same"
         around = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ctxsim.recorded.resampled import FEWEST, ends
+
 RESAMPLES = 2_000
 FINE_RESAMPLES = 20_000
 """Resamples for far tails."""
@@ -16,9 +18,6 @@ MANY_SESSIONS = 5_000
 
 DRAWN_AT_ONCE = 20_000_000
 """Most numbers in memory while resampling."""
-
-FEWEST = 6
-"""Sessions that must differ for a p-value of at most .05: of five the smallest is 2 / 2^5 = .06."""
 
 EXACT = 14
 """With up to this many sessions that differ, all assignments of signs are tested; with more, random ones."""
@@ -32,14 +31,14 @@ Interval = tuple[float, float, float]
 
 
 def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str]) -> Interval | None:
-    """Return the mean and its 95 % percentile-bootstrap interval, resampled by root session (`roots`, one for each).
+    """Return the mean and its 95 % bootstrap interval, resampled by root session (`roots`, one for each).
 
-    None for fewer than two sessions: one says nothing about others.
+    None for fewer than six sessions, which say too little about others.
     """
     data = np.asarray(values, dtype=float)
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     sums, counts = np.bincount(session, weights=data), np.bincount(session)
-    if len(sums) < 2:
+    if len(sums) < FEWEST:
         return None
     if len(sums) > MANY_SESSIONS:
         error = float(ratio_error(sums[:, None].astype(float), counts)[0])
@@ -47,8 +46,7 @@ def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Seq
         return float(mean), float(mean - reach), float(mean + reach)
     picks = np.random.default_rng(0).integers(0, len(sums), (RESAMPLES, len(sums)))
     means = sums[picks].sum(axis=1) / counts[picks].sum(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(data.mean()), float(low), float(high)
+    return float(data.mean()), *ends(means, len(sums))
 
 
 def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

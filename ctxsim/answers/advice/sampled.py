@@ -7,11 +7,11 @@ transcripts taken with certainty add nothing. It is the sampling error of this f
 """
 
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 
 from ctxsim.answers.forecast.ranges import Array
+from ctxsim.recorded.resampled import student
 from ctxsim.results.run_info import Sample
 
 
@@ -38,18 +38,3 @@ def reach(residuals: Array, of: float, taken: Array) -> float | None:
     middle = float((weight * one).sum() / weight.sum())
     variance = float((weight * (one - middle) ** 2).sum())
     return student(many - 1) * float(np.sqrt(variance)) / of
-
-
-def student(freedom: int) -> float:
-    """Return the 97.5th percentile of Student's t, to a hundredth from four degrees of freedom on (Cornish and Fisher).
-
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
-    """
-    z = NormalDist().inv_cdf(0.975)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, 1))

@@ -16,7 +16,7 @@ VERSION = 2
 
 
 class Ratio(msgspec.Struct, frozen=True):
-    """Characters per token with its 95 % bootstrap interval over transcripts (None with fewer than two)."""
+    """Characters per token with its 95 % bootstrap interval over transcripts (None with fewer than six)."""
 
     chars_per_token: float
     low: float | None

@@ -43,15 +43,25 @@ def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_
     def change(*usd: float) -> Change:
         before = made_run(tmp_path / f"before{usd}", {"keep-all": [{"cost_usd": 10.0}] * len(usd)})
         after = made_run(tmp_path / f"after{usd}", {"keep-all": [{"cost_usd": 10 + more} for more in usd]})
-        found = {one.column: one for one in compared(before, after)}["cost_usd"]
-        assert found.interval is not None and found.interval[0] > 0
-        return found
+        return {one.column: one for one in compared(before, after)}["cost_usd"]
 
     # The sum is 19. As far of 2^6 are 19, 21 and their negatives: 4 / 64 = .06.
-    six, five = change(4, 4, 4, 4, 4, -1), change(4, 4, 4, 4, 4)
-    assert (six.chance, six.verdict) == (4 / 64, "noise")
-    # No five could have a smaller p than .06: it isn't asked.
-    assert (five.chance, five.verdict) == (None, "changed")
+    six = change(4, 4, 4, 4, 4, -1)
+    assert six.interval is not None and (six.chance, six.verdict) == (4 / 64, "noise")
+    # A resample of eight has a mean of 0 with (3 / 8)^8 = .0004. No five that differ could have a smaller p than .06.
+    eight = change(4, 4, 4, 4, 4, 0, 0, 0)
+    assert eight.interval is not None and eight.interval[0] > 0 and (eight.chance, eight.verdict) == (None, "changed")
+
+
+@pytest.mark.parametrize("dearer", [(0.1, 0.1), (1.0, 0.2, -0.5, 0.3, 0.1)])
+def test_of_fewer_than_six_sessions_every_difference_is_told_and_judged_as_it_is(
+    tmp_path: Path, dearer: tuple[float, ...]
+) -> None:
+    before = made_run(tmp_path / "before", {"keep-all": [{"cost_usd": 1.0}] * len(dearer)})
+    after = made_run(tmp_path / "after", {"keep-all": [{"cost_usd": 1.0 + more} for more in dearer]})
+    (found,) = compare(before, after, fail_if=["cost_usd > +2%"]).broken
+    assert (found.column, found.interval, found.chance, found.verdict) == ("cost_usd", None, None, "changed")
+    assert not compare(before, after, fail_if=["cost_usd > +50%"]).broken
 
 
 @pytest.mark.parametrize(("column", "before", "after", "interval", "verdict", "percent"), [

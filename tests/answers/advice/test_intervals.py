@@ -16,21 +16,24 @@ def survival_interval(part: pandas.DataFrame) -> Interval | None:
 
 
 def test_intervals_resample_sessions_not_transcripts() -> None:
-    # Two sessions, one of them with three equal sub-agents: four values, but only two sessions to draw from.
-    apart = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "b", "c", "d"])
-    together = bootstrap_mean([0.0, 1.0, 1.0, 1.0], ["a", "b", "b", "b"])
+    # Six sessions, one of them with three equal sub-agents: eight values, but only six sessions to draw from.
+    values = [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    apart, together = bootstrap_mean(values, list("abcdefgh")), bootstrap_mean(values, list("abcdefff"))
     assert apart is not None and together is not None
-    assert together[0] == apart[0] == 0.75 and together[1:] == (0.0, 1.0) and apart[1] > 0
-    assert bootstrap_mean([1.0, 0.0], ["a", "a"]) is None
+    assert together[0] == apart[0] == 0.375 and together[2] > apart[2]
+    assert bootstrap_mean(values, list("abcdeeee")) is None
 
 
-def test_an_interval_leaves_out_a_fortieth_at_each_end() -> None:
-    # The mean of a resample of [0, 0, 1] is 1 with (1/3)^3 = 3.7 %: above the 97.5th percentile's 2.5 %, so the end is
-    # 1. At 90 % (5 %) it would be 2/3. And the other way round for [1, 1, 0].
-    assert bootstrap_mean([0.0, 0.0, 1.0], ["a", "b", "c"]) == (pytest.approx(1 / 3), 0.0, 1.0)
-    assert bootstrap_mean([1.0, 1.0, 0.0], ["a", "b", "c"]) == (pytest.approx(2 / 3), 0.0, 1.0)
-    # Of [0, 0, 0, 1, 1] it is 1 with (2/5)^5 = 1.0 % and at least 4/5 with 8.7 %: the end is 4/5. At 99 % it is 1.
-    assert bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0], list("abcde")) == (0.4, 0.0, 0.8)
+@pytest.mark.parametrize("sessions", [6, 8, 12, 30])
+def test_of_a_hundred_intervals_about_95_hold_the_mean_and_of_fewer_than_six_sessions_there_is_none(
+    sessions: int,
+) -> None:
+    chance = np.random.default_rng(7)
+    drawn = chance.normal(1.0, 1.0, (1_000, sessions))
+    found = [bootstrap_mean(one, [f"{n:02}" for n in range(sessions)]) for one in drawn]
+    held = sum(one is not None and one[1] <= 1.0 <= one[2] for one in found)
+    assert 915 <= held <= 970
+    assert bootstrap_mean(drawn[0][:5], list("abcde")) is None
 
 
 def test_of_more_than_five_thousand_sessions_the_interval_is_the_normal_one() -> None:

@@ -12,8 +12,9 @@ from made_runs import made_run
 
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.answers.advice.sampled import probabilities, reach, student
+from ctxsim.answers.advice.sampled import probabilities, reach
 from ctxsim.answers.advice.verdict import usd, verdict
+from ctxsim.recorded.resampled import student
 from ctxsim.results.run_info import Drawn, Sample
 
 
