@@ -50,17 +50,18 @@ def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Seq
 
 
 def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return each policy's best and worst possible rank by survival, given its summary rows; empty for one session.
+    """Return each policy's best and worst possible rank by survival, given its summary rows.
 
     Two policies are ranked against each other only if the bootstrap interval of their paired difference excludes 0, at
-    a level that leaves 5 % for one wrong order among all pairs (Bonferroni). With many sessions it is a normal one.
+    a level that leaves 5 % for one wrong order among all pairs (Bonferroni). With many sessions it is a normal one;
+    fewer than six rank nobody.
     """
     first = next((part[part.survival.notna()] for part in parts.values()), None)
     if first is None or len(parts) < 2:
         return {}
     names, session = first.transcript, np.unique(first.root.to_numpy(), return_inverse=True)[1]
     count = int(session.max()) + 1 if len(session) else 0
-    if count < 2:
+    if count < FEWEST:
         return {}
     kept = [part.set_index("transcript").survival.dropna()[names].to_numpy() for part in parts.values()]
     sums: npt.NDArray[np.float64] = np.stack([np.bincount(session, weights=one) for one in kept], axis=1)

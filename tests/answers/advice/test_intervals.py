@@ -59,8 +59,8 @@ def test_ranks_leave_five_per_cent_for_one_wrong_order_among_all_pairs() -> None
     halves = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     assert rank_ranges(paired(halves, 1)) == {"best": (1, 1), "other 0": (2, 2)}
     assert rank_ranges(paired(halves, 2)) == {"best": (1, 3), "other 0": (1, 3), "other 1": (1, 3)}
-    # Five policies are ten pairs: 0.25 %. (1/4)^4 = 0.39 % is more, though less than 2.5 % / 5; (1/3)^6 = 0.14 % isn't.
-    assert rank_ranges(paired([1.0, 1.0, 1.0, 0.0], 4))["best"] == (1, 5)
+    # Five policies are ten pairs: 0.25 %. (1/2)^8 = 0.39 % is more, though less than 2.5 % / 5; (1/3)^6 = 0.14 % isn't.
+    assert rank_ranges(paired([1.0] * 4 + [0.0] * 4, 4))["best"] == (1, 5)
     found = rank_ranges(paired([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], 4))
     assert found == {"best": (1, 1), **{f"other {n}": (2, 5) for n in range(4)}}
 
@@ -99,14 +99,15 @@ def test_resamples_draw_as_many_sessions_as_there_are(monkeypatch: pytest.Monkey
     assert [len(one) for one in resampled(3, 2)] == [1, 1]
 
 
-def test_nobody_is_ranked_alone_or_by_one_session() -> None:
-    parts = paired([1.0, 1.0, 1.0], 1)
+def test_nobody_is_ranked_alone_or_by_fewer_than_six_sessions() -> None:
+    assert rank_ranges(paired([1.0] * 5, 1)) == {}
+    parts = paired([1.0] * 6, 1)
     assert rank_ranges({}) == {} == rank_ranges({"best": parts["best"]})
     assert rank_ranges({label: part.assign(root="one") for label, part in parts.items()}) == {}
     assert rank_ranges({label: part.assign(survival=np.nan) for label, part in parts.items()}) == {}
     assert rank_ranges(parts) == {"best": (1, 1), "other 0": (2, 2)}
     # Of three the last may be either of two.
-    three = parts | {"third": parts["best"].assign(survival=[0.0, 0.5, 0.0])}
+    three = parts | {"third": parts["best"].assign(survival=[0.0, 0.5] + [0.0] * 4)}
     assert rank_ranges(three) == {"best": (1, 1), "other 0": (2, 3), "third": (2, 3)}
 
 
