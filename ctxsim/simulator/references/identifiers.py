@@ -24,7 +24,7 @@ _VALUE = re.compile(
     | [^@/]+@[^@/]+\.[a-z]{2,}                              # e-mail address
     | (?=.{5})(?=.*[^\W\d_]).*[^/]/[^/].*                   # path
     | (?=(?:\D*\d){4})[\d./+-]+                             # number, date
-    | (?=[0-9_-]*[a-z])(?=[a-z_-]*[0-9])[a-z0-9_-]{5,}      # letters and digits, hash
+    | (?=[\d_-]*[^\W\d_])(?=\D*\d)[\w-]{5,}                 # letters and digits, hash
     """,
     re.VERBOSE | re.DOTALL,
 )

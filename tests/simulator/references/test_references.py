@@ -97,6 +97,8 @@ def test_arguments_are_values_without_keys() -> None:
         ("2024-05-01", {"2024-05-01"}),
         ("10/12 1/2", {"10/12"}),  # four digits are a number; a path wants a letter
         ("gpt-4 a1b2 gpt-4o", {"gpt-4", "gpt-4o"}),  # five characters
+        ("order-Ä0-4711 Ä0471 Ä047", {"order-ä0-4711", "ä0471"}),  # letters of any script
+        ("заказ-4711 注文番号4711 übergröße-77", {"заказ-4711", "注文番号4711", "übergrösse-77"}),
         ("os.path.join", {"os.path.join"}),
         ("a.b.c", set()),  # a name needs six characters
         ("snake_case __init__", {"snake_case"}),
@@ -121,7 +123,7 @@ def quoted(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "text", ["a_", "aB", "a.", "a/", "a@", "1a", "\\", "\\u005c", "/", "_", "x", "é", "1.", "\\ud83d", "a@b."]
+    "text", ["a_", "aB", "a.", "a/", "a@", "1a", "\\", "\\u005c", "/", "_", "x", "é1", "-1", "1.", "\\ud83d", "a@b."]
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
     started = time.process_time()
