@@ -310,7 +310,11 @@ def compare(
     left = [] if policies else unpaired(first, second, pairs)
     if rules and left and all(one in first.info.bounds for one, _ in pairs):
         raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
-    if lacking := {rule.figure for rule in rules} - {one.column for one in changes}:
+    lacking = {rule.figure for rule in rules} - {one.column for one in changes}
+    # Survival is None where no call used an old result. If it is for all, nothing can be lost, and a rule of it holds.
+    parts = [run.of(label) for pair in pairs for run, label in zip((first, second), pair, strict=True)]
+    lacking -= {name for name in ("survival", "survival_loose") if all(part[name].isna().all() for part in parts)}
+    if lacking:
         raise CtxsimError(
             f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
         )

@@ -38,6 +38,17 @@ def test_a_share_of_nothing_fails_and_a_figure_that_nobody_has_is_no_pass(tmp_pa
         compare(before, after, fail_if=["cost_usd > 1%"])
 
 
+def test_where_no_call_used_an_old_result_nothing_is_lost(tmp_path: Path) -> None:
+    rules = ["survival < -2%", "survival_loose < -2%"]
+    none = [{"survival": None, "survival_loose": None}] * 3
+    before, after = (made_run(tmp_path / name, {"keep-all": none}) for name in "ab")
+    assert compare(before, after, fail_if=rules).broken == ()
+    # In one run alone it can't be judged.
+    known = made_run(tmp_path / "known", {"keep-all": [{}] * 3})
+    with pytest.raises(CtxsimError, match="no transcript has survival in both runs"):
+        compare(known, after, fail_if=rules)
+
+
 def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_path: Path) -> None:
 
     def change(*usd: float) -> Change:
