@@ -117,10 +117,12 @@ def names_scenario(what: str | PathLike[str]) -> bool:
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:
-    """Return transcript or segment `number`, counted from 1. Raises CtxsimError if there are fewer."""
+    """Return transcript or segment `number`, counted from 1. Raises CtxsimError if there is none, or no call in it."""
     chosen = next(islice(inputs.each(), number - 1, None), None)
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts; ctxsim transcripts check lists them")
+    if not chosen.transcript.calls:
+        raise CtxsimError(f"{chosen.transcript.name} has no call to replay")
     return chosen
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, paths_of, the_one
-from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.errors import ContractError
 from ctxsim.policies import open_policy
 from ctxsim.results.frames import frame_of
 from ctxsim.runs.rows import Rows
@@ -157,8 +157,6 @@ def replay(
     """
     inputs = inputs_of(what, head=head, across=across, **provider)
     one = the_one(inputs, number)
-    if not one.transcript.calls:
-        raise CtxsimError(f"{one.transcript.name} has no call to replay")
     spec = opened(policy, estimator)
     beside = {each.label: each for each in (open_policy("keep-all"), spec)}
     failed: list[str] = []

@@ -148,7 +148,8 @@ def results_of(task: Task, tell: Tell = nobody) -> Iterator[Rows | Done]:
             transcript = one.transcript
             transcripts_read += 1
             calls_read += len(transcript.calls)
-            noted += [f"{transcript.name}: {note}" for note in transcript.notes]
+            left_out = () if transcript.calls else ("left out: no call to replay",)
+            noted += [f"{transcript.name}: {note}" for note in (*left_out, *transcript.notes)]
             if not transcript.calls:
                 continue
             number += 1

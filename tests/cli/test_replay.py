@@ -64,3 +64,9 @@ def test_replay_prints_the_exact_request(format: str, tmp_path: Path) -> None:
     text = json.dumps(body)
     assert text.count("[truncated for context management]") == 3
     assert len(body["tools"]) == 5 and len(body["messages"]) == (13 if format == "anthropic" else 14)
+
+
+def test_a_log_without_a_call_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    done = ctxsim("replay", "x.json", "--policy", "keep-all", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "ctxsim: x.json has no call to replay\n")

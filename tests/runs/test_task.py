@@ -82,7 +82,8 @@ def test_each_transcript_is_counted_and_those_with_calls_are_numbered(of: Any) -
     info = last.info
     assert (info.name, info.transcripts, info.calls, info.error) == ("s", 5, 8, None)
     assert (info.sha256, last.beside, last.sizes) == (hashlib.sha256(b"").hexdigest(), "", ())
-    assert info.notes == ("m", *(f"{name}: n" for name in ("a", "empty", "bad", "half", "b")))
+    named = ("a: n", "empty: left out: no call to replay", "empty: n", "bad: n", "half: n", "b: n")
+    assert info.notes == ("m", *named)
     assert len(info.failures) == 2 and info.failures[0].startswith("bad: KeyError: 'no' (")
     assert info.failures[1] == "half: mask: no" and info.keys is msgspec.UNSET
 
@@ -182,6 +183,14 @@ def test_a_stranger_is_left_out_and_an_error_where_it_is_named(tmp_path: Path) -
         assert isinstance(last, Done) and last.info.transcripts == 0
         said = "x.json: left out: is no transcript format"
         assert (last.info.error is not None) is named and any(said in note for note in last.info.notes) is not named
+
+
+def test_a_transcript_without_a_call_is_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    (source,) = sources(str(tmp_path))
+    (last,) = results_of(Task(source, Common(PLAIN)))
+    assert isinstance(last, Done) and (last.info.transcripts, last.info.calls) == (1, 0)
+    assert last.info.notes == (f"{source.name}: left out: no call to replay",)
 
 
 def test_each_share_knows_the_agent_as_set_among_all_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
