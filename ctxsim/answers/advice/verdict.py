@@ -119,8 +119,12 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
         kept = "" if take.kept is None else f" that keeps {percent(1 - MAY_LOSE[advice.goal])} % of {USED}"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         return f"Change nothing: no policy{kept} {_saves_enough(advice)} {what} without more refusals."
-    if take.kept is None or take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
-        return f"No policy to take. The best of those with the fewest refusals is {figures}"
+    least = 1 - MAY_LOSE[advice.goal]
+    if take.kept is None or take.kept.value < least - 1e-9:
+        refused = advice.nothing is not None and advice.nothing.refused > take.refused
+        best = "the best of those with the fewest refusals" if refused else "the best"
+        enough = f"{best} keeps less than {percent(least)} % of {USED}"
+        return f"No policy to take: {f'what {best} loses is unknown' if take.kept is None else enough}. It is {figures}"
     return f"Take {figures}"
 
 

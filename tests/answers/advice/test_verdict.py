@@ -118,6 +118,9 @@ CASES: dict[str, Advice] = {
     "doing nothing is refused least": advice(figures("keep-all", 10.0, failing=12, refused=99)),
     "half of the transcripts fail": advice(figures("x", 5.0, 0.5, kept=0.9, failing=6, refused=99)),
     "nobody keeps enough": advice(figures("x", 5.0, 0.5, kept=0.8955), nothing=None),
+    "nobody with fewer refusals keeps enough": advice(
+        figures("x", 5.0, 0.5, kept=0.88), nothing=figures("keep-all", 10.0, refused=425)
+    ),
     "amounts at a rate of their own": advice(
         figures("x", 6.0, 0.6, kept=0.95, usd_again=2.0, at_rate=0.5), again=Again(0.9, 1.5, None, None)
     ),
