@@ -250,14 +250,15 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.report.cells import EVERY
+    from ctxsim.report.cells import EVERY, WORTH
     from ctxsim.results.columns import described
     from ctxsim.results.compactions import COMPACTION_TABLES
+    from ctxsim.results.estimates import EstimateRow
     from ctxsim.results.run_info import TABLES
 
-    tables = {name: row for name, (row, _) in TABLES.items()} | COMPACTION_TABLES
+    tables = {name: row for name, (row, _) in TABLES.items()} | {"estimates": EstimateRow} | COMPACTION_TABLES
     every = [(name, *line) for name, row in tables.items() for line in described(row)]
-    every += [("table", one.name, "", one.kind, "", f"{one.about} (heading: {one.heading})") for one in EVERY]
+    every += [("table", one.name, "", one.kind, "", f"{one.about} (heading: {one.heading})") for one in (*EVERY, WORTH)]
     rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 
     said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)

@@ -24,6 +24,7 @@ from ctxsim.errors import CtxsimError, many
 from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
+from ctxsim.results.estimates import EstimateRow
 from ctxsim.results.files import replacing
 from ctxsim.results.frames import frame_of
 from ctxsim.results.run_info import RECORDED
@@ -213,11 +214,9 @@ ESTIMATES = "estimates.csv"
 
 
 def write_estimates(run: Run) -> None:
-    """Write a sampled run's estimates for its folder. A row per policy and measure has keep-all's known amount, the
-    policy's estimated amount, its share of keep-all's, and the 95 % interval of that share for this folder.
-    """
+    """Write a sampled run's estimates for its folder: an `EstimateRow` for each policy and measure."""
     found = figures_of(run)
-    lines = ["policy,measure,keep_all,estimated,share,low_of_this_folder,high_of_this_folder"]
+    lines = [",".join(EstimateRow.__struct_fields__)]
     for label, figures in found.all.items():
         for measure, whole in (("usd", "usd_all"), ("tokens", "tokens_all")):
             share = figures.share(measure)

@@ -18,6 +18,13 @@ FAILURES = {
 }  # fmt: skip
 
 
+WORTH = Column(
+    "worth", "worth it", "yes: no other setting, nor keep-all, is at least as good in cost, kept and refusals, and "
+    "better in one of them", kind="modelled",
+)  # fmt: skip
+"""A column that only the table of a sweep has."""
+
+
 class Row(NamedTuple):
     """The data of a row's cells: the policy's pooled figures, its summary rows, its run, and the policies' ranks."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.errors import many
-from ctxsim.report.cells import policy_sheet
+from ctxsim.report.cells import WORTH, policy_sheet
 from ctxsim.report.losses import basis
 from ctxsim.report.sheet import Cell, Column, Sheet, legend, marked, sheet, text_of, text_rows
 from ctxsim.report.style import wrap_label
@@ -50,10 +50,8 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
     one = policy_sheet(run, pooled, labels, names, advice.take.policy if advice else None)
     worth = [Cell(None, "") if pooled.all[label].bound else Cell(label not in worse, "no" if label in worse else "yes")
              for label in labels]  # fmt: skip
-    about = "yes: no other row is at least as good in cost, kept and refusals, and better in one of them"
-    columns = [*one.columns, Column("worth", "worth it", about)]
     rows = [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)]
-    return _noted(sheet("settings", one.title, columns, rows, marks=one.marks), run, pooled)
+    return _noted(sheet("settings", one.title, [*one.columns, WORTH], rows, marks=one.marks), run, pooled)
 
 
 def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:

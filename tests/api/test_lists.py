@@ -50,7 +50,7 @@ def test_a_pattern_is_contained_unless_it_has_wildcards() -> None:
         ("formats", "codex", "codex-rollout"), ("scenarios", "documented-53k*", "documented-53k documented-53k-cached"),
         ("tokenizers", "tiktoken:*", "tiktoken:o200k_base tiktoken:cl100k_base"), ("config", "window", "window"),
         ("vendors", "gemini", "google"), ("columns", "survival_loose", "summary"), ("columns", "losses.*", "losses"),
-        ("columns", "table.usd*", "table"),
+        ("columns", "table.usd*", "table"), ("columns", "*worth*", "table"), ("columns", "estimates.*", "estimates"),
     ],
 )  # fmt: skip
 def test_a_pattern_lists_what_fits_it(kind: str, pattern: str, names: str) -> None:
@@ -108,7 +108,7 @@ def test_pages_are_those_of_the_site() -> None:
     assert page("policies") == "" and set(LISTS) == set(KINDS) - {"models"}
     assert page("formats").startswith("# ")
     columns = page("columns")
-    assert re.findall("^## (.*)", columns, re.MULTILINE) == [*TABLES, *COMPACTION_TABLES, "table"]
+    assert re.findall("^## (.*)", columns, re.MULTILINE) == [*TABLES, "estimates", *COMPACTION_TABLES, "table"]
     head = "| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
     assert f"\n## calls\n\n{head}| transcript | str | fact |  | the transcript's name |\n" in columns
     assert "\n| usd |  | modelled |  | cost of all transcripts with known prices (heading: USD) |\n" in columns

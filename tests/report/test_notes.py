@@ -96,7 +96,7 @@ def test_settings_stand_by_worth_and_then_by_amount(dollars: bool, order: list[s
     words = {None: "", True: "yes", False: "no"}
     assert [row["worth it"] for row in text_rows(found)] == [words[one] for one in worth]
     assert found.marks == tuple("dim" if one == "keep-all" else "chosen" if one == "dear" else "" for one in order)
-    assert found.columns[-1].about.startswith("yes: no other row is at least as good")
+    assert found.columns[-1].about.startswith("yes: no other setting, nor keep-all, is at least as good")
 
 
 def test_the_table_of_a_bench_is_texts_by_heading(monkeypatch: pytest.MonkeyPatch) -> None:
