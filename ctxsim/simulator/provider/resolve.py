@@ -1,4 +1,4 @@
-"""Where the provider comes from: command line > scenario > what the log states > the recorded model > defaults.
+"""Where the provider comes from: what is given > scenario > what the log states > the recorded model > defaults.
 
 A log shows the cache's lifetime and the window. The end of one session doesn't show the window: sessions that were
 compacted and sessions that weren't have the same one.
@@ -205,9 +205,9 @@ def resolve(
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.
 
-    `accepted`: see `recorded_window`. `overrides` are the fields of the command line; its `model` sets the window,
-    prices, cache and tokenizer of that model. Raises UnknownName for an unknown model or field, InputError naming a
-    field with a wrong value.
+    `accepted`: see `recorded_window`. `overrides` are the fields given by options, arguments or a project's file; their
+    `model` sets the window, prices, cache and tokenizer of that model. Raises UnknownName for an unknown model or
+    field, InputError naming a field with a wrong value.
     """
     given = said(overrides)
     if strange := given.keys() - Provider.__struct_fields__:
@@ -232,7 +232,7 @@ def resolve(
     if "prices" in given:
         # They are those of all calls.
         values.pop("others", None)
-    origins += [f"command line: {', '.join(given)}"] if given else []
+    origins += [f"given: {', '.join(given)}"] if given else []
     values["origin"] = "; ".join(origins) or "default"
     if isinstance(values.get("rate_limit"), dict):
         values["rate_limit"] = {**_vendors_limit(values), **values["rate_limit"]}

@@ -43,15 +43,15 @@ def recorded(model: str, *usages: Usage) -> Transcript:
 
 @pytest.mark.parametrize(("overrides", "scenario", "found"), [
     ({}, None, Provider()), ({"window": None}, None, Provider()),
-    ({"window": 10, "pace_s": 2.5}, None, Provider(window=10, pace_s=2.5, origin="command line: window, pace_s")),
+    ({"window": 10, "pace_s": 2.5}, None, Provider(window=10, pace_s=2.5, origin="given: window, pace_s")),
     ({}, ("x", {"window": 10, "cache": "openai"}), Provider(window=10, cache="openai", origin="scenario x")),
-    ({"window": 20}, ("x", {"window": 10}), Provider(window=20, origin="scenario x; command line: window")),
+    ({"window": 20}, ("x", {"window": 10}), Provider(window=20, origin="scenario x; given: window")),
     # A model's own fields, but for those that the scenario states; none where it states prices.
     ({}, ("x", {"model": "house-7b", "window": 10}), changed(HOUSE_7B, window=10, origin="scenario x")),
     ({}, ("x", {"model": "house-7b", "prices": {"input": 3.0, "output": 4.0}}),
      Provider(model="house-7b", prices=Prices(3.0, 4.0), origin="scenario x")),
     ({"model": "house-7b", "cache": "none"}, ("x", {"window": 10, "pace_s": 3.0}),
-     changed(HOUSE_7B, cache="none", pace_s=3.0, origin="scenario x; command line: model, cache")),
+     changed(HOUSE_7B, cache="none", pace_s=3.0, origin="scenario x; given: model, cache")),
 ])  # fmt: skip
 def test_what_is_said_goes_before_the_scenario(
     overrides: dict[str, Any], scenario: tuple[str, dict[str, Any]] | None, found: Provider
@@ -75,7 +75,7 @@ def test_what_a_log_says() -> None:
     assert resolve({}, None, recorded("house-7b", Usage(5_001)), HOUSE).window == 200_000
     # A model that is named takes the place of the recorded one, with all that the log says.
     assert resolve({"model": "house-7b"}, None, recorded("nobody's", none), HOUSE) == changed(
-        HOUSE_7B, origin="command line: model"
+        HOUSE_7B, origin="given: model"
     )
 
 
@@ -140,5 +140,5 @@ def test_strange_fields_and_models_are_refused() -> None:
         resolve({"model": "house-8b"}, None, None, HOUSE)
     with pytest.raises(InputError, match="scenario x: provider: "):
         resolve({}, ("x", {"window": "wide"}))
-    with pytest.raises(InputError, match=r"command line: window: provider: .*window"):
+    with pytest.raises(InputError, match=r"given: window: provider: .*window"):
         resolve({"window": 0})
