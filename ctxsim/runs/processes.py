@@ -55,7 +55,7 @@ def each(function: Callable[[Source], Found], sources: Sequence[Source], jobs: i
     done = 0
     # If one is killed, which memory for several may be the reason of, one alone reads the rest.
     for many in (jobs, 1):
-        with Pool(many) as pool, suppress(BrokenProcessPool):
+        with Pool(many) as pool:
             try:
                 # Not by `map`: Python 3.11's pool, killed after an interrupt, fails on what `map` has cancelled.
                 asked = deque(pool.submit(function, source) for source in sources[done:])
@@ -64,6 +64,8 @@ def each(function: Callable[[Source], Found], sources: Sequence[Source], jobs: i
                     done += 1
                     yield found
                 return
+            except BrokenProcessPool:
+                pool.check_began()
             finally:
                 pool.kill()
     raise CtxsimError("a process that read recordings was killed; is there enough memory?")
@@ -77,9 +79,17 @@ class Pool(ProcessPoolExecutor):
 
     def __init__(self, jobs: int, words: Connection | None = None) -> None:
         # Spawned: a fork of a process with the tokenizer's threads can hang.
+        context = get_context("spawn")
+        # Without a lock, which a killed process would hold forever.
+        self._began = context.RawValue("b", 0)
         with safe_path() as said:
             # The pool's locks start a process that tracks them.
-            super().__init__(jobs, get_context("spawn"), _begin, (os.getpid(), words, said))
+            super().__init__(jobs, context, _begin, (os.getpid(), words, said, self._began))
+
+    def check_began(self) -> None:
+        """Raise CtxsimError if no process has begun its work."""
+        if not self._began.value:
+            raise CtxsimError('no process began; a script needs `if __name__ == "__main__":` around calls with jobs')
 
     def submit(self, *asked: Any) -> Future[Any]:  # type: ignore[override]
         """Submit a task; a process starts here if none is idle."""
@@ -92,9 +102,10 @@ class Pool(ProcessPoolExecutor):
             process.kill()
 
 
-def _begin(parent: int, words: Connection | None, said: str | None) -> None:
+def _begin(parent: int, words: Connection | None, said: str | None, began: Any) -> None:
     global _to_parent
     _to_parent = words
+    began.value = 1
     said_of_path(said)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # As in the command itself: few objects are in reference cycles, and none need be collected at the end.

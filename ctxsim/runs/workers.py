@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
 from multiprocessing import Pipe
@@ -59,7 +59,7 @@ class Workers(AbstractContextManager["Workers"]):
         self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
-        self._executor: Executor | None = None
+        self._executor: Any = None
         self._client: Any = None
         if cluster is not None:
             self._client, self._jobs = _cluster(cluster, self._stack)
@@ -132,6 +132,7 @@ class Workers(AbstractContextManager["Workers"]):
                 elif not parts.done(number) and not path.is_file():
                     do(tasks[number], path, own_code(), self._tell)
             except BrokenProcessPool:
+                self._executor.check_began()
                 self._one_by_one({number, *under_way}, tasks, parts)
                 under_way.clear()
             yield number

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -10,8 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 from bench_runs import POLICIES, write
-from samples import chat
+from samples import chat, conversation
 
+import ctxsim
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.source import Source
 from ctxsim.runs.conduct import conduct
@@ -42,6 +45,19 @@ def test_as_many_processes_as_are_worth_it(
             file.truncate(int(size * 1e6))
     gone = Source("gone", tmp_path / "gone.json")
     assert fitting([gone, *(Source(one.name, one) for one in tmp_path.iterdir())]) == processes
+
+
+@pytest.mark.parametrize("call", [
+    'bench("logs", ["mask"], jobs=2)', 'runs.processes.each(len, list(ctxsim.readers.sources("logs")), 2).__next__()'
+])  # fmt: skip
+def test_a_script_without_its_guard_is_told_what_it_lacks(tmp_path: Path, call: str) -> None:
+    for name in "ab":
+        write(tmp_path / "logs", conversation("one"), name)
+    (tmp_path / "x.py").write_text(f"import ctxsim.readers, ctxsim.runs.processes\nctxsim.{call}\n")
+    env = {**os.environ, "PYTHONPATH": str(Path(ctxsim.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "x.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and "no process began; a script needs `if __name__ == " in last
 
 
 def test_processes_that_are_given_up_are_not_waited_for() -> None:

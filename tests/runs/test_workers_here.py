@@ -117,6 +117,9 @@ class Pool:
             future.set_result(None)
         return future
 
+    def check_began(self) -> None:
+        """Its processes have."""
+
     def __enter__(self) -> Pool:
         return self
 
