@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from statistics import median_high
 
 import msgspec
@@ -121,9 +121,12 @@ def with_unlogged_clearings(
 
 def _hidden_in_segment_of(call: Request, transcript: Transcript, provider: Provider, counter: Counter | None) -> int:
     """Hidden tokens of the first request of the segment that holds a call."""
-    calls = accumulate(len(segment.calls) for segment in segments(transcript))
-    held = next(segment for segment, end in zip(segments(transcript), calls, strict=True) if call.call <= end)
-    return _hidden(next(iter(requests(held, provider, counter)), call))
+    end = 0
+    for segment in segments(transcript):
+        end += len(segment.calls)
+        if call.call <= end:
+            return _hidden(next(iter(requests(segment, provider, counter)), call))
+    return _hidden(call)
 
 
 def _hidden(request: Request) -> int:
