@@ -1,6 +1,6 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from statistics import median_high
@@ -23,6 +23,10 @@ from ctxsim.transcript import UNLOGGED, Compaction, Media, Transcript
 
 GOOD_COUNT = 0.01
 """Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""
+
+
+EXPLAINED = 20
+"""Unlogged clearings of one transcript that are explained; at further ones the whole history is taken to be gone."""
 
 
 def as_sent(
@@ -94,22 +98,24 @@ def with_unlogged_clearings(
     request, or in the first one since the last cut. The log doesn't state these clearings, but the calls after one
     aren't comparable with those before it.
     """
-    falls, found = _falls(transcript), set()
+    falls, found = _falls(transcript), set[int]()
     compared = requests(transcript, provider, counter) if falls else []
     for last, this in pairwise(compared):
         if this.call not in falls or this.recorded * _counted(last) >= CLEARED * last.recorded * _counted(this):
             continue
         missing = last.recorded + _counted(this) - _counted(last) - this.recorded
         replace = partial(msgspec.structs.replace, transcript)
-        went = _oldest_results(transcript, this.call, missing, counter or provider.counter())
         whole = Compaction(this.call, transcript.calls[this.call - 2].end)
-        ways = [replace(cleared=(*transcript.cleared, *went))] if went else []
-        for cut in (going_on(transcript, this.call), whole):
-            ways.append(replace(compactions=tuple(sorted((*transcript.compactions, cut), key=lambda one: one.call))))
-        usual = [_hidden(compared[0]), _hidden_in_segment_of(this, transcript, provider, counter)]
-        hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in ways]
-        distances = [min(abs(tokens - other) for other in usual) for tokens in hidden]
-        transcript = ways[distances.index(min(distances))]
+        ways = [replace(compactions=_in_order(transcript.compactions, whole))]
+        if len(found) < EXPLAINED:
+            ways.append(replace(compactions=_in_order(transcript.compactions, going_on(transcript, this.call))))
+            went = _oldest_results(transcript, this.call, missing, counter or provider.counter())
+            ways += [replace(cleared=(*transcript.cleared, *went))] if went else []
+            usual = [_hidden(compared[0]), _hidden_in_segment_of(this, transcript, provider, counter)]
+            hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in ways]
+            distances = [min(abs(tokens - other) for other in usual) for tokens in hidden]
+            ways = [ways[distances.index(min(distances))]]
+        (transcript,) = ways
         found.add(this.call)
         note = f"{UNLOGGED_CLEARING} before call {this.call} "
         # The reader may have added this note.
@@ -117,6 +123,10 @@ def with_unlogged_clearings(
             note += f"({last.recorded} to {this.recorded} tokens)"
             transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
     return transcript, frozenset(found)
+
+
+def _in_order(compactions: Sequence[Compaction], cut: Compaction) -> tuple[Compaction, ...]:
+    return tuple(sorted((*compactions, cut), key=lambda one: one.call))
 
 
 def _hidden_in_segment_of(call: Request, transcript: Transcript, provider: Provider, counter: Counter | None) -> int:

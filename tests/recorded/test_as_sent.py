@@ -224,3 +224,13 @@ def test_whatever_was_recorded_can_be_replayed_as_it_was_sent(transcript: Transc
     for one in parts:
         for sent in keep_all(one):
             assert sent.tokens_sent >= 0 and sent.status in ("ok", "overflow")
+
+
+def test_of_many_clearings_the_later_ones_take_everything() -> None:
+    # Every second request has 3,000 tokens fewer than the one before, of results of 1,003 each: 25 clearings.
+    made = conversation(*[WORDS] * 50)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(made, as_sent_provider()))]
+    usages = [Usage(90_000 + text - 40_000 * (call % 2)) for call, text in enumerate(counted, 1)]
+    parts = list(as_sent(with_usage(made, usages, "")))
+    said = [note for part in parts for note in part.transcript.notes if note.startswith("segment")]
+    assert len(parts) == 26 and all("nothing is taken to be left" in note for note in said[21:])
