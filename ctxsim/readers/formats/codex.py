@@ -226,12 +226,18 @@ class _Rollout(Exchanges):
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
             if kind in ("task_started", "turn_started"):
-                self.assembly.window = convert(payload, _TokenCount, where).started_window or self.assembly.window
+                self._window(convert(payload, _TokenCount, where).started_window)
             self.left_out[f"event {kind}"] += 1
+
+    def _window(self, logged: int | None) -> None:
+        # Codex logs 95 % of the window (openai/codex, core/src/session/turn_context.rs), its first versions all of it.
+        if logged:
+            whole, rest = divmod(20 * logged, 19)
+            self.assembly.window = logged if rest else whole
 
     def _count(self, count: _TokenCount) -> None:
         last, total = count.last, count.total
-        self.assembly.window = count.window or self.assembly.window
+        self._window(count.window)
         if last and not last.input_tokens and self.assembly.compacted_now and not self.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.

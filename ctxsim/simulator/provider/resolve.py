@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.errors import InputError, unknown
 from ctxsim.simulator.provider.rules import Other, Provider
-from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.provider.vendor import first_fit, load_vendor
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def recorded_window(
     """Return the window that held, and how it is known; None if only the model's `own` window is known.
 
     `accepted`: the tokens of the largest request that the project's sessions had accepted, and how many sessions had
-    one. If a vendor offers a model with several windows, the smallest that holds this request is returned.
+    one. If the model is used with a smaller window too, and that holds this request, it is returned.
     """
     stated = [call.window for call in transcript.calls if call.window]
     if stated:
@@ -149,9 +149,8 @@ def recorded_window(
         if not largest or window is None:
             return None
         return window, f"window {window:,} inferred: {largest:,} tokens were accepted in {among}"
-    offered = [window for window in load_vendor(vendor).windows if window < own]
-    smaller = next((window for window in offered if largest <= window), None)
-    if smaller is None:
+    smaller = first_fit(transcript.model, load_vendor(vendor).windows, own)
+    if not largest <= smaller < own:
         return None
     held = f"holds all of {among}, up to {largest:,} tokens" if largest else "assumed, as no usage is recorded"
     return smaller, f"window {smaller:,} of {smaller:,} and {own:,}: {held}"

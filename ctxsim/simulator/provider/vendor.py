@@ -172,14 +172,14 @@ class OverflowRule(_Rule, frozen=True):
 
 
 class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rules of one vendor, the names of the models they hold for, what genai-prices calls the vendor, and smaller
-    windows that its models are offered with beside the listed one.
+    """All rules of one vendor, the names of the models they hold for, and what genai-prices calls it. `windows`:
+    by pattern, the smaller window that models are used with unless the listed one is asked for.
     """
 
     name: str
     models: tuple[str, ...] = ()
     listed_as: str = ""
-    windows: tuple[Positive, ...] = ()
+    windows: dict[str, Positive] = {}
     framing: Framing = Framing()
     cache: CacheRule = CacheRule()
     rate: RateRule = RateRule()

@@ -213,7 +213,7 @@ def test_a_compaction_keeps_the_history_and_marks_later_calls(tmp_path: Path) ->
         tokens(22000, 2000), tokens(24100, 2100),
     )  # fmt: skip
     assert [c.comparable for c in read_back.calls] == [True, True]
-    assert [c.window for c in read_back.calls] == [None, 258_400]
+    assert [c.window for c in read_back.calls] == [None, 272_000]
     assert read_back.compactions == (Compaction(2, 3, "", ("New rules.",), (0,), 9110, 1800),)
     assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [9000, 1900]
     assert not any("All was well." in item.text for item in read_back.items)

@@ -52,7 +52,7 @@ def test_prices_that_nobody_charges_are_refused(field: str, value: str, told: st
 
 @pytest.mark.parametrize("line", [
     "framing.reasoning = 1000000000000000000", "framing.schemas = nan", "framing.by_model.x.call = -10000000",
-    "cache.lifetime_s = inf", "cache.step = 0", "cache.minimum_by_model.x = -1", "windows = [0]",
+    "cache.lifetime_s = inf", "cache.step = 0", "cache.minimum_by_model.x = -1", "windows.x = 0",
 ])  # fmt: skip
 def test_a_vendors_numbers_have_bounds(line: str) -> None:
     with pytest.raises(InputError, match=r"v\.toml: is no vendor: Expected `(int|float)` [<>]= .* - at `\$\."):

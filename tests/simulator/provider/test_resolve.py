@@ -19,12 +19,16 @@ def session(gap_s: float, *usages: Usage) -> Transcript:
     return msgspec.structs.replace(made, calls=tuple(calls))
 
 
+def of_model(model: str, one: Transcript) -> Transcript:
+    return msgspec.structs.replace(one, calls=tuple(msgspec.structs.replace(call, model=model) for call in one.calls))
+
+
 def test_the_window_is_stated_or_that_of_the_project() -> None:
     stated = Transcript("a", Head(), (), (Call(0, 0, window=258_400),))
     assert recorded_window(stated, 400_000, "openai") == (258_400, "window 258,400 stated by the log")
-    # Anthropic offers models of a million tokens with 200,000 too: whoever was compacted at 167,000 and whoever wasn't
-    # has the window that holds what all sessions of the project had accepted.
-    plain = msgspec.structs.replace(session(20, Usage(3_900), Usage(900)), project="/p")
+    # Claude 4.6 is used with 200,000 of its million tokens too: whoever was compacted at 167,000 and whoever wasn't has
+    # the window that holds what all sessions of the project had accepted.
+    plain = of_model("claude-opus-4-6", msgspec.structs.replace(session(20, Usage(3_900), Usage(900)), project="/p"))
     compacted = msgspec.structs.replace(plain, compactions=(Compaction(2, 1, tokens_before=167_000),))
     for one in (compacted, plain):
         few, many = (167_000, 7), (201_000, 7)
@@ -32,6 +36,10 @@ def test_the_window_is_stated_or_that_of_the_project() -> None:
         assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
         assert recorded_window(one, 1_000_000, "anthropic", many) is None, "the model's own"
         assert recorded_window(one, 1_000_000, "google", few) is None, "offered with one window"
+        assert recorded_window(of_model("anthropic/claude-sonnet-4.6", one), 1_000_000, "anthropic", few) == found
+        assert recorded_window(of_model("claude-opus-4-8", one), 1_000_000, "anthropic", few) is None, (
+            "a million at once"
+        )
         assert recorded_window(one, 200_000, "anthropic", few) is None, "the model's own explains it"
     found = recorded_window(session(20, Usage(112_000)), 64_000, "none")
     assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
