@@ -43,7 +43,7 @@ def command(
     Compares only transcripts that are in both runs. Policies are paired by label, then by label without the estimator.
     If each run has one policy, these two are paired whatever their labels. Policies without a partner are listed. A
     difference is noise if its confidence interval contains 0, or if p is above .05; noise never fails --fail-if.
-    Fewer than 6 sessions have no interval, so no noise. A difference of refused calls is never noise. Columns of the
+    Fewer than 6 sessions have neither, so no noise. A difference of refused calls is never noise. Columns of the
     table and of --fail-if: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose,
     cache_hit_ratio, compactions, refused.
 

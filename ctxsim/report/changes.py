@@ -75,10 +75,10 @@ def _columns(broken: Sequence[Change]) -> tuple[Column, ...]:
         Column("b", "B", of=lambda change: _figure(change.after)),
         Column("difference", "B - A", of=lambda change: _figure(change.difference, "+")),
         Column("percent", "%", "B - A as a share of A", rank=2, form="{:+,.1f}%"),
-        Column("interval", "95 % interval", "of B - A, paired, by session; fewer than 6 sessions have none: "
-               "their B - A is exact, but says nothing about other sessions", of=_interval),
+        Column("interval", "95 % interval", "of B - A, paired, by session; fewer than 6 sessions have none "
+               "and no p: their B - A is exact, but says nothing about other sessions", of=_interval),
         Column("transcripts", "n", "transcripts with both A and B known", rank=3),
-        Column("chance", "p", "of a sign-flip permutation test by session; none where fewer than 6 sessions differ",
+        Column("chance", "p", "of a sign-flip permutation test by session; above .05 if fewer than 6 sessions differ",
                form=lambda chance: f"<{LEAST_CHANCE}" if chance < LEAST_CHANCE else f"{chance:.2g}"),
         Column("verdict", "", left=True, of=lambda change: _verdict(change in broken, change.verdict)),
     )  # fmt: skip

@@ -23,8 +23,8 @@ CHANCE = 0.05
 class Change(msgspec.Struct, frozen=True):
     """One column of one policy: means over the transcripts that both runs have, and the difference B - A.
 
-    `interval` is the 95 % bootstrap interval of the paired difference, None for fewer than six sessions. `transcripts`
-    is n, and `chance` the p-value of a sign-flip permutation test by session, None where fewer than six differ.
+    `interval` is the 95 % bootstrap interval of the paired difference, and `chance` the p-value of a sign-flip
+    permutation test by session; both are None for fewer than six sessions. `transcripts` is n.
     """
 
     pair: tuple[str, str]

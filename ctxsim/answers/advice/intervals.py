@@ -106,14 +106,14 @@ def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Seq
     Experiments, 1935, section 21).
 
     The p-value is the share of assignments of signs whose sum is at least as far from 0 as the observed sum; if
-    assignments are drawn, the observed one is added to them. None if fewer than FEWEST sessions differ.
+    assignments are drawn, the observed one is added to them. None for fewer than FEWEST sessions.
     """
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     sums = np.bincount(session, weights=np.asarray(differences, dtype=float))
-    # A difference of 0 has no sign to flip.
-    sums = sums[sums != 0]
     if len(sums) < FEWEST:
         return None
+    # A difference of 0 has no sign to flip.
+    sums = sums[sums != 0]
     # Sums of the same numbers in another order may differ in their last digits.
     seen = abs(sums.sum()) - 1e-9 * np.abs(sums).sum()
     if len(sums) <= EXACT:

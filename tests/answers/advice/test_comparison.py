@@ -49,7 +49,7 @@ def test_where_no_call_used_an_old_result_nothing_is_lost(tmp_path: Path) -> Non
         compare(known, after, fail_if=rules)
 
 
-def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_path: Path) -> None:
+def test_what_changed_has_an_interval_without_0_and_a_small_p(tmp_path: Path) -> None:
 
     def change(*usd: float) -> Change:
         before = made_run(tmp_path / f"before{usd}", {"keep-all": [{"cost_usd": 10.0}] * len(usd)})
@@ -61,7 +61,9 @@ def test_what_changed_has_an_interval_without_0_and_a_small_p_if_it_has_one(tmp_
     assert six.interval is not None and (six.chance, six.verdict) == (4 / 64, "noise")
     # A resample of eight has a mean of 0 with (3 / 8)^8 = .0004. No five that differ could have a smaller p than .06.
     eight = change(4, 4, 4, 4, 4, 0, 0, 0)
-    assert eight.interval is not None and eight.interval[0] > 0 and (eight.chance, eight.verdict) == (None, "changed")
+    assert eight.interval is not None and eight.interval[0] > 0 and (eight.chance, eight.verdict) == (2 / 32, "noise")
+    nine = change(4, 4, 4, 4, 4, 4, 0, 0, 0)
+    assert (nine.chance, nine.verdict) == (2 / 64, "changed")
 
 
 @pytest.mark.parametrize("dearer", [(0.1, 0.1), (1.0, 0.2, -0.5, 0.3, 0.1)])

@@ -130,8 +130,14 @@ def test_the_share_of_signs_that_are_as_far_off_by_hand(differences: list[float]
     assert sign_flip(differences, list(roots)) == chance
 
 
-def test_fewer_than_six_sessions_that_differ_can_give_no_small_p_and_have_none() -> None:
-    assert sign_flip([1, 2, 3, 4, 5, 0, 0], list("abcdefg")) is None and sign_flip([1] * 6, ["a"] * 6) is None
+@pytest.mark.parametrize("differing", range(6))
+def test_of_fewer_than_six_that_differ_no_p_is_small(differing: int) -> None:
+    # All have the same sign: only all + and all - are as far off, 2 of 2^n; without a difference p is 1.
+    assert sign_flip([1.0] * differing + [0.0] * 7, list("abcdefghijkl")[: differing + 7]) == min(1, 2 / 2**differing)
+
+
+def test_fewer_than_six_sessions_have_no_p() -> None:
+    assert sign_flip([1.0] * 5, list("abcde")) is None and sign_flip([1.0] * 6, ["a"] * 6) is None
 
 
 def test_many_sessions_are_drawn_and_agree_with_what_is_exact() -> None:
@@ -148,4 +154,3 @@ def test_up_to_fourteen_sessions_every_sign_is_looked_at() -> None:
     # Of fifteen 9,999 are drawn, and what was seen is one more: a whole number of ten thousandths.
     drawn = sign_flip([1.0] * 15, names)
     assert drawn is not None and drawn * 10_000 == pytest.approx(round(drawn * 10_000)) and drawn < 0.0005
-    assert sign_flip([0.0] * 15, names) is None
