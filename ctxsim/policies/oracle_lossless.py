@@ -1,4 +1,4 @@
-"""The lossless oracle: each result is cleared as soon as no later call needs it, or when that costs least."""
+"""The lossless oracle: each result is cleared as soon as no later call needs it, or when that saves money."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -8,9 +8,11 @@ from ctxsim.view import View
 
 
 class OracleLossless(Policy):
-    """Lose no reference, with the least tokens (`aim=tokens`, as if edits were free) or the least cost (`aim=dollars`).
+    """Lose no reference: clear each result once no later call needs it (`aim=tokens`), or when that saves money
+    (`aim=dollars`).
 
-    docs/bounds.md. The most recent source meets a need; a result is cleared only after it was sent once.
+    docs/bounds.md. The most recent source meets a need; a result is cleared only after it was sent once. Other times,
+    or cutting results on arrival, can cost less.
     """
 
     bound = True

@@ -194,14 +194,16 @@ class LossRow(OfPolicy, frozen=True):
 class FrontierRow(OfTranscript, frozen=True):
     """The least tokens and dollars at one survival: no policy of the family can have less.
 
-    `scheduled_usd` is the cost of a schedule with edits at the best times; only rows of the family `results` have it.
+    `scheduled_usd` is the cost of a schedule, which a policy can undercut; only rows of the family `results` have it.
     """
 
     family: Annotated[str, Fact, "results: policies that remove whole results; any: all policies"]
     survival: Annotated[float, SurvivalShare, "the survival to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
     cost_usd: Annotated[float | None, Dollars, "the least cost, if edits cost nothing"]
-    scheduled_usd: Annotated[float | None, Dollars, "the least cost with edits at the best times and paid for"]
+    scheduled_usd: Annotated[
+        float | None, Dollars, "with edits paid for and each result sent once or more; cutting sooner can cost less"
+    ]
 
 
 class NeedleRow(OfPolicy, frozen=True):

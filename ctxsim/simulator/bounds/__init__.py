@@ -1,5 +1,5 @@
-"""Bounds: what no policy without knowledge of the future can beat, and what no policy at all can beat.
+"""Bounds: the least that any policy can reach, and about what a policy that knows the future does reach.
 
-`schedule` computes when each dead result is best cleared under cache prices, `frontier` the least tokens and dollars
-at each survival. docs/bounds.md.
+`frontier` has the least tokens and dollars at each survival. `schedule` computes when each dead result is best cleared
+under cache prices, in a model of the cache that other times can beat. docs/bounds.md.
 """

@@ -1,4 +1,4 @@
-"""When each result leaves for the least tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
+"""When each result leaves to save tokens or dollars: the lossless oracle's plan, schedules near a frontier."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -90,7 +90,7 @@ def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:
 
 def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | None]:
     """Return a callback for the USD of schedules near a `results` frontier, by survival, output included; None if
-    prices are unknown. Each result is sent once or more, edits are at best times.
+    prices are unknown. Each result is sent once or more, so cutting one on arrival can cost less.
     """
     transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     prices = cache_prices(ledger) if provider.prices is not None and provider.cache != "none" else None

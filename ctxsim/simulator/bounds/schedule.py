@@ -84,7 +84,7 @@ class Schedule(NamedTuple):
 def best_times(items: Sequence[Dead], prices: KeepOrBreak, steps: int = EXACT_STEPS) -> Schedule:
     """Return when each item is best cleared.
 
-    Exact for up to `steps` steps, otherwise the best of the schedules in which every edit clears all dead items.
+    Exact by `prices` for up to `steps` steps, else the best of the schedules in which every edit clears all dead items.
     """
     calls = len(prices.keep) - 1
     useful = sorted((item for item in items if item.saved > 0 and item.dies <= calls), key=lambda item: item.position)

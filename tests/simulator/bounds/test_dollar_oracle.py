@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from samples import conversation
+from samples import ASK, chat, conversation
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
@@ -120,3 +120,17 @@ def test_it_keeps_what_the_minimum_of_the_cache_needs() -> None:
     assert place not in plan(Ledger(transcript, provider, counter), references, "dollars", STUB)
     small = msgspec.structs.replace(provider, model="claude-opus-5")
     assert plan(Ledger(transcript, small, counter), references, "dollars", STUB)[place] == 3
+
+
+def test_the_dollar_oracle_is_no_lower_bound() -> None:
+    # Call 3 uses both results. Its schedule clears both for call 4, whose next requests are then below the cache's
+    # minimum of 1,024 tokens: its model doesn't see that the first one, kept, is read.
+    transcript = chat(
+        ("user", "go " * 200), ASK, ("tool_result", "zebra_one" + " a" * 900), ASK,
+        ("tool_result", "zebra_two" + " b" * 2_500), ("tool_call", '{"q": "zebra_one zebra_two"}'),
+        ("tool_result", "c " * 70), ASK, ("tool_result", "d " * 70), ("assistant", "Done."),
+    )  # fmt: skip
+    ledger = Ledger(transcript, Provider(cache="anthropic", prices=FLAT), Counter(open_tokenizer()))
+    chosen = plan(ledger, prepare(transcript), "dollars", STUB)
+    assert chosen == {2: 4, 4: 4, 6: 5}
+    assert sum(ledger.usd_if_cleared({4: 4}, STUB)) < 0.98 * sum(ledger.usd_if_cleared(chosen, STUB))
