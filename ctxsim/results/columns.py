@@ -326,7 +326,7 @@ class SummaryRow(OfTranscript, frozen=True):
     compactions_recorded: Annotated[
         int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"
     ] = None
-    refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no call could fetch again"] = None
+    refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no known tool can fetch again"] = None
     calls_refetched: Annotated[
         int | None, Modelled, "calls inserted to fetch every lost identifier that can be fetched"
     ] = None

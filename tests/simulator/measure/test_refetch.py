@@ -32,13 +32,14 @@ def test_tokens_and_dollars_of_it_by_hand() -> None:
     assert row.cost_refetch_usd == pytest.approx(usd - row.cost_usd, abs=1e-10)
 
 
-def test_what_cannot_be_fetched_is_counted_and_not_inserted() -> None:
+@pytest.mark.parametrize("tool", ["Task", "frobnicate"])
+def test_what_cannot_be_fetched_is_counted_and_not_inserted(tool: str) -> None:
     items = tuple(
-        Item(one.kind, one.place, one.message, one.text, "Task" if one.place in (1, 2) else one.tool, one.answers)
+        Item(one.kind, one.place, one.message, one.text, tool if one.place in (1, 2) else one.tool, one.answers)
         for one in ONE.items
     )
     row = summarized(Transcript("task", ONE.head, items, ONE.calls), MASK, Provider(prices=PRICES))
-    # Another agent's answer held both names.
+    # Another agent's answer, or that of a tool with an unknown name, held both names.
     assert (row.refs_lost_for_good, row.calls_refetched, row.cost_refetch_usd) == (2, 0, 0)
 
 
