@@ -113,7 +113,8 @@ def test_strict_atoms(text: str, expected: set[str]) -> None:
 
 def test_values_and_names() -> None:
     assert all(map(identifiers.is_value, ["a/b/c.py", "1234", "ab-12", "x@y.org", "https://x.org/"]))
-    assert not any(map(identifiers.is_value, ["os.path.join", "snake_case", "getuserid"]))
+    assert all(map(identifiers.is_value, ["snake_case_2", "getuser2id"]))
+    assert not any(map(identifiers.is_value, ["os.path.join", "snake_case", "getuserid", "utils2.py", "v1.2.3"]))
 
 
 def quoted(text: str) -> set[str]:
