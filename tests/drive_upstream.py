@@ -107,6 +107,9 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
 }
 """By policy: what runs upstream's code, the module that it needs, and our parameters that mean the same."""
 
+REPORTING = ("deepagents", "langchain-summarize")
+"""The policies whose drivers tell upstream what the conversation's provider reported."""
+
 COUNTERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[int]], str]] = {
     "adk": (adk.counted, "google.adk"),
     "agent-framework": (agent_framework.counted, "agent_framework"),

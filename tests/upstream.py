@@ -89,7 +89,7 @@ def sent(
     label: str,
     transcript: Transcript,
     window: int = 12_000,
-    usage: Callable[[View, Call], Usage] | None = None,
+    usage: Callable[[View, Call], Usage | None] | None = None,
     limit: Callable[[View], bool] | None = None,
     merged: Merged = "",
     last_try: bool = False,
@@ -130,8 +130,8 @@ def sent(
         response = transcript.items[call.start : call.end]
         for item in response:
             moments.join([item])
-        if usage:
-            moments.after_call(usage(view, call), response)
+        if usage and (reported := usage(view, call)):
+            moments.after_call(reported, response)
         joined = call.end
 
 

@@ -20,7 +20,10 @@ WORDS = ("order", "shelf", "ledger", "winter", "copper", "harbour", "signal", "l
 
 
 def invented() -> dict[str, Any]:
-    """A conversation in several turns with parallel calls, large and short results and texts of two scripts."""
+    """A conversation in several turns with parallel calls, large and short results and texts of two scripts.
+
+    Of two in three responses a usage is reported, which any request may have: what is sent depends on the policy.
+    """
     chance = random.Random(7)
     found: list[Message] = [{"role": "user", "content": "Count what the warehouse holds, and tell me what is missing."}]
     calls = []
@@ -50,6 +53,9 @@ def invented() -> dict[str, Any]:
             calls.append({"n": len(found)})
             found.append({"role": "assistant", "content": _prose(chance, 30)})
             found.append({"role": "user", "content": _prose(chance, 25)})
+    for number, call in enumerate(calls):
+        if number % 3:
+            call |= {"input_tokens": number * 977 % 4_000 + 100, "output_tokens": 10}
     return {"name": "invented", "system": _prose(chance, 150), "tools": [], "messages": found, "calls": calls}
 
 

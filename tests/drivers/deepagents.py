@@ -10,7 +10,7 @@ from drivers.langchain import _langchain_rows, _to_langchain
 
 
 def deepagents(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """Its summarization from 3,000 tokens on, keep 6 messages; nothing is written to files."""
+    """Its summarization from 3,000 tokens on, keep 6 messages; usage is reported; nothing is written to files."""
     from deepagents.middleware import summarization as theirs
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
     from langchain_core.language_models import FakeListChatModel
@@ -31,7 +31,7 @@ def deepagents(conversation: dict[str, Any]) -> Iterator[list[Row]]:
     model = FakeListChatModel(responses=[STUB])
     middleware = Summarizing(model, backend=None, trigger=("tokens", 3_000), keep=("messages", 6))
     state: dict[str, Any] = {}
-    everything = _to_langchain(conversation["messages"])
+    everything = _to_langchain(conversation["messages"], conversation["calls"])
     for call in conversation["calls"]:
         sent: list[Any] = []
 

@@ -9,9 +9,12 @@ from typing import Any
 from drivers.conversation import STUB, Message, Row, added, requests, row
 
 
-def _to_langchain(found: Iterable[Message]) -> list[Any]:
+def _to_langchain(found: Iterable[Message], answered: Iterable[dict[str, Any]] = ()) -> list[Any]:
+    """Messages of LangChain; responses of the calls `answered` have the usage that was reported to a fake model."""
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+    usage = {call["n"]: (call["input_tokens"], call["output_tokens"]) for call in answered if "input_tokens" in call}
+    told = {"response_metadata": {"model_provider": "fakelistchatmodel"}} if usage else {}
     made: list[Any] = []
     for n, one in enumerate(found):
         content: Any = one["content"]
@@ -27,7 +30,10 @@ def _to_langchain(found: Iterable[Message]) -> list[Any]:
                 {"name": c["function"]["name"], "args": json.loads(c["function"]["arguments"]), "id": c["id"]}
                 for c in one.get("tool_calls") or ()
             ]
-            made.append(AIMessage(one["content"], tool_calls=calls, id=str(n)))
+            made.append(AIMessage(one["content"], tool_calls=calls, id=str(n), **told))
+            if n in usage:
+                of, out = usage[n]
+                made[-1].usage_metadata = {"input_tokens": of, "output_tokens": out, "total_tokens": of + out}
     return made
 
 
@@ -69,7 +75,7 @@ def langchain_clear(conversation: dict[str, Any]) -> Iterator[list[Row]]:
 
 
 def langchain_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SummarizationMiddleware` at 3,000 tokens, keep 10 messages."""
+    """`SummarizationMiddleware` at 3,000 tokens, keep 10 messages; usage is reported."""
     from langchain.agents.middleware import SummarizationMiddleware
     from langchain_core.language_models import FakeListChatModel
 
@@ -77,7 +83,7 @@ def langchain_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         FakeListChatModel(responses=[STUB] * 100), trigger=("tokens", 3_000), keep=("messages", 10)
     )
     state: list[Any] = []
-    for new in added(conversation, _to_langchain(conversation["messages"])):
+    for new in added(conversation, _to_langchain(conversation["messages"], conversation["calls"])):
         state = [*state, *new]
         changed = middleware.before_model({"messages": state}, None)  # type: ignore[typeddict-item,arg-type]
         if changed:

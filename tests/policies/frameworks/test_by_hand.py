@@ -235,3 +235,10 @@ def test_deepagents_counts_tools_at_four_characters_a_token() -> None:
         driven = of_calls(label, 1, window=1_000)
         driven.sees.head = Head("", ("x" * characters,))
         assert results(driven) == sent
+
+
+@pytest.mark.parametrize(("output", "sent"), [(915, "T{1"), (916, "H{1")])
+def test_deepagents_summarizes_over_the_window_less_a_twentieth_and_the_output(output: int, sent: str) -> None:
+    # The messages are 7, 21 and 7 by LangChain's count: 35 are not over 950 - 915.
+    driven = of_calls(f"deepagents:keep_messages=1,output_tokens={output}", 1, window=1_000)
+    assert results(driven) == sent

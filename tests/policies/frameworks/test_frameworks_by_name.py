@@ -38,7 +38,7 @@ FRAMEWORKS = (
     "placeholder=[cleared],estimator=langchain",
     "langchain-summarize:trigger=0,trigger_messages=0,keep=20,keep_tokens=0,trim_tokens_to_summarize=4000,"
     "max_tokens=1000,estimator=langchain",
-    "deepagents:trigger=0.85,keep=0.1,keep_messages=0,max_tokens=1000,estimator=langchain",
+    "deepagents:trigger=0.85,keep=0.1,keep_messages=0,output_tokens=0,max_tokens=1000,estimator=langchain",
     "langmem:max_tokens=0,max_tokens_before_summary=0,max_summary_tokens=256,estimator=langchain",
     "litellm-trim:max_tokens=0,trim_ratio=0.75,estimator=litellm",
     "llamaindex-buffer:token_limit=3000,estimator=tokenizer:vocabulary=cl100k_base",

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from drive_upstream import DRIVERS
+from drive_upstream import DRIVERS, REPORTING
 from drivers.conversation import invented
 from drivers.javascript import npm
 from project import TESTS
@@ -24,7 +24,7 @@ def differences(policy: str, upstream: Iterable[Any]) -> list[str]:
     label = f"{policy}:{parameters}" if parameters else policy
     found = []
     theirs: list[list[Row]] = list(upstream)
-    ours = list(sent(label, TRANSCRIPT))
+    ours = list(sent(label, TRANSCRIPT, usage=(lambda view, call: call.usage) if policy in REPORTING else None))
     assert len(theirs) == len(ours) == len(TRANSCRIPT.calls)
     for call, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
         if apart := difference(mine, other, partial(all_rows, TRANSCRIPT, call)):

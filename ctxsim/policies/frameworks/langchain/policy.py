@@ -1,12 +1,14 @@
 """LangChain's three policies (trim, clear, summarize), and deepagents, which counts the head and summarizes."""
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
+from ctxsim.transcript import Usage
 from ctxsim.view import View
 
 CLEARED = "[cleared]"
@@ -24,9 +26,11 @@ def newest(
 
     `allow_partial` adds as many of the last lines of the first message that doesn't fit as do fit.
     """
-    start = first_that(lambda start: count(found[start:]) <= budget, 0, len(found))
+    # Upstream counts the newest message first.
+    start = first_that(lambda start: count(found[start:][::-1]) <= budget, 0, len(found))
     kept = list(found[start:])
-    if allow_partial and start and (piece := _last_lines(found[start - 1], budget, lambda one: count([one, *kept]))):
+    left = budget - count(kept[::-1])
+    if allow_partial and start and (piece := _last_lines(found[start - 1], left, lambda one: count([one]))):
         kept.insert(0, piece)
     return list(itertools.dropwhile(lambda one: bool(start_on) and KINDS[one.role] not in start_on, kept))
 
@@ -147,15 +151,43 @@ def summary_start(found: Sequence[Message], start: int) -> int:
     return end
 
 
-def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
-    """Return the index of the first of the newest messages that fit `keep` tokens; at least the last one stays."""
-    if count(found) <= keep:
-        return 0
-    start = first_that(lambda n: count(found[n:]) <= keep, 0, len(found))
-    return summary_start(found, max(0, min(start, len(found) - 1)))
+class _Summarizing(OfLangchain, abstract=True):
+    """Base class of the two that summarize: both count by what the provider reported of each response."""
+
+    def start(self) -> None:
+        # Tokens that were reported of a response and its request, by the response's message.
+        self._reported: dict[int, int] = {}
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        if view:
+            self._reported[view[-1].message] = usage.total_tokens
+        return view
+
+    def _last_reported(self, found: Sequence[Message]) -> int:
+        last = next((message for message in reversed(found) if message.role == "assistant"), None)
+        return self._of(last) if last else 0
+
+    def _of(self, message: Message) -> int:
+        return self._reported.get(message.items[0].message, 0) if message.role == "assistant" else 0
+
+    def _size(self, found: Sequence[Message], system: str = "", tools: int = 0) -> int:
+        """Tokens by the counter, scaled by what was reported of the last response that has it, up to a quarter more."""
+        last = next((n for n in range(len(found) - 1, -1, -1) if self._of(found[n])), -1)
+        before = tools + counted(self.sees, found[: last + 1], system)
+        size = before + counted(self.sees, found[last + 1 :])
+        if last < 0 or (len(found) == 1 and not system):
+            return size
+        return math.ceil(size * min(1.25, max(1.0, self._of(found[last]) / before)))
+
+    def _start(self, found: Sequence[Message], keep: int) -> int:
+        """The first of the newest messages that fit `keep` tokens, which aren't scaled; at least the last one stays."""
+        if self._size(found) <= keep:
+            return 0
+        start = first_that(lambda n: counted(self.sees, found[n:]) <= keep, 0, len(found))
+        return summary_start(found, max(0, min(start, len(found) - 1)))
 
 
-class LangchainSummarize(OfLangchain):
+class LangchainSummarize(_Summarizing):
     """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. Edits last.
 
     langchain-ai/langchain, langchain/agents/middleware/summarization.py, SummarizationMiddleware. The head doesn't
@@ -163,6 +195,7 @@ class LangchainSummarize(OfLangchain):
     keeps so many tokens instead of messages. The model gets the newest `trim_tokens_to_summarize` tokens (0: all) of
     the old messages, from a user's text on; if there is none, no model is used, and a fixed sentence stands for the
     history. Upstream has no default trigger: 0 is the model's window. `trigger_messages`: from so many messages on.
+    Counts are scaled by the last reported usage. For Claude, upstream counts as with `estimator=langchain:ratio=3.3`.
     """
 
     trigger: Count = 0
@@ -179,16 +212,15 @@ class LangchainSummarize(OfLangchain):
         found = messages(view)
         if not self._fires(found):
             return view
-        count = partial(counted, self.sees)
         if self.keep_tokens:
-            start = start_by_tokens(found, self.keep_tokens, count)
+            start = self._start(found, self.keep_tokens)
         else:
             start = summary_start(found, max(0, len(found) - self.keep))
         if start <= 0:
             return view
         seen = found[:start]
         if self.trim_tokens_to_summarize:
-            seen = newest(seen, self.trim_tokens_to_summarize, count, ["human"], allow_partial=True)
+            seen = newest(seen, self.trim_tokens_to_summarize, self._size, ["human"], allow_partial=True)
         text = self.sees.summarize(items_of(seen), self.max_tokens) if seen else TOO_LONG
         if text is None:
             return view
@@ -199,17 +231,17 @@ class LangchainSummarize(OfLangchain):
             return True
         if self.trigger_messages and not self.trigger:
             return False
-        usage = self.sees.usage
-        reported = usage.total_tokens if usage else 0
-        return max(counted(self.sees, found), reported) >= self.threshold()
+        return max(self._size(found), self._last_reported(found)) >= self.threshold()
 
 
-class Deepagents(OfLangchain):
+class Deepagents(_Summarizing):
     """At `trigger` of the window, head included, put a summary in the place of all but the newest `keep` of it.
 
     langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all old
     messages. Its offloading of large results to files isn't modelled. After a refusal it summarizes once more.
-    `keep_messages` keeps so many messages instead.
+    `keep_messages` keeps so many messages instead. The last reported usage can reach the trigger too. It also
+    summarizes over 0.95 of the window less `output_tokens`, which are those that the model object states: 64,000 for
+    Claude 4.5, 128,000 for newer ones, none for OpenAI's. For Claude, see `estimator` of `langchain-summarize`.
     """
 
     source = "langchain-ai/deepagents"
@@ -219,18 +251,18 @@ class Deepagents(OfLangchain):
     trigger: Share = SHIPPED
     keep: Share = SHIPPED
     keep_messages: Count = 0
+    output_tokens: Count = 0
     max_tokens: Positive = 1_000
 
     def threshold(self) -> float:
-        return int(self.trigger * self.sees.window)
+        return min(int(self.trigger * self.sees.window), int(0.95 * self.sees.window) - self.output_tokens + 1)
 
     def before_call(self, view: View) -> View:
         found = messages(view)
         head = self.sees.head
-        tools = -int(-sum(map(len, head.tools)) // 4)
-        if counted(self.sees, found, head.system) + tools < self.threshold():
-            return view
-        return self._summarized(view, found)
+        size = self._size(found, head.system, self.sees.estimator.text("".join(head.tools)))
+        by_usage = self._last_reported(found) >= int(self.trigger * self.sees.window)
+        return self._summarized(view, found) if by_usage or size >= self.threshold() else view
 
     def on_overflow(self, view: View, error: Overflow) -> View:
         return self._summarized(view, messages(view))
@@ -239,7 +271,7 @@ class Deepagents(OfLangchain):
         if self.keep_messages:
             start = summary_start(found, max(0, len(found) - self.keep_messages))
         else:
-            start = start_by_tokens(found, int(self.keep * self.sees.window), partial(counted, self.sees))
+            start = self._start(found, int(self.keep * self.sees.window))
         text = self.sees.summarize(items_of(found[:start]), self.max_tokens) if start > 0 else None
         if text is None:
             return view
