@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxsim.policies import open_policy, registered_policies
 
 AGENTS = (
-    "aider:max_chat_history_tokens=0,summarizer_tokens=4096,whole=False,summary_tokens=500,estimator=tokenizer",
+    "aider:max_chat_history_tokens=0,summarizer_tokens=0,whole=False,summary_tokens=500,estimator=tokenizer",
     "anthropic-compact:trigger=150000,summary_tokens=1500,estimator=usage-tail",
     "claude-code:auto_compact_window=0,autocompact_pct_override=0,auto_compact_enabled=True,max_output_tokens=0,"
     "proactive=True,reserve=20000,buffer=13000,tail_factor=1.333,micro=off,keep_recent=5,idle_minutes=60,"

@@ -21,9 +21,9 @@ def test_the_finished_part_alone_counts_and_only_when_the_user_speaks() -> None:
 BY_CHARACTERS = "estimator=chars:ratio=1"
 
 
-def tens(options: str) -> Driven:
+def tens(options: str, window: int = 1_000_000) -> Driven:
     """Seven finished messages of ten characters each, and a new text of the user."""
-    driven = Driven(f"aider:{options},{BY_CHARACTERS}", 1_000_000)
+    driven = Driven(f"aider:{options},{BY_CHARACTERS}", window)
     for kind in ("u1", "r1", "u2", "r2", "s2", "u3", "r3"):
         (driven.user if kind[0] == "u" else driven.says)(kind * 5)
     driven.user("New.")
@@ -53,6 +53,13 @@ def test_the_summariser_reads_what_fits_beside_512_tokens(room: int, asked: list
     # What is old and wasn't read is lost; where nothing fits nobody is asked, and all stays.
     assert [text[:2] for text in sent[:1]] == (["Wh"] if asked else ["u1"])
     assert [[item.text[:2] for item in one] for one in driven.asked] == ([asked] if asked else [])
+
+
+@pytest.mark.parametrize(("window", "asked"), [(541, 2), (542, 3), (1_000_000, 5)])
+def test_the_summarisers_window_is_the_models_unless_it_is_given(window: int, asked: int) -> None:
+    driven = tens("max_chat_history_tokens=60", window)
+    driven.sent()
+    assert [len(items) for items in driven.asked] == [asked]
 
 
 def test_a_summary_that_fails_is_asked_for_again_when_the_user_speaks_and_a_lone_summary_never() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ctxsim.policies.agents.shared.history import last_asked, newly_asked, replaced
-from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View, each_exchange
 
@@ -14,8 +14,8 @@ class Aider(Policy):
     Aider-AI/aider, aider/history.py, aider/coders/base_coder.py. 0 means a sixteenth of the window, between 1,024 and
     8,192. Messages before the user's newest text are finished, so nothing within one task is shortened. With `whole`,
     all but the newest exchange are finished. aider has no tool calls: here an exchange counts as one message. Messages
-    that don't fit the summariser's window (`summarizer_tokens`, less 512) are neither summarised nor kept. A refused
-    request isn't handled.
+    that don't fit the summariser's window (`summarizer_tokens`, less 512) are neither summarised nor kept. 0 means the
+    model's window; upstream takes the weak model's, or 4,096 where that isn't known. A refused request isn't handled.
     """
 
     source = "Aider-AI/aider"
@@ -24,7 +24,7 @@ class Aider(Policy):
     decides_by = "tokenizer"
 
     max_chat_history_tokens: Count = 0
-    summarizer_tokens: Positive = SHIPPED
+    summarizer_tokens: Count = 0
     whole: bool = False
     summary_tokens: Positive = 500
 
@@ -45,7 +45,7 @@ class Aider(Policy):
         if all(item.synthetic for item in old):
             return view
         fits: list[Item] = []
-        left = self.summarizer_tokens - 512
+        left = (self.summarizer_tokens or self.sees.window) - 512
         for exchange in done[:split]:
             left -= self.sees.size_of(exchange)
             # If all finished messages become one summary, its request holds all of them.
