@@ -7,23 +7,34 @@ from by_hand import SUMMARY, Driven
 
 
 def test_usage_and_half_as_much_again_as_the_last_message_decide() -> None:
-    # 10,000 less a tenth and less 2,000 of output (a fifth) is 7,000. 100 tokens count 150.
+    # 10,000 less a tenth and less 2,000 of output is 7,000. 100 tokens count 150.
     for used, compacted in ((6_849, False), (6_850, False), (6_851, True)):
-        driven = Driven("roo-code", 10_000)
+        driven = Driven("roo-code:max_tokens=2000", 10_000)
         driven.user("The task.")
         driven.calls("word " * 99 + "word", used=used)
         assert (SUMMARY in driven.sent()) is compacted
 
 
+@pytest.mark.parametrize(
+    ("given", "allowed"), [("", 351_808), ("model=gpt-5.2,", 232_000), ("max_tokens=90000,", 270_000)]
+)
+def test_the_reserved_output_is_the_models_and_has_no_limit(given: str, allowed: int) -> None:
+    for used, compacted in ((allowed - 1, False), (allowed, True)):
+        driven = Driven(f"roo-code:{given}estimator=chars:ratio=1", 400_000)
+        driven.user("The task.")
+        driven.calls("r", used=used)
+        assert (SUMMARY in driven.sent()) is compacted
+
+
 def test_results_in_one_message_count_together() -> None:
-    driven = Driven("roo-code", 10_000)
+    driven = Driven("roo-code:max_tokens=2000", 10_000)
     driven.user("The task.")
     driven.calls("word " * 50, "word " * 50, used=6_860)
     assert driven.sent() == [SUMMARY]
 
 
 def test_where_the_summary_fails_half_of_the_messages_are_hidden() -> None:
-    driven = Driven("roo-code", 10_000, refuses=lambda items: True)
+    driven = Driven("roo-code:max_tokens=2000", 10_000, refuses=lambda items: True)
     driven.user("The task.")
     for number in range(4):
         driven.calls(f"result {number}", used=9_000 if number == 3 else 100)
@@ -56,7 +67,7 @@ def test_without_usage_nothing_is_done() -> None:
 
 
 def test_a_result_whose_call_is_hidden_goes_with_it() -> None:
-    driven = Driven("roo-code", 10_000, refuses=lambda items: True)
+    driven = Driven("roo-code:max_tokens=2000", 10_000, refuses=lambda items: True)
     driven.user("The task.")
     driven.says("I look.", used=100)
     driven.calls("result 0", used=100)
@@ -68,7 +79,7 @@ def test_a_result_whose_call_is_hidden_goes_with_it() -> None:
 @pytest.mark.parametrize(("used", "compacted"), [(4_998, False), (4_999, True)])
 def test_its_own_share_is_a_second_threshold(used: int, compacted: bool) -> None:
     # The last message is one more.
-    driven = Driven("roo-code:auto_condense_context_percent=50,estimator=chars:ratio=1", 10_000)
+    driven = Driven("roo-code:auto_condense_context_percent=50,max_tokens=2000,estimator=chars:ratio=1", 10_000)
     driven.user("The task.")
     driven.calls("r", used=used)
     assert (SUMMARY in driven.sent()) is compacted
@@ -89,7 +100,7 @@ def test_its_own_share_is_a_second_threshold(used: int, compacted: bool) -> None
     ],
 )  # fmt: skip
 def test_without_condensing_half_of_the_messages_are_hidden_once(calls: int, used: int, left: str) -> None:
-    driven = Driven("roo-code:auto_condense_context=False,estimator=chars:ratio=1", 10_000)
+    driven = Driven("roo-code:auto_condense_context=False,max_tokens=2000,estimator=chars:ratio=1", 10_000)
     driven.user("task")
     driven.says("0")
     for number in range(1, calls + 1):
@@ -102,7 +113,7 @@ def test_without_condensing_half_of_the_messages_are_hidden_once(calls: int, use
 
 
 def test_the_task_stays_in_front_of_the_notice_however_often_messages_are_hidden() -> None:
-    driven = Driven("roo-code:auto_condense_context=False,estimator=chars:ratio=1", 10_000)
+    driven = Driven("roo-code:auto_condense_context=False,max_tokens=2000,estimator=chars:ratio=1", 10_000)
     driven.user("The task.")
     for _ in range(3):
         for _ in range(3):

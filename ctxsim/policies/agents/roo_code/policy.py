@@ -14,7 +14,8 @@ class RooCode(Policy):
 
     RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is the
     last usage plus 1.5 times the o200k tokens of the last message alone, so parallel results in several messages don't
-    count. `auto_condense_context_percent` of the window is a second threshold. `max_tokens` is the model's output, at
+    count. `auto_condense_context_percent` of the window is a second threshold. `max_tokens` is the reserved output: all
+    that Roo Code declares for a GPT-5, 8,192 for a Claude or if none is declared; for other models what is declared, at
     most a fifth of the window. Without usage nothing happens. After a refusal, the second threshold is 75 %; below both
     thresholds nothing changes and the call fails (upstream sends the same request three more times first).
     """
@@ -52,7 +53,7 @@ class RooCode(Policy):
         window = self.sees.window
         newest = view[-1].message
         used = self._used + self.sees.size_of([item for item in view if item.message == newest])
-        allowed = 0.9 * window - min(self.max_tokens, -(-window // 5))
+        allowed = 0.9 * window - self.max_tokens
         reason = f"{used:,} tokens of {window:,}"
         if self.auto_condense_context and (100 * used / window >= percent or used > allowed):
             made = condense(self, view, list(view), reason, self.summary_tokens)
