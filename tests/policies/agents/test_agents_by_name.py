@@ -38,7 +38,8 @@ AGENTS = (
     "roo-code:auto_condense_context=True,auto_condense_context_percent=100,max_tokens=8192,summary_tokens=1500,"
     "estimator=tokenizer:factor=1.5",
     "swe-agent:n=5,polling=1",
-    "zed:enabled=True,threshold=90%,smallest_window=80000,summary_tokens=1500,estimator=usage-tail",
+    "zed:enabled=True,threshold=90%,max_output_tokens=0,smallest_window=80000,keep_user_bytes=80000,summary_tokens=1500,"
+    "estimator=usage-tail",
 )
 
 

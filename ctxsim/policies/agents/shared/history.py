@@ -38,17 +38,17 @@ def last_asked(items: Sequence[Item]) -> int:
 
 
 def newest_texts(
-    items: Sequence[Item], tokens: int, measure: Callable[[str], int], cut: Callable[[str, int], str]
+    items: Sequence[Item], tokens: int, measure: Callable[[str], int], cut: Callable[[str, int], str], units: int = 4
 ) -> dict[int, str]:
     """Return the user's newest texts within `tokens`, by place. The text that crosses the limit is cut to the rest.
 
-    A token is 4 units of `measure`.
+    A token is so many `units` of `measure`.
     """
     kept: dict[int, str] = {}
     for item in reversed(items):
         if item.kind == "user" and tokens > 0:
-            size = -(-measure(item.text) // 4)
-            kept[item.place] = item.text if size <= tokens else cut(item.text, 4 * tokens)
+            size = -(-measure(item.text) // units)
+            kept[item.place] = item.text if size <= tokens else cut(item.text, units * tokens)
             tokens -= size
     return kept
 

@@ -1,10 +1,11 @@
-"""Zed: from a threshold that its user sets, one summary of everything."""
+"""Zed: from a threshold that its user sets, one summary of everything, behind the user's newest texts."""
 
 import re
 from dataclasses import field
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.shared.history import condense_history
+from ctxsim.policies.agents.shared.history import condense, history_of, newest_texts, newly_asked
+from ctxsim.policies.agents.shared.tools import byte_length, first_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -13,12 +14,15 @@ PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<le
 
 
 class Zed(Policy):
-    """From `threshold` on, put one summary in place of everything: at `90%` of the window, `50000` used, `-20000` left.
+    """From `threshold` on, put a summary in place of all but the user's newest texts: at `90%` of the room for input,
+    `50000` used, `-20000` left.
 
-    zed-industries/zed, crates/agent_settings/src/agent_settings.rs; pull requests 58883, 59469. The number compared is
-    the last request's usage, without later items (issue 62423). With a window under `smallest_window` it never
-    compacts. The items that stay beside the summary are unknown; here the user's texts after the last response stay.
-    A refused request isn't handled.
+    zed-industries/zed, crates/agent/src/thread.rs, crates/agent_settings/src/agent_settings.rs; pull requests 58883,
+    59469. The room is the window less `max_output_tokens`, which depends on the model; 0 reserves nothing. The number
+    compared is the last request's usage, without later items (issue 62423). In a room under `smallest_window` it never
+    compacts. The user's texts within the newest `keep_user_bytes` stay before the summary, and the one that crosses
+    them is cut; those after the last response follow it. This was read in copies of Zed. A refused request isn't
+    handled.
     """
 
     source = "zed-industries/zed"
@@ -28,7 +32,9 @@ class Zed(Policy):
 
     enabled: bool = True
     at: str = field(default=SHIPPED, metadata={"label": "threshold"})
+    max_output_tokens: Count = 0
     smallest_window: Count = SHIPPED
+    keep_user_bytes: Count = SHIPPED
     summary_tokens: Positive = 1_500
 
     def __post_init__(self) -> None:
@@ -41,11 +47,16 @@ class Zed(Policy):
         self._used: int | None = None
 
     @property
+    def room(self) -> int:
+        """Tokens that the input may have."""
+        return max(0, self.sees.window - self.max_output_tokens)
+
+    @property
     def limit(self) -> float:
         """Tokens from which on it compacts."""
         if self._found["percent"]:
-            return float(self._found["percent"]) * self.sees.window / 100
-        return float(self._found["used"] or self.sees.window - int(self._found["left"]))
+            return float(self._found["percent"]) * self.room / 100
+        return float(self._found["used"] or max(0, self.room - int(self._found["left"])) + 1)
 
     def after_call(self, view: View, usage: Usage) -> View:
         self._used = usage.total_tokens
@@ -53,7 +64,12 @@ class Zed(Policy):
 
     def before_call(self, view: View) -> View:
         used, self._used = self._used, None
-        if not self.enabled or used is None or used < self.limit or self.sees.window < self.smallest_window:
+        if not self.enabled or used is None or used < self.limit or self.room < self.smallest_window:
             return view
         reason = f"{used:,} tokens are {self.limit:,.0f} or more"
-        return condense_history(self, view, reason, self.summary_tokens) or view
+        history, pending = history_of(view), newly_asked(view)
+        kept = newest_texts(history, self.keep_user_bytes, byte_length, first_bytes, units=1)
+        old = [item for item in history if item.place not in kept]
+        at = pending[0].place if pending else None
+        made = condense(self, view.rewrite(kept, reason), old, reason, self.summary_tokens, at, history)
+        return made or view
