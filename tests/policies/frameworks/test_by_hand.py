@@ -242,3 +242,19 @@ def test_deepagents_summarizes_over_the_window_less_a_twentieth_and_the_output(o
     # The messages are 7, 21 and 7 by LangChain's count: 35 are not over 950 - 915.
     driven = of_calls(f"deepagents:keep_messages=1,output_tokens={output}", 1, window=1_000)
     assert results(driven) == sent
+
+
+@pytest.mark.parametrize(
+    ("label", "limit"),
+    [
+        ("llamaindex-summary", 7_500), ("llamaindex-summary:llm=False", 2_000), ("llamaindex-summary:token_limit=9", 9),
+        ("llamaindex-buffer", 3_000), ("llamaindex-buffer:token_limit=0", 7_500),
+    ],
+)  # fmt: skip
+def test_llamaindex_takes_its_limit_of_the_window_where_it_knows_the_model(label: str, limit: int) -> None:
+    named = f"{label},estimator=chars:ratio=1" if ":" in label else f"{label}:estimator=chars:ratio=1"
+    for newest, stays in ((limit - 5, True), (limit - 4, False)):
+        driven = Driven(named, 10_000)
+        for text in ("older", "n" * newest):
+            driven.user(text)
+        assert ("older" in driven.sent()) is stays

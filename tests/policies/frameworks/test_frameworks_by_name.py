@@ -42,7 +42,7 @@ FRAMEWORKS = (
     "langmem:max_tokens=0,max_tokens_before_summary=0,max_summary_tokens=256,estimator=langchain",
     "litellm-trim:max_tokens=0,trim_ratio=0.75,estimator=litellm",
     "llamaindex-buffer:token_limit=3000,estimator=tokenizer:vocabulary=cl100k_base",
-    "llamaindex-summary:token_limit=2000,llm=True,summary_tokens=1000,estimator=tokenizer:vocabulary=cl100k_base",
+    "llamaindex-summary:token_limit=0,llm=True,summary_tokens=1000,estimator=tokenizer:vocabulary=cl100k_base",
     "openai-trimmer:recent_turns=2,max_output_chars=500,preview_chars=200",
     "openai-session-limit:limit=100",
     "openai-compaction-session:candidates=10,summary_tokens=1000",
