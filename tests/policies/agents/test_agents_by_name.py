@@ -11,7 +11,8 @@ AGENTS = (
     "proactive=True,reserve=20000,buffer=13000,tail_factor=1.333,micro=off,keep_recent=5,idle_minutes=60,"
     "keep_exchanges=1,files=5,file_tokens=5000,file_budget=50000,bash_output_max_chars=30000,bash_preview_chars=2000,"
     "summary_tokens=4000,estimator=usage-tail:unit=utf16",
-    "cline:strategy=agentic,threshold_ratio=0.9,preserve_tokens=20000,summary_tokens=1500,estimator=serialized",
+    "cline:strategy=agentic,threshold_ratio=0.9,max_input_tokens=0,preserve_tokens=20000,summary_tokens=1500,"
+    "estimator=serialized",
     "codex:model_auto_compact_token_limit=0,model_auto_compact_token_limit_scope=total,tool_output_token_limit=2500,"
     "keep_user_tokens=20000,remote=False,summary_tokens=1500,estimator=usage-serialized:ratio=4,unit=bytes",
     "continue-cli:max_tokens=0,output_share=0.35,output_most=64000,buffer_share=0.2,buffer_most=15000,"

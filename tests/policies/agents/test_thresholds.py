@@ -30,6 +30,11 @@ CLAUDE = "claude-code:reserve=200,buffer=130,tail_factor=1"
         # It could never fire; 0 is never.
         ("mistral-vibe:auto_compact_threshold=80000", 80_000, 64_000),
         ("mistral-vibe:auto_compact_threshold=0", 80_000, None),
+        ("cline", 400_000, 360_000), ("cline:model=gpt-5.2-codex", 400_000, 244_800),
+        ("cline:model=gpt-5.2-codex", 200_000, 180_000), ("cline:model=gpt-5.5", 1_050_000, 829_800),
+        ("cline:model=claude-opus-5", 1_000_000, 900_000), ("cline:model=gpt-5.1-chat-latest", 128_000, 115_200),
+        ("opencode:model=openai/gpt-5", 400_000, 252_000), ("opencode:model=gpt-5.4-mini", 400_000, 252_000),
+        ("opencode:model=gpt-5.4", 1_050_000, 902_000), ("opencode:model=gpt-5.3-codex-spark", 128_000, 96_000),
         ("openai-compact", 1_001, 900), ("openai-compact:compact_threshold=7", 9, 7),
         # At most 32,000 of output are kept free; of a declared input at most 20,000, if nothing else is reserved.
         ("opencode:output=32000", 100_000, 68_000), ("opencode:output=32001", 100_000, 68_000),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ctxsim.policies.agents.shared.history import condense, last_asked, newly_asked, results_cut
 from ctxsim.policies.agents.shared.tools import ends_of, is_shell
-from ctxsim.policies.policy import SHIPPED, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View
 
@@ -24,16 +24,16 @@ LEFT_OF_RESULTS = 16
 
 
 class Cline(Policy):
-    """From `threshold_ratio` of the window on, by its own count: a summary, then the newest messages.
+    """From `threshold_ratio` of the input on, by its own count: a summary, then the newest messages.
 
     cline/cline, sdk/packages/core/src/extensions/context: compaction.ts, agentic-compaction.ts, basic-compaction.ts.
-    It counts ceil(characters of the messages' JSON / 3). Results count as they are sent until the first compaction, and
-    uncut afterwards. If the last request's usage was larger, the limit is divided by the same factor. "agentic" keeps
-    messages from the end until they have `preserve_tokens`, extended back to a response; they include the user's newest
-    text, unless it is the first item. "basic" uses no model: it keeps the user's texts and the newest messages within
-    0.7 of the limit. Messages kept once are never removed later, so the next compaction removes all messages after
-    them. A refused request is compacted by "basic" to half, once per run. On arrival, results keep 8,000 characters at
-    their ends.
+    The input is the model's `max_input_tokens`, at most the window; 0 is the window. It counts ceil(characters of the
+    messages' JSON / 3). Results count as they are sent until the first compaction, and uncut afterwards. If the last
+    request's usage was larger, the limit is divided by the same factor. "agentic" keeps messages from the end until
+    they have `preserve_tokens`, extended back to a response; they include the user's newest text, unless it is the
+    first item. "basic" uses no model: it keeps the user's texts and the newest messages within 0.7 of the limit.
+    Messages kept once are never removed later, so the next compaction removes all messages after them. A refused
+    request is compacted by "basic" to half, once per run. On arrival, results keep 8,000 characters at their ends.
     """
 
     source = "cline/cline"
@@ -43,6 +43,7 @@ class Cline(Policy):
 
     strategy: Literal["agentic", "basic"] = "agentic"
     threshold_ratio: Share = SHIPPED
+    max_input_tokens: Count = SHIPPED
     preserve_tokens: Positive = SHIPPED
     summary_tokens: Positive = 1_500
 
@@ -54,7 +55,7 @@ class Cline(Policy):
         self._frozen: set[int] = set()
 
     def threshold(self) -> float:
-        return self.threshold_ratio * self.sees.window
+        return self.threshold_ratio * min(self.max_input_tokens or self.sees.window, self.sees.window)
 
     def on_tool_result(self, item: Item) -> Item:
         text = item.text if len(item.text) <= 8_000 else ends_of(item.text, 3_985, 3_985, MARK)

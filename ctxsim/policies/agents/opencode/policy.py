@@ -33,7 +33,7 @@ class Opencode(Policy):
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 
     output: Count = SHIPPED
-    input: Count = 0
+    input: Count = SHIPPED
     reserved: Count = 0
     auto: bool = True
     preserve_recent_tokens: int = SHIPPED
