@@ -81,9 +81,13 @@ REGIONS = ("us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "global.")
 """Prefixes of inference profiles (Amazon Bedrock User Guide, cross-region inference)."""
 
 
+MARK = "[1m]"
+"""Suffix of the name of a model that was requested with a window of a million tokens."""
+
+
 def bare(model: str) -> str:
-    """Return a model's own name in lower case, without the prefix of a router, region or vendor, up to any `@`."""
-    name = model.lower().rsplit("/", 1)[-1]
+    """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to any `@`."""
+    name = model.lower().removesuffix(MARK).rsplit("/", 1)[-1]
     for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
     # Gateways put their own words before it: databricks-claude-opus-4-8.

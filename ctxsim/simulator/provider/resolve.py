@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import tokenizer_of
+from ctxsim.counting.tokenizers import MARK, tokenizer_of
 from ctxsim.errors import InputError, unknown
 from ctxsim.simulator.provider.rules import Other, Provider
 from ctxsim.simulator.provider.vendor import first_fit, load_vendor
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 WINDOWS = (200_000, 256_000, 400_000, 1_000_000, 2_000_000)
 """Windows of models: if an accepted request exceeds the model's own window, the smallest that holds it is taken."""
-
-MARK = "[1m]"
-"""Suffix of the name of a model that was requested with a window of a million tokens."""
 
 
 def _of_named(model: str, entries: tuple[Model, ...]) -> dict[str, Any]:

@@ -38,6 +38,12 @@ def test_fast_modes_have_prices_of_their_own() -> None:
         assert known and known.prices and known.prices.input == price
 
 
+def test_the_mark_of_a_long_window_is_no_part_of_a_name() -> None:
+    for name in ("claude-opus-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-4-8"):
+        known = find_model(name)
+        assert known and known.prices and known.window and find_model(f"anthropic/{name}[1m]") == known
+
+
 @pytest.mark.parametrize(("field", "value", "told"), [
     ("input", "[]", "length >= 1"), ("input", "-3", ">= 0"), ("cache_read", "-1", ">= 0"), ("output", "nan", ">= 0"),
     ("cache_write", "inf", "<= 1000000"), ("input", "[[0, 3], [9, -1]]", ">= 0"), ("input", "[[-1, 3]]", ">= 0"),
