@@ -86,7 +86,7 @@ MARK = "[1m]"
 
 
 def bare(model: str) -> str:
-    """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to any `@`."""
+    """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to an `@`."""
     name = model.lower().removesuffix(MARK).rsplit("/", 1)[-1]
     for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)

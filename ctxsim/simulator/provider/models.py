@@ -4,6 +4,7 @@ genai-prices gives a model's prices on a day, by hour of the day, and all that i
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -82,15 +83,21 @@ def _snapshot() -> Any:
     return data_snapshot.get_snapshot()
 
 
-def _listed(name: str, on: date) -> Model | None:
+def _entries_of(name: str) -> list[Any]:
+    """The price list's entries for a model: its maker's, then that of the seller whom the list's own lookup finds."""
     snapshot = _snapshot()
-    try:
-        _, model = snapshot.find_provider_model(name, None, None, None)
-    except LookupError:
-        # The list's own lookup doesn't find the maker of every name.
-        maker = load_vendor(vendor_of(name)).listed_as
-        model = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
-    return _from_listed(model, on) if model else None
+    maker = load_vendor(vendor_of(name)).listed_as
+    found = [one.find_model(name) for one in snapshot.providers if one.id == maker]
+    with suppress(LookupError):
+        found.append(snapshot.find_provider_model(name, None, None, None)[1])
+    return [entry for entry in found if entry is not None]
+
+
+def _listed(name: str, on: date) -> Model | None:
+    """A model by the first of its entries; the first that states a window has the model's."""
+    entries = [_from_listed(entry, on) for entry in _entries_of(name)]
+    window = next((entry.window for entry in entries if entry.window), None)
+    return msgspec.structs.replace(entries[0], window=window) if entries else None
 
 
 def _from_listed(model: Any, on: date) -> Model:

@@ -83,7 +83,8 @@ def snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of two hosts and a maker, which finds names of one host only."""
     paid = listed(7, cache_write_mtok=9).prices
     hosts = [
-        Host("zother", house_1=listed(8).prices), Host("openai", gpt_9=ENTRIES, gpt_9_paid=paid),
+        Host("zother", house_1=listed(8).prices, gpt_8=listed(6).prices),
+        Host("openai", gpt_9=ENTRIES, gpt_9_paid=paid, gpt_8=listed(5).prices),
         Host("host", gpt_9=listed(9).prices), Host("zai", glm_77=listed(5).prices),
     ]  # fmt: skip
 
@@ -121,6 +122,8 @@ def test_every_price_of_a_model_its_makers_first() -> None:
     ("gpt-9", None, Model("gpt-9", "openai", 4_000, priced(6, SECOND, f"latest of {LIST}"))),
     # Who sells writing to the cache has the rules of it.
     ("gpt-9-paid", FIRST, Model("gpt-9-paid", "openai-paid-writes", 4_000, Prices(7.0, 14.0, None, 9.0, source=LIST))),
+    # Its maker's price, though the list's finder looks at another seller first.
+    ("gpt-8", FIRST, Model("gpt-8", "openai", 4_000, priced(5))),
     # No list says whose it is; and the list's finder doesn't know the name, its maker's entry does.
     ("house-1", FIRST, Model("house-1", "none", 4_000, priced(8))),
     ("glm-77", FIRST, Model("glm-77", "zai", 4_000, priced(5))), ("glm-78", FIRST, None), ("", FIRST, None),
@@ -149,6 +152,6 @@ def test_the_users_file_goes_first(entry: Model, vendor: str, window: int, price
 def test_all_models_of_the_list_in_its_order() -> None:
     found = [(host, model.id, model.prices and model.prices.input) for host, model in all_models()]
     assert found == [
-        ("zother", "house-1", 8.0), ("openai", "gpt-9", 6.0), ("openai", "gpt-9-paid", 7.0), ("host", "gpt-9", 9.0),
-        ("zai", "glm-77", 5.0),
+        ("zother", "house-1", 8.0), ("zother", "gpt-8", 6.0), ("openai", "gpt-9", 6.0), ("openai", "gpt-9-paid", 7.0),
+        ("openai", "gpt-8", 5.0), ("host", "gpt-9", 9.0), ("zai", "glm-77", 5.0),
     ]  # fmt: skip

@@ -38,6 +38,12 @@ def test_fast_modes_have_prices_of_their_own() -> None:
         assert known and known.prices and known.prices.input == price
 
 
+def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
+    known = find_model("glm-4.7")
+    assert known and known.prices and known.window == 200_000
+    assert (known.prices.input, known.prices.cache_read, known.prices.output) == (0.6, 0.11, 2.2)
+
+
 def test_the_mark_of_a_long_window_is_no_part_of_a_name() -> None:
     for name in ("claude-opus-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-4-8"):
         known = find_model(name)
