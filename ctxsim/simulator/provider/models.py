@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import bare
+from ctxsim.counting.tokenizers import MARK, bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.prices import Hours, Prices, Rate
@@ -83,21 +83,39 @@ def _snapshot() -> Any:
     return data_snapshot.get_snapshot()
 
 
-def _entries_of(name: str) -> list[Any]:
-    """The price list's entries for a model: its maker's, then that of the seller whom the list's own lookup finds."""
-    snapshot = _snapshot()
+def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
+    """The price list's entries for a model, and the same with the one first whose price is paid.
+
+    First its maker's, then that of the seller whom the list's own lookup finds, then those that sell it by the name
+    with its prefix. They come first in price if the maker's entry fits the name only by a pattern.
+    """
+    snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
+    host, prefixed, rest = full.partition("/")
     maker = load_vendor(vendor_of(name)).listed_as
-    found = [one.find_model(name) for one in snapshot.providers if one.id == maker]
+    made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
     with suppress(LookupError):
-        found.append(snapshot.find_provider_model(name, None, None, None)[1])
+        made.append(snapshot.find_provider_model(name, None, None, None)[1])
+    sold = _sold("openrouter", full) + _sold(host, rest)
+    own = made and (not prefixed or made[0].id.lower().replace(".", "-") == name.replace(".", "-"))
+    return made + sold, made + sold if own else sold + made
+
+
+def _sold(seller: str, name: str) -> list[Any]:
+    """A seller's entry of this id, else the one that fits this name; none if it sells no such model."""
+    found = [
+        next((model for model in one.models if model.id.lower() == name), None) or one.find_model(name)
+        for one in _snapshot().providers
+        if one.id == seller
+    ]
     return [entry for entry in found if entry is not None]
 
 
-def _listed(name: str, on: date) -> Model | None:
-    """A model by the first of its entries; the first that states a window has the model's."""
-    entries = [_from_listed(entry, on) for entry in _entries_of(name)]
+def _listed(model: str, on: date) -> Model | None:
+    """A model by the first of its entries, with the first known window, and the first price of those that are paid."""
+    entries, paid = ([_from_listed(entry, on) for entry in each] for each in _entries_of(model))
     window = next((entry.window for entry in entries if entry.window), None)
-    return msgspec.structs.replace(entries[0], window=window) if entries else None
+    prices = next((entry.prices for entry in paid if entry.prices), None)
+    return msgspec.structs.replace(entries[0], window=window, prices=prices) if entries else None
 
 
 def _from_listed(model: Any, on: date) -> Model:
@@ -121,7 +139,7 @@ def find_model(
     if not name:
         return None
     day = on or LATEST
-    listed = _listed(name, day)
+    listed = _listed(model, day)
     own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
     vendor = vendor_of(name)
     if own is None and listed is None and added is None and not (recorded and vendor != "none"):

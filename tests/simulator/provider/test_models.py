@@ -12,7 +12,7 @@ from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
-from ctxsim.simulator.provider.models import find_model, read_overrides
+from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
 from ctxsim.simulator.provider.prices import Split, cost_of
 from ctxsim.simulator.provider.vendor import parsed_vendor
 
@@ -42,6 +42,24 @@ def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
     known = find_model("glm-4.7")
     assert known and known.prices and known.window == 200_000
     assert (known.prices.input, known.prices.cache_read, known.prices.output) == (0.6, 0.11, 2.2)
+
+
+@pytest.mark.parametrize(("name", "price", "output"), [
+    # Names as a router writes them, which their makers' lists lack.
+    ("qwen/qwen3-coder-plus", 0.65, 3.25), ("openrouter/deepseek/deepseek-v4.1-flash", 0.21, 0.84),
+    ("anthropic/claude-fable-5.1", 10.0, 50.0), ("claude-fable-5.1", 10.0, 50.0),
+    # The maker's entry for such a name is of another model.
+    ("mistralai/mistral-medium-3", 0.4, 2.0), ("deepseek/deepseek-r1-distill-qwen-1.5b", 0.18, 0.18),
+])  # fmt: skip
+def test_a_routers_name_has_a_price(name: str, price: float, output: float) -> None:
+    known = find_model(name)
+    assert known and known.prices and (known.prices.input, known.prices.output) == (price, output)
+
+
+def test_every_name_in_the_list_of_models_is_known() -> None:
+    for host, model in all_models():
+        known = find_model(f"{host}/{model.id}"), find_model(model.id)
+        assert not model.prices or all(one and one.prices for one in known[: 1 + (host == "openrouter")]), model.id
 
 
 def test_the_mark_of_a_long_window_is_no_part_of_a_name() -> None:
