@@ -114,7 +114,9 @@ def _listed(model: str, on: date) -> Model | None:
     """A model by the first of its entries, with the first known window, and the first price of those that are paid."""
     entries, paid = ([_from_listed(entry, on) for entry in each] for each in _entries_of(model))
     window = next((entry.window for entry in entries if entry.window), None)
-    prices = next((entry.prices for entry in paid if entry.prices), None)
+    # The ordinary model's price, which the list gives for some fast modes, isn't theirs.
+    fast = "-fast" in bare(model)
+    prices = next((entry.prices for entry in paid if entry.prices and (not fast or "fast" in entry.id.lower())), None)
     return msgspec.structs.replace(entries[0], window=window, prices=prices) if entries else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,13 @@ def test_fast_modes_have_prices_of_their_own() -> None:
     found = find_model("anthropic/claude-opus-4.8-fast")
     assert found and found.prices and found.id == "claude-opus-4-8"
     assert cost_of(found.prices, Split(0, 34_334, 0), 741).total == pytest.approx(0.466225)
-    for name, price in (("claude-opus-4.6-fast", 30), ("claude-opus-5-fast", 10), ("claude-opus-4.8", 5)):
+    for name, price in (("claude-opus-4.6-fast", 30), ("claude-opus-5-fast", 10), ("claude-opus-4.8", 5),
+                        ("anthropic/claude-opus-5.5-fast", 8), ("claude-opus-5-5-fast", 8), ("claude-opus-5-5", 4),
+                        ("claude-fable-5-2-fast", 16), ("grok-4-fast", 0.2)):  # fmt: skip
         known = find_model(name)
-        assert known and known.prices and known.prices.input == price
+        assert known and known.window and known.prices and known.prices.input == price
+    before = find_model("claude-opus-4-6-fast", date(2026, 4, 6))
+    assert before and before.prices is None, "the ordinary price isn't that of a fast mode"
 
 
 def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
