@@ -77,8 +77,8 @@ def _tables() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 
 
-REGIONS = ("us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "global.")
-"""Prefixes of inference profiles (Amazon Bedrock User Guide, cross-region inference)."""
+REGIONS = ("us.", "us-gov.", "eu.", "apac.", "jp.", "au.")
+"""Prefixes of inference profiles of a region (Amazon Bedrock User Guide); `global.` is that of no region."""
 
 
 MARK = "[1m]"
@@ -88,7 +88,7 @@ MARK = "[1m]"
 def bare(model: str) -> str:
     """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to an `@`."""
     name = model.lower().removesuffix(MARK).rsplit("/", 1)[-1]
-    for prefix in (*REGIONS, "anthropic.", "openai.", "google."):
+    for prefix in (*REGIONS, "global.", "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
     # Gateways put their own words before it: databricks-claude-opus-4-8.
     return name[max(0, name.find("claude-")) :].partition("@")[0]

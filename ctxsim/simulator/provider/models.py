@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import MARK, bare
+from ctxsim.counting.tokenizers import MARK, REGIONS, bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.prices import Hours, Prices, Rate
@@ -87,16 +87,20 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """The price list's entries for a model, and the same with the one first whose price is paid.
 
     First its maker's, then that of the seller whom the list's own lookup finds, then those that sell it by the name
-    with its prefix. They come first in price if the maker's entry fits the name only by a pattern.
+    with its prefix. These come first in price for an inference profile of a region, and if the maker's entry fits a
+    name with a prefix only by a pattern.
     """
     snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
     host, prefixed, rest = full.partition("/")
+    profile = full.rpartition("/")[2]
+    regional = profile.startswith(REGIONS)
     maker = load_vendor(vendor_of(name)).listed_as
     made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
     with suppress(LookupError):
         made.append(snapshot.find_provider_model(name, None, None, None)[1])
-    sold = _sold("openrouter", full) + _sold(host, rest)
-    own = made and (not prefixed or made[0].id.lower().replace(".", "-") == name.replace(".", "-"))
+    sold = _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
+    exact = made and made[0].id.lower().replace(".", "-") == name.replace(".", "-")
+    own = made and not regional and (exact or not prefixed)
     return made + sold, made + sold if own else sold + made
 
 

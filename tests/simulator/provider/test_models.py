@@ -61,6 +61,17 @@ def test_a_routers_name_has_a_price(name: str, price: float, output: float) -> N
     assert known and known.prices and (known.prices.input, known.prices.output) == (price, output)
 
 
+@pytest.mark.parametrize(("prefix", "price"), [
+    ("us.", 4.4), ("bedrock/eu.", 4.4), ("jp.", 4.4), ("au.", 4.4), ("global.", 4.0), ("", 4.0),
+])  # fmt: skip
+def test_a_region_costs_more(prefix: str, price: float) -> None:
+    known = find_model(f"{prefix}anthropic.claude-opus-5-5")
+    assert known and known.prices and (known.id, known.vendor, known.window) == (
+        "claude-opus-5-5", "anthropic", 1_000_000
+    )  # fmt: skip
+    assert (known.prices.input, known.prices.output) == (price, pytest.approx(5 * price))
+
+
 def test_every_name_in_the_list_of_models_is_known() -> None:
     for host, model in all_models():
         known = find_model(f"{host}/{model.id}"), find_model(model.id)
