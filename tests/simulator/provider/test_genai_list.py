@@ -76,8 +76,21 @@ def test_all_that_a_model_was_listed_at() -> None:
 
 
 def test_a_window_has_its_date_too() -> None:
-    windows = [find_model("deepseek-chat", day) for day in (date(2025, 8, 20), date(2025, 8, 21))]
-    assert [found and found.window for found in windows] == [64_000, 128_000]
+    days = (date(2025, 8, 20), date(2025, 8, 21), date(2026, 4, 23), date(2026, 4, 24))
+    windows = [find_model("deepseek-chat", day) for day in days]
+    assert [found and found.window for found in windows] == [64_000, 128_000, 128_000, 1_000_000]
+
+
+@pytest.mark.parametrize(("model", "day", "rates"), [
+    ("deepseek-reasoner", date(2026, 4, 23), (0.28, 0.028, 0.42)),
+    ("deepseek-chat", date(2026, 4, 24), (0.14, 0.028, 0.28)),
+    ("deepseek-chat", date(2026, 4, 26), (0.14, 0.0028, 0.28)), ("claude-sonnet-5-5", date(2026, 10, 6), (2, 0.2, 10)),
+    ("claude-sonnet-5-5", date(2026, 10, 7), (2, 0.1, 10)),
+])  # fmt: skip
+def test_changes_of_price_that_the_list_lacks(model: str, day: date, rates: tuple[float, float, float]) -> None:
+    found = find_model(model, day)
+    assert found and found.window and found.prices
+    assert (found.prices.input, found.prices.cache_read, found.prices.output) == rates
 
 
 def test_a_price_names_its_list_and_its_steps_begin_at_nothing() -> None:
