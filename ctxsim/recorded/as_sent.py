@@ -77,7 +77,9 @@ def as_sent(
 
 def _elsewhere(size: Size, tokenizer: str, provider: Provider) -> Size:
     """The size of the same conversation with another model, whose tokenizer counts the same hidden texts."""
-    factor = 1.0 if tokenizer_of(provider.model)[1] else tokens_factor(provider.model)
+    # A factor is per token of the model's stand-in; with another tokenizer, that one's tokens are meant.
+    stands_in = tokenizer_of(provider.model) == (provider.tokenizer, False)
+    factor = tokens_factor(provider.model) if stands_in else 1.0
     rate = factor * per_default(provider.tokenizer) / per_default(tokenizer)
 
     def moved(tokens: int) -> int:

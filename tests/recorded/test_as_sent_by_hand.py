@@ -95,6 +95,9 @@ def test_priors_are_those_of_the_model_and_the_agent() -> None:
         assert own.size.factor == 1.0 and other.size == msgspec.structs.replace(
             own.size, head=round(own.size.head * factor * rate), factor=factor
         )
+    # A factor per token of Gemma's vocabulary isn't one per token of another that is chosen.
+    (other,) = as_sent(logged(9_000, 9_100), {"model": "gemini-2.5-pro", "tokenizer": "o200k_base"})
+    assert other.size == own.size and other.provider.tokens_factor == 1.0
 
 
 def test_later_calls_are_told_from_earlier_ones_unless_the_log_is_whole() -> None:
