@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
-from ctxsim.answers.bill.sums import UNDATED, Bill, Misses, Sum
+from ctxsim.answers.bill.sums import UNDATED, Bill, LeftOut, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
@@ -84,7 +84,7 @@ PROGRAM = (
 """Further columns for programs."""
 
 
-def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:
+def opening(bill: Bill, total: Sum, begun: LeftOut, compactions: LeftOut) -> Iterator[str]:
     """Yield the first lines: the agents, the number of sessions, the dates, the cost, and what the cost is based on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
     agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
@@ -106,15 +106,18 @@ def opening(bill: Bill, total: Sum, begun: tuple[int, float], compactions: tuple
         responses = many(total.unsaid, "response(s)")
         yield f"All input of {responses} is counted as uncached: the logs don't say what was read from the cache."
     if begun[0] >= 1_000:
-        yield (f"Not included: about {usd(begun[1])} USD for {tokens(begun[0])} output tokens "
-               "that the logs don't count.")  # fmt: skip
+        yield f"Not included: {_about(begun)}{tokens(begun[0])} output tokens that the logs don't count."
     if compactions[0]:
-        about = f"about {usd(compactions[1])} USD for " if compactions[1] else ""
-        yield f"Not included: {about}the requests of {many(compactions[0], 'compaction(s)')}, which the logs leave out."
+        those = f"{_about(compactions)}the requests of {many(compactions[0], 'compaction(s)')}"
+        yield f"Not included: {those}, which the logs leave out."
     if bill.unrecorded:
         silent = len(sessions - total.sessions)
         those = f", among them all of {many(silent, 'session(s)')}" if silent else ""
         yield f"Not included: {many(bill.unrecorded, 'response(s)')} without recorded usage{those}."
+
+
+def _about(left_out: LeftOut) -> str:
+    return f"about {usd(left_out[1])} USD for " if left_out[1] else ""
 
 
 def _roots(bill: Bill) -> set[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
-from ctxsim.answers.bill.sums import Misses, Sum
+from ctxsim.answers.bill.sums import LeftOut, Misses, Sum
 from ctxsim.answers.forecast.forecast import Amount, Forecast
 from ctxsim.answers.forecast.sessions import Next
 from ctxsim.report.bill import (
@@ -46,8 +46,8 @@ def test_parts_belong_to_columns() -> None:
 
 
 def first_lines(
-    total: Sum, sessions: int = 2, span_s: Any = None, begun: tuple[int, float] = (0, 0.0),
-    compactions: tuple[int, float] = (0, 0.0), unrecorded: int = 0,
+    total: Sum, sessions: int = 2, span_s: Any = None, begun: LeftOut = (0, 0.0),
+    compactions: LeftOut = (0, 0.0), unrecorded: int = 0,
 ) -> list[str]:  # fmt: skip
     """Each session has a sub-agent's beside it, which is no session of its own."""
     found = [SimpleNamespace(root=f"{n}", format="claude-code", responses=[1]) for n in range(sessions)] * 2
@@ -83,7 +83,8 @@ def test_the_first_lines_say_what_it_cost_and_what_that_rests_on() -> None:
     assert silent == "Not included: 3 responses without recorded usage, among them all of 1 session."
     assert len(first_lines(listed, begun=(999, 1.0))) == 2
     assert "about 1.50 USD for 1K output tokens" in first_lines(listed, begun=(1_000, 1.5))[2]
-    assert first_lines(listed, compactions=(1, 0.0))[2].startswith("Not included: the requests of 1 compaction,")
+    assert first_lines(listed, begun=(1_000, None))[2] == "Not included: 1K output tokens that the logs don't count."
+    assert first_lines(listed, compactions=(1, None))[2].startswith("Not included: the requests of 1 compaction,")
     assert "about 0.25 USD for the requests of 2 compactions," in first_lines(listed, compactions=(2, 0.25))[2]
 
 

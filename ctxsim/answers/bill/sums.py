@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from math import isnan, nan
 from pathlib import PurePath
 from typing import Literal, get_args
 
@@ -230,7 +231,11 @@ def misses(bill: Bill) -> dict[str, Misses]:
     return found
 
 
-def unfinished(bill: Bill) -> tuple[int, float]:
+LeftOut = tuple[int, float | None]
+"""How much logs leave out, and its dollars; None if the price of any of it is unknown."""
+
+
+def unfinished(bill: Bill) -> LeftOut:
     """Return the output tokens and dollars that logs leave out of unfinished responses, estimated from their texts."""
     tokens, usd = 0, 0.0
     for line in bill.lines:
@@ -238,11 +243,11 @@ def unfinished(bill: Bill) -> tuple[int, float]:
         more = one.written - one.output if one.begun else 0
         if more > 0:
             tokens += more
-            usd += more * line.rates.at(one.input)[4] if line.rates else 0.0
-    return tokens, usd
+            usd += more * line.rates.at(one.input)[4] if line.rates else nan
+    return tokens, None if isnan(usd) else usd
 
 
-def summaries(bill: Bill) -> tuple[int, float]:
+def summaries(bill: Bill) -> LeftOut:
     """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
     dollars: the request before is read once more, and the tokens after it, without the head, are output; after the last
     response, those of the summary.
@@ -260,10 +265,10 @@ def summaries(bill: Bill) -> tuple[int, float]:
             told[line.session.root] -= 1
             if told[line.session.root] < 0:
                 times += 1
-                read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (0.0,) * 5
+                read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (nan,) * 5
                 usd += before.response.input * read + tokens * output
         last[name] = line
-    return times, usd
+    return times, None if isnan(usd) else usd
 
 
 def by_root(lines: Iterable[Line]) -> dict[str, list[Line]]:

@@ -51,7 +51,8 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     assert summaries(of) == (1, 1_100 + 200 * 50)
     assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
     unpriced = [msgspec.structs.replace(FIRST, model="nobodys"), response(0, 300, 200, compacted=True)]
-    assert summaries(bill(*unpriced)) == (1, 0.0)
+    assert summaries(bill(*unpriced)) == (1, None)
+    assert summaries(bill(*unpriced, response(0, 300, 200, compacted=True))) == (2, None), "one price is unknown"
     # Two after the last response wrote 70 and 30; a response beside the conversation changes nothing.
     ending = bill(FIRST, response(1_100, 50, 50), ending=(70, 30), beside=(response(9, 0, 0),))
     assert summaries(ending) == (2, 2 * 1_150 + 100 * 50)

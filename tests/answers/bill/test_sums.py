@@ -122,8 +122,10 @@ def test_a_miss_costs_what_writing_costs_more_than_reading() -> None:
 def test_of_an_unfinished_answer_counts_what_isnt_stated() -> None:
     # Of 50 tokens 10 are stated; 10 are no more than these.
     lines = (response(0, 0, 9, begun=True, written=50), response(0, 0, 9, begun=True, written=10),
-             response(0, 0, 9, written=50), response(0, 0, 9, begun=True, written=20, model="x"))  # fmt: skip
-    assert unfinished(billed([session(*lines)], PRICES, None)) == (40 + 10, 40 * 50)
+             response(0, 0, 9, written=50))  # fmt: skip
+    assert unfinished(billed([session(*lines)], PRICES, None)) == (40, 40 * 50)
+    unpriced = response(0, 0, 9, begun=True, written=20, model="x")
+    assert unfinished(billed([session(*lines, unpriced)], PRICES, None)) == (40 + 10, None)
     assert unfinished(billed([], PRICES, None)) == (0, 0.0)
 
 
