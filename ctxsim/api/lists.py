@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from datetime import date
 from fnmatch import fnmatchcase
 from importlib.metadata import version
 from itertools import groupby
@@ -214,7 +215,7 @@ def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
         Column("write", "write", rank=2), Column("read", "read", rank=1), Column("output", "output"),
         Column("rules", "rules", left=True, rank=3), Column("tokenizer", "tokenizer", left=True, rank=4),
     ]  # fmt: skip
-    notes = (f"prices: {listed}; + means more above a number of tokens",)
+    notes = (f"prices: {listed} on {date.today()}; + means more above a number of tokens",)
     return sheet("models", "", columns, cells, notes=notes), []
 
 

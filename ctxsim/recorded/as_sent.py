@@ -1,6 +1,7 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 from functools import partial
 from itertools import pairwise
 from statistics import median_high
@@ -39,20 +40,21 @@ def as_sent(
     like: Size | None = None,
     by_cost: bool = True,
     known: Counter | None = None,
+    today: date | None = None,
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
     `accepted`: the largest request that the project's sessions had accepted (`ctxsim.readers.glance`). `like`: the size
     of other sessions, used instead of the priors for a session without usage. With `by_cost`, prices and cache are
     those that reproduce the recorded cost, unless `overrides` set them or the model. `known`: a counter whose memo is
-    reused. Raises errors as `resolve` does: UnknownName and InputError.
+    reused. `today`: as in `resolve`. Raises errors as `resolve` does: UnknownName and InputError.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
-    provider = resolve(given, None, transcript, entries, beside)
+    provider = resolve(given, None, transcript, entries, beside, today)
     other = given.keys() & {"model", "tokenizer"}
     rest = {key: given[key] for key in given.keys() - other}
-    recorded = resolve(rest, None, transcript, entries, beside) if other else provider
+    recorded = resolve(rest, None, transcript, entries, beside, today) if other else provider
     paid = by_cost and any(call.usage and call.usage.cost_usd for call in transcript.calls)
     if paid and not given.keys() & {"model", "prices"}:
         from ctxsim.recorded.price_fit import cache_that_held, prices_that_held, with_reads_by_cost

@@ -1,7 +1,8 @@
 """The contents of a run's folder, and the fields of its description.
 
 `run.json` says what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes. It holds no
-time, host, path of this machine or job count, so that equal inputs give equal bytes. Every one of TABLES is a Parquet
+host, path of this machine or job count, and no time but the day of prices that no recording dates, so that equal
+inputs give equal bytes. Every one of TABLES is a Parquet
 file, or, beyond a million rows, a folder of that name with one file per million. Those that people open in a
 spreadsheet are CSV too.
 """

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,12 +60,14 @@ def conduct(
     cluster: str | None = None,
     replace: bool = True,
     given: Sequence[Source] = (),
+    today: date | None = None,
 ) -> RunInfo:
     """Run a scenario, the transcripts under `paths`, or `given`; write the run's folder, and return its description.
 
-    Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
-    same as without. `jobs` None: as many processes as are worth it. `cluster` is the address of a dask scheduler. When
+    Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
+    as without. `jobs` None: as many processes as are worth it. `cluster` is the address of a dask scheduler. When
     `watch.stopped` returns True, the source under way is given up, and the finished ones become an incomplete run.
+    `today` is the day of prices that no recording dates; None: this day.
     Files that can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in
     `failed`.
     Raises UnknownName or LabelError for a policy that can't be made, Stopped if nothing is finished yet, ContractError
@@ -87,7 +90,7 @@ def conduct(
         shared = read_again and not cluster and not sampling
         each = shares(jobs, len(whats), len(specs)) if shared else [WHOLE]
         code = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else Shipped()
-        common = Common(setting, code, accepted(sources))
+        common = Common(setting, code, accepted(sources), today or date.today())
         tasks = [Task(what, common, share) for what in whats for share in each]
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
@@ -96,7 +99,9 @@ def conduct(
             refuse_another(out.absolute(), asked)
         others = others_code(specs)
         options = [msgspec.json.encode(setting).decode(), *map(str, sorted(common.accepted.items()))]
-        made_with = fingerprint([own_code(), others, *options, *names, str(len(each))])
+        # Finished tasks of another day may have other prices.
+        day = str(common.today) if scenario or "model" in setting.overrides else ""
+        made_with = fingerprint([own_code(), others, *options, *names, str(len(each)), day])
         stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [partial(content_of, task.what) for task in tasks]

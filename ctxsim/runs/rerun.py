@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,8 +46,14 @@ def made_again(run: Run, moved: Sequence[str] = ()) -> Iterator[str]:
     yield from (lines := list(_changed(info, setting, scenario, moved, found)))
     if not lines:
         with tempfile.TemporaryDirectory() as folder:
-            conduct(setting, Path(folder, "run"), scenario, given=found)
+            conduct(setting, Path(folder, "run"), scenario, given=found, today=_day_of_prices(info))
             yield from _differences(run, read_run(Path(folder, "run")))
+
+
+def _day_of_prices(info: RunInfo) -> date | None:
+    """The day whose prices a run looked up because no recording said the day; None if it looked up none."""
+    days = ((provider.get("prices") or {}).get("on") for provider in info.providers)
+    return next((date.fromisoformat(day) for day in days if day), None)
 
 
 T = TypeVar("T")

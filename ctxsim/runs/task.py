@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -80,6 +81,8 @@ class Common(msgspec.Struct, frozen=True):
     """The user's own code, for another process."""
     accepted: Accepted = {}
     """The largest accepted requests that all sources show, by project and model."""
+    today: date | None = None
+    """The day whose prices hold where no recording says the day."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -134,7 +137,7 @@ def results_of(task: Task, tell: Tell = nobody) -> Iterator[Rows | Done]:
     notes: list[str] = []
     # Before reading: if the source changes meanwhile, the hash isn't that of the new content, and its task is redone.
     if isinstance(what, Scenario):
-        sha256, beside, found = _of_scenario(what, setting)
+        sha256, beside, found = _of_scenario(what, task.common)
     else:
         sha256, beside, found = source_sha256(what), names_beside(what), _of_source(what, task.common, notes)
     transcripts_read, calls_read, number = 0, 0, -1
@@ -193,9 +196,11 @@ def lost(task: Task) -> Done:
     return Done(_handed_on(InputInfo(name, "", 0, 0, (), error), task.common.setting))
 
 
-def _of_scenario(scenario: Scenario, setting: Setting) -> tuple[str, str, Iterable[AsSent]]:
+def _of_scenario(scenario: Scenario, common: Common) -> tuple[str, str, Iterable[AsSent]]:
     transcript = synthesize(scenario)
-    provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+    asked = common.setting
+    named = scenario.name, scenario.provider
+    provider = resolve(asked.overrides, named, None, asked.models, today=common.today)
     return transcript_sha256(transcript), "", [AsSent(transcript, provider)]
 
 
@@ -205,8 +210,9 @@ def _of_source(source: Source, common: Common, left_out: list[str]) -> Iterator[
     try:
         for transcript in read_source(source):
             yield from as_sent(
-                transcript, asked.overrides, asked.models, asked.head, asked.across, common.accepted or None
-            )
+                transcript, asked.overrides, asked.models, asked.head, asked.across, common.accepted or None,
+                today=common.today,
+            )  # fmt: skip
     except NotATranscript as error:
         if source.named:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -86,6 +87,17 @@ def test_keys_in_names_of_files_are_redacted_and_names_stay_apart(run: Path) -> 
 def test_a_scenario_needs_no_file(run: Path) -> None:
     bench("documented-53k", ["mask:keep=2"], out="made")
     assert told(Path("made")) == []
+
+
+def test_it_has_the_prices_of_its_own_day(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paid = []
+    for day in (date(2026, 11, 27), date(2027, 2, 1)):
+        monkeypatch.setattr("ctxsim.runs.conduct.date", SimpleNamespace(today=lambda day=day: day))
+        made = bench(["logs"], ["mask:keep=0"], out=f"{day}", model="gemini-3.8-flash")
+        assert made.info.providers[0]["prices"]["on"] == str(day)
+        paid.append(made.summary.cost_usd.sum())
+    # From 2027-01-01 on it costs twice as much.
+    assert paid[1] == pytest.approx(2 * paid[0]) and told(Path("2026-11-27")) == []
 
 
 def test_a_column_that_differs_is_named(run: Path) -> None:

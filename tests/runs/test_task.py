@@ -208,7 +208,7 @@ def test_requests_that_other_sources_show_go_along(tmp_path: Path, monkeypatch: 
     write(tmp_path / "logs", conversation("one"), "a")
     (source,) = sources(str(tmp_path / "logs"))
     heard: list[Any] = []
-    monkeypatch.setattr(room, "as_sent", lambda *asked: heard.append(asked[-1]) or ())
+    monkeypatch.setattr(room, "as_sent", lambda *asked, **more: heard.append(asked[-1]) or ())
     for shown in ({"m in p": (9, 1)}, {}):
         assert len(list(results_of(Task(source, Common(PLAIN, accepted=shown))))) == 1
     assert heard == [{"m in p": (9, 1)}, None]

@@ -1,7 +1,7 @@
 """Dollars of responses: as the log states them, else its tokens by class at the list prices of that day."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
 from zlib import crc32
@@ -46,12 +46,12 @@ class PriceList:
         self.changed = False
 
     def of(self, model: str, time_s: float | None) -> Rates | None:
-        """Return the rates of a model at a time; None if no price is known."""
+        """Return the rates of a model at a time, without one today's; None if no price is known."""
         if not model:
             return None
-        day = f"{model}|{'' if time_s is None else int(time_s // DAY)}d"
+        day = f"{model}|{date.today() if time_s is None else int(time_s // DAY)}d"
         # Some prices depend on the time of day; all known ones change on the hour or half hour.
-        hour = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
+        hour = f"{model}|{date.today() if time_s is None else int(time_s // 1800)}"
         key = day if day in self._rates else hour
         if key not in self._rates:
             found, by_hour = _listed(model, time_s)

@@ -40,10 +40,6 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     model: tuple[Model, ...] = ()
 
 
-LATEST = date(2100, 1, 1)
-"""A day after every price change that is known."""
-
-
 def read_overrides(path: Path) -> tuple[Model, ...]:
     """Return the entries of a user's TOML file. Raises InputError naming the field that doesn't fit."""
     try:
@@ -133,10 +129,15 @@ def _from_listed(model: Any, on: date) -> Model:
 
 
 def find_model(
-    model: str, on: date | None = None, overrides: tuple[Model, ...] = (), recorded: bool = False
+    model: str,
+    on: date | None = None,
+    overrides: tuple[Model, ...] = (),
+    recorded: bool = False,
+    today: date | None = None,
 ) -> Model | None:
-    """Return what is known of a model on a day (default: by the latest prices), or None.
+    """Return what is known of a model on a day, or None.
 
+    Without a day it is the day of the run, `today` or else this day, which the prices then name.
     Recorded names are understood: the prefix of a router or a region is removed. A `recorded` name is of a model that
     existed: if it is in no list, it gets the rules of the vendor that its name shows. Of the price list and our own
     additions, the entry that came into force last holds.
@@ -144,7 +145,7 @@ def find_model(
     name = bare(model)
     if not name:
         return None
-    day = on or LATEST
+    day = on or today or date.today()
     listed = _listed(model, day)
     own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
     vendor = vendor_of(name)
@@ -152,11 +153,14 @@ def find_model(
         return None
     chosen = [entry for entry in (own, *_by_date(listed, added)) if entry is not None]
     vendors = [own.vendor if own else "", *(entry.vendor for entry in chosen if entry.vendor != "none"), vendor]
+    paid = next((entry for entry in chosen if entry.prices), Model(""))
+    # A user's own entry without a date holds on every day.
+    by_day = on is None and (paid is not own or paid.effective is not None)
     return Model(
         id=listed.id if listed else name,
         vendor=next(filter(None, vendors)),
         window=next((entry.window for entry in chosen if entry.window), None),
-        prices=next((_dated(entry) for entry in chosen if entry.prices), None),
+        prices=_dated(paid, day if by_day else None),
     )
 
 
@@ -186,11 +190,14 @@ def candidates(model: str, overrides: tuple[Model, ...] = ()) -> list[Prices]:
     return list(dict.fromkeys(prices for prices in found if prices is not None))
 
 
-def _dated(entry: Model) -> Prices | None:
-    """An entry's prices, with its source and date where the prices don't say."""
+def _dated(entry: Model, on: date | None = None) -> Prices | None:
+    """An entry's prices, with its source and date where the prices don't say, and the day of the run."""
     prices = entry.prices
     return prices and msgspec.structs.replace(
-        prices, source=prices.source or entry.source or "override file", effective=prices.effective or entry.effective
+        prices,
+        source=prices.source or entry.source or "override file",
+        effective=prices.effective or entry.effective,
+        on=on,
     )
 
 
@@ -201,10 +208,10 @@ def model_ids() -> frozenset[str]:
 
 
 def all_models() -> Iterator[tuple[str, Model]]:
-    """Return every model of the price list with its provider, in the list's order, by the latest prices."""
+    """Return every model of the price list with its provider, in the list's order, by this day's prices."""
     for provider in _snapshot().providers:
         for model in provider.models:
-            yield provider.id, _from_listed(model, LATEST)
+            yield provider.id, _from_listed(model, date.today())
 
 
 def from_list(prices: Any, on: date) -> Prices | None:
@@ -226,8 +233,7 @@ def from_list(prices: Any, on: date) -> Prices | None:
     made = _prices(base)
     if made is None:
         return None
-    source = f"{'latest of ' if on == LATEST else ''}{_list()}"
-    return msgspec.structs.replace(made, source=source, effective=since, hours=tuple(reversed(timed)))
+    return msgspec.structs.replace(made, source=_list(), effective=since, hours=tuple(reversed(timed)))
 
 
 def _every_price(prices: Any, host: str = "") -> list[Prices]:

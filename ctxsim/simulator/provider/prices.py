@@ -41,7 +41,8 @@ class Split(msgspec.Struct, frozen=True, gc=False):
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """List prices. A class without a price of its own costs what input costs.
 
-    `effective` is the day from which they hold, None if unknown. `hours` are the times of the day with other prices,
+    `effective` is the day from which they hold, None if unknown. `on` is the day of the run if they were looked up for
+    it, as there is no day of a recording. `hours` are the times of the day with other prices,
     of which the first that fits holds; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
     """
 
@@ -54,6 +55,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     effective: date | None = None
     hours: tuple[Hours, ...] = ()
     zero_s: float | None = None
+    on: date | None = None
 
     def at(self, now_s: float) -> Prices:
         """Return the prices at a simulated second; if `zero_s` is unknown, those outside all `hours`."""
@@ -63,10 +65,11 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return next((hours.prices for hours in self.hours if hours.hold(clock)), self)
 
     def describe(self) -> str:
-        """For people: source and the day from which they hold."""
+        """For people: source, the day of the run if they are of that day, and the day from which they hold."""
+        day = f" on {self.on}" if self.on else ""
         dated = f", since {self.effective}" if self.effective else ""
         timed = ", others by hour of the day" if self.hours else ""
-        return f"prices: {self.source or 'stated'}{dated}{timed}"
+        return f"prices: {self.source or 'stated'}{day}{dated}{timed}"
 
 
 class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ compacted and sessions that weren't have the same one.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,12 @@ WINDOWS = (200_000, 256_000, 400_000, 1_000_000, 2_000_000)
 """Windows of models: if an accepted request exceeds the model's own window, the smallest that holds it is taken."""
 
 
-def _of_named(model: str, entries: tuple[Model, ...]) -> dict[str, Any]:
-    """The fields that follow from a model by today's list; none for an unknown model."""
+def _of_named(model: str, entries: tuple[Model, ...], today: date | None) -> dict[str, Any]:
+    """The fields that follow from a model by the list on that day; none for an unknown model."""
     # Imported only if a model is named.
     from ctxsim.simulator.provider.models import find_model
 
-    found = find_model(model, None, entries)
+    found = find_model(model, None, entries, today=today)
     return of_model(found, model) if found else {}
 
 
@@ -59,7 +59,7 @@ def of_model(model: Model, name: str) -> dict[str, Any]:
     }
 
 
-def _of_recorded(transcript: Transcript, entries: tuple[Model, ...]) -> dict[str, Any] | None:
+def _of_recorded(transcript: Transcript, entries: tuple[Model, ...], today: date | None) -> dict[str, Any] | None:
     """The fields that follow from a transcript's model; None for an unknown model."""
     from ctxsim.simulator.provider.models import find_model
 
@@ -67,7 +67,7 @@ def _of_recorded(transcript: Transcript, entries: tuple[Model, ...]) -> dict[str
     began_s = next((call.time_s for call in transcript.calls if call.time_s), None)
     day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
     names = dict.fromkeys(call.model for call in transcript.calls if call.model)
-    models = {name: model for name in names if (model := find_model(name, day, entries, recorded=True))}
+    models = {name: model for name in names if (model := find_model(name, day, entries, True, today))}
     if transcript.model not in models:
         return None
     own = models[transcript.model]
@@ -154,7 +154,7 @@ def recorded_window(
 
 
 def _of_log(
-    transcript: Transcript, entries: tuple[Model, ...], accepted: tuple[int, int]
+    transcript: Transcript, entries: tuple[Model, ...], accepted: tuple[int, int], today: date | None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the provider's fields that a recording shows, and how each is known.
 
@@ -162,7 +162,7 @@ def _of_log(
     """
     values: dict[str, Any] = {}
     origins: list[str] = []
-    recorded = _of_recorded(transcript, entries)
+    recorded = _of_recorded(transcript, entries, today)
     if recorded is not None:
         values, origins = recorded, [f"recorded model {transcript.model}"]
         priced = {other.name for other in values["others"]}
@@ -198,10 +198,12 @@ def resolve(
     transcript: Transcript | None = None,
     entries: tuple[Model, ...] = (),
     accepted: tuple[int, int] = (0, 1),
+    today: date | None = None,
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.
 
-    `accepted`: see `recorded_window`. `overrides` are the fields given by options, arguments or a project's file; their
+    `accepted`: see `recorded_window`. `today`: the day whose prices hold where no recording says the day; None: this
+    day. `overrides` are the fields given by options, arguments or a project's file; their
     `model` sets the window, prices, cache and tokenizer of that model. Raises UnknownName for an unknown model or
     field, InputError naming a field with a wrong value.
     """
@@ -214,11 +216,11 @@ def resolve(
         values, origins = dict(scenario[1]), [f"scenario {scenario[0]}"]
         named = values.get("model", "")
         if named and "prices" not in values:
-            values = {**_of_named(named, entries), **values}
+            values = {**_of_named(named, entries, today), **values}
     elif transcript is not None and "model" not in given:
-        values, origins = _of_log(transcript, entries, accepted)
+        values, origins = _of_log(transcript, entries, accepted, today)
     if "model" in given:
-        found = _of_named(given["model"], entries)
+        found = _of_named(given["model"], entries, today)
         if not found:
             from ctxsim.simulator.provider.models import model_ids
 

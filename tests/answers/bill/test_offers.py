@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import time
+from datetime import date, time
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -171,7 +171,7 @@ def test_prices_are_looked_up_once_a_day_and_again_in_another_list() -> None:
     assert prices.of("gpt-4.1", noon) == known and prices.changed
     # What isn't written at a price of its own costs what input does; a model that nobody lists has no price.
     assert prices.of("gpt-4.1", None) == known and prices.of("nobody", noon) is None and prices.of("", noon) is None
-    assert index.rates == {"gpt-4.1|20458d": known, "gpt-4.1|d": known, "nobody|20458d": None}
+    assert index.rates == {"gpt-4.1|20458d": known, f"gpt-4.1|{date.today()}d": known, "nobody|20458d": None}
     sonnet = prices.of("claude-sonnet-4-5", noon)
     assert sonnet is not None and sonnet.at(1) == pytest.approx((0.3e-6, 3.75e-6, 6e-6, 3e-6, 15e-6))
     again = PriceList(index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import corpus
@@ -94,9 +95,9 @@ def test_changes_of_price_that_the_list_lacks(model: str, day: date, rates: tupl
 
 
 def test_a_price_names_its_list_and_its_steps_begin_at_nothing() -> None:
-    for day, said in ((None, "latest of genai-prices"), (date(2026, 11, 1), "genai-prices")):
+    for day in (None, date(2026, 11, 1)):
         found = find_model("gemini-2.5-pro", day)
-        assert found and found.prices and found.prices.source.startswith(said)
+        assert found and found.prices and found.prices.source == f"genai-prices {version('genai-prices')}"
         assert found.prices.input == ((0, 1.25), (200_000, 2.5))
 
 
@@ -112,6 +113,12 @@ def test_a_price_holds_from_its_first_day_on_and_ours_of_that_day_only_fills_gap
     for day, window in ((date(2026, 1, 1), 10), (date(2026, 1, 2), 20), (date(2026, 1, 3), 30)):
         found = find_model("m", day, entries)
         assert found and (found.window, found.prices and found.prices.input) == (window, window / 10)
+
+
+def test_a_price_to_come_holds_from_its_day_on() -> None:
+    for day, price in ((date(2026, 11, 27), 0.75), (date(2027, 1, 1), 1.5)):
+        prices = resolve({"model": "gemini-3.8-flash"}, today=day).prices
+        assert prices and prices.input == price and f" on {day}" in prices.describe()
 
 
 def test_no_price_is_made_of_one_half() -> None:

@@ -119,7 +119,6 @@ def test_every_price_of_a_model_its_makers_first() -> None:
 
 @pytest.mark.parametrize(("name", "day", "found"), [
     ("gpt-9", FIRST, Model("gpt-9", "openai", 4_000, from_list(ENTRIES, FIRST))),
-    ("gpt-9", None, Model("gpt-9", "openai", 4_000, priced(6, SECOND, f"latest of {LIST}"))),
     # Who sells writing to the cache has the rules of it.
     ("gpt-9-paid", FIRST, Model("gpt-9-paid", "openai-paid-writes", 4_000, Prices(7.0, 14.0, None, 9.0, source=LIST))),
     # Its maker's price, though the list's finder looks at another seller first.
@@ -130,6 +129,17 @@ def test_every_price_of_a_model_its_makers_first() -> None:
 ])  # fmt: skip
 def test_what_is_known_of_a_model_on_a_day(name: str, day: date | None, found: Model | None) -> None:
     assert find_model(name, day) == found
+
+
+def test_without_a_day_the_price_is_that_of_the_run_and_names_it() -> None:
+    for today, usd in ((FIRST, 3), (SECOND, 6)):
+        found = find_model("gpt-9", today=today)
+        assert found and found.prices and (found.prices.input, found.prices.on) == (usd, today)
+        assert found.prices.describe().startswith(f"prices: {LIST} on {today}, since {today}")
+        assert found == find_model("gpt-9", today=today, overrides=(Model("gpt-9", window=4_000),))
+    for since, day in ((None, None), (FIRST, date.today())):
+        mine = find_model("gpt-9", None, (Model("gpt-9", prices=Prices(1.0, 2.0), effective=since),))
+        assert mine and mine.prices and mine.prices.on == day, "an entry without a date holds on every day"
 
 
 def test_a_recorded_name_existed_whoever_lists_it() -> None:
