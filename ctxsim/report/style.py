@@ -144,13 +144,13 @@ def at_axis(tokens: float, _: object = None) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a label over lines after a comma, colon, plus, slash or space, and a long piece after an equals sign, or
-    else after an underscore.
+    """Break a label over lines after a comma, colon, plus, slash or space, and a long piece after an equals sign,
+    else after an underscore, a hyphen or a dot.
     """
     lines = [""]
     pieces = re.findall(r"[^,:+/ ]*[,:+/ ]?", label)
-    for mark in "=_":
-        broken = ([one] if len(one) < width - 1 else re.split(f"(?<={mark})", one) for one in pieces)
+    for mark in "=_-.":
+        broken = ([one] if len(one) < width - 1 else re.split(rf"(?<=\{mark})", one) for one in pieces)
         pieces = [part for parts in broken for part in parts]
     for piece in pieces:
         if lines[-1] and len(lines[-1]) + len(piece) > width:

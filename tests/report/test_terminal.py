@@ -173,7 +173,7 @@ Left out at this width: n."""
     )
     # A name has twelve characters at least. A number stays whole.
     found = [line[:13].rstrip() for line in printed(TEXTS, 40).splitlines()[3:9]]
-    assert found == [" token-budget", " :", "   budget=", "   40000,", "   retain=500", " xxxxxxxxxxxx"]
+    assert found == [" token-", "   budget:", "   budget=", "   40000,", "   retain=500", " xxxxxxxxxxxx"]
 
 
 HEADED = sheet(

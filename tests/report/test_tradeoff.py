@@ -98,6 +98,7 @@ def test_numbers_at_axes_and_in_names() -> None:
     # A name that is still too long is broken between its words.
     assert wrap_label("MAX_OUT_TOKENS = 5", 11) == "MAX_OUT_\n  TOKENS = \n  5"
     assert wrap_label("a_b:c_d=1_000", 8) == "a_b:c_d=\n  1_000"
+    assert wrap_label("anthropic/claude-3-7-sonnet-latest", 23) == "anthropic/claude-3-7-\n  sonnet-latest"
 
 
 @pytest.mark.parametrize(
