@@ -125,6 +125,10 @@ def _from_listed(model: Any, on: date) -> Model:
     vendor = vendor_of(model.id)
     if vendor == "openai" and prices and prices.cache_write:
         vendor = "openai-paid-writes"
+    since = load_vendor(vendor).weekdays_since
+    if prices and since and since <= on:
+        hours = tuple(msgspec.structs.replace(one, weekdays=True) for one in prices.hours)
+        prices = msgspec.structs.replace(prices, hours=hours)
     return Model(model.id, vendor, model.context_window, prices)
 
 

@@ -22,7 +22,7 @@ Rate = Usd | Annotated[tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], Usd], ...
 
 
 DAY_S = 86_400
-"""Only the time of day decides a price: long waiting may lead to times past all valid dates."""
+"""Only day of the week and time decide a price: long waiting may lead to times past all valid dates."""
 
 
 class Split(msgspec.Struct, frozen=True, gc=False):
@@ -61,8 +61,11 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         """Return the prices at a simulated second; if `zero_s` is unknown, those outside all `hours`."""
         if not self.hours or self.zero_s is None:
             return self
-        clock = datetime.fromtimestamp((self.zero_s + now_s) % DAY_S, UTC).time()
-        return next((hours.prices for hours in self.hours if hours.hold(clock)), self)
+        days, second = divmod(self.zero_s + now_s, DAY_S)
+        clock = datetime.fromtimestamp(second, UTC).time()
+        # The first day of 1970 was a Thursday.
+        weekend = (int(days) + 3) % 7 > 4
+        return next((one.prices for one in self.hours if one.hold(clock) and not (one.weekdays and weekend)), self)
 
     def describe(self) -> str:
         """For people: source, the day of the run if they are of that day, and the day from which they hold."""
@@ -72,12 +75,15 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return f"prices: {self.source or 'stated'}{day}{dated}{timed}"
 
 
-class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Prices that hold each day from `start` until `end`, UTC; an interval may pass midnight."""
+class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Prices that hold each day, or with `weekdays` from Monday to Friday, from `start` until `end`, UTC; an interval
+    may pass midnight.
+    """
 
     start: time
     end: time
     prices: Prices
+    weekdays: bool = False
 
     def hold(self, clock: time) -> bool:
         """Whether they hold at a time of the day."""

@@ -173,13 +173,15 @@ class OverflowRule(_Rule, frozen=True):
 
 class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All rules of one vendor, the names of the models they hold for, and what genai-prices calls it. `windows`:
-    by pattern, the smaller window that models are used with unless the listed one is asked for.
+    by pattern, the smaller window that models are used with unless the listed one is asked for. `weekdays_since`: the
+    first day from which listed hours of the day hold from Monday to Friday only.
     """
 
     name: str
     models: tuple[str, ...] = ()
     listed_as: str = ""
     windows: dict[str, Positive] = {}
+    weekdays_since: date | None = None
     framing: Framing = Framing()
     cache: CacheRule = CacheRule()
     rate: RateRule = RateRule()

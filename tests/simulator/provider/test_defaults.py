@@ -12,7 +12,7 @@ from ctxsim.simulator.provider.vendor import Vendor
 def test_a_vendor_without_rules() -> None:
     told = {"source": "", "date": None}
     assert msgspec.to_builtins(Vendor("x")) == {
-        "name": "x", "models": (), "listed_as": "", "windows": {},
+        "name": "x", "models": (), "listed_as": "", "windows": {}, "weekdays_since": None,
         "framing": told | {
             "request": 0, "message": 0, "results_apart": False, "reasoning": 0, "calls": 0, "call": 0, "parallel": 0,
             "answer": 0, "results": 0, "result": 0, "named_results": False, "arguments": "json", "parameter": 0,

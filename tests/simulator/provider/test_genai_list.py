@@ -7,6 +7,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 
 import corpus
+import msgspec
 import pytest
 from samples import call_rows
 
@@ -36,6 +37,18 @@ def test_hours_by_hand() -> None:
         assert Prices(2.0, 2.0, hours=prices.hours, zero_s=zero_s).at(0).input == expected
     # 2 h and 1 s after 20:00 it is night.
     assert Prices(2.0, 2.0, hours=prices.hours, zero_s=EVENING).at(7_201).input == 1.0
+
+
+def test_deepseeks_peak_hours_are_on_weekdays() -> None:
+    for day, price in ((date(2026, 11, 20), 0.3), (date(2026, 11, 21), 0.15), (date(2026, 11, 22), 0.15),
+                       (date(2026, 11, 23), 0.3)):  # fmt: skip
+        found = find_model("deepseek-flash", day)
+        peak = datetime(day.year, day.month, day.day, 6, 30, tzinfo=UTC).timestamp()
+        assert found and found.prices and found.prices.hours
+        assert msgspec.structs.replace(found.prices, zero_s=0.0).at(peak).input == price
+    # Until 2025 they were on every day.
+    found = find_model("deepseek-chat", date(2025, 8, 2))
+    assert found and found.prices and not any(hours.weekdays for hours in found.prices.hours)
 
 
 @pytest.mark.parametrize("hour", range(24))
