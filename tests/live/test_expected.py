@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxsim.live.agent import Agent, load_agent
+from ctxsim.live.probe.check import _window
 from ctxsim.live.probe.expected import Situation, departure, expected
 from ctxsim.live.probe.verdict import Awaited
 from ctxsim.policies.agents.settings import Setting, Value
@@ -43,6 +44,17 @@ def test_a_value_within_its_bounds_and_outside(one: Setting, value: Value, actin
     assert departure(one, value) == how
     found = one.taken(one.typed(str(value)) if one.env else value)
     assert found == acting and type(found) is type(acting)
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    # Seen in 2.1.332: Opus 4.6 compacts at 167,000 without [1m], Opus 4.7 and unknown models at 967,000.
+    [("claude-opus-4-5-20251101", 200_000), ("claude-opus-4-1", 200_000), ("claude-opus-4-20250514", 200_000),
+     ("claude-3-7-sonnet-20250219", 200_000), ("claude-opus-4-6", 200_000), ("claude-sonnet-4-6", 200_000),
+     ("claude-opus-4-6[1m]", 1_000_000), ("claude-opus-4-7", 1_000_000), ("claude-haiku-5-5", 1_000_000)],
+)  # fmt: skip
+def test_the_window_that_claude_code_assumes_for_a_model(model: str, window: int) -> None:
+    assert _window(load_agent("claude-code"), model) == window
 
 
 def test_when_a_policy_compacts() -> None:
