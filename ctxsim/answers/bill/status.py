@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
 RESERVE, BUFFER = 20_000, 13_000
 """Tokens below the window at which Claude Code compacts, as its settings.toml has them."""
 
-LATE_SINCE, LATE = [2, 1, 153], ("claude-sonnet-4-5", "claude-haiku-4-5")
-"""Since this version these models compact only after a refusal, unless a window is set."""
+LATE = (
+    ([2, 1, 153], [2, 1, 163], ""),
+    ([2, 1, 163], [9], r"claude-3|claude-\w+-4-[0125]|-4-6\[1m\]$"),
+    ([2, 1, 163], [2, 1, 217], "opus-4-8"),
+    ([2, 1, 163], [2, 1, 285], r"\[1m\]$|opus-4-7|fable"),
+)
+"""From a version to below another, models that compact only after a refusal, unless a window is set."""
 
 SMALLEST, LARGEST = 100_000, 1_000_000
 """Limits of `autoCompactWindow`: a key's value outside them is ignored, a variable's is moved to the nearer limit."""
@@ -98,7 +104,8 @@ def _proactive(said: State) -> bool:
     """Whether the agent compacts before a refusal if no window is set."""
     numbers = str(said.get("version", "")).partition("-")[0].split(".")
     version = [int(part) for part in numbers if part.isdecimal()]
-    return version < LATE_SINCE or not any(name in str(_of(said, "model").get("id")) for name in LATE)
+    model = str(_of(said, "model").get("id"))
+    return not any(first <= version < end and re.search(models, model) for first, end, models in LATE)
 
 
 def _limit(size: float, files: list[Path], environment: State, proactive: bool = True) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxsim.answers.bill import status
-from ctxsim.policies.agents.versions import holds
+from ctxsim.policies.agents.settings_file import values_for
 
 LATE = "claude-sonnet-4-5-20250929"
 
@@ -58,12 +58,14 @@ def test_without_saying_it_compacts_before_a_refusal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "model", "proactive"), [
     ("2.1.152", LATE, True), ("2.1.153", LATE, False), ("2.1.154", LATE, False), ("2.2", LATE, False), ("", LATE, True),
-    ("2.1.153", "claude-opus-4-6", True), ("3.0.0", "claude-haiku-4-5-20251001", False),
+    ("2.1.153", "claude-opus-4-6", False), ("2.1.163", "claude-opus-4-6", True),
+    ("2.1.332", "claude-opus-4-6[1m]", False), ("3.0.0", "claude-haiku-4-5-20251001", False),
     ("2.1.152-beta.9", LATE, True), ("2.1.153-beta.1", LATE, False),
 ])  # fmt: skip
 def test_which_models_compact_late(version: str, model: str, proactive: bool) -> None:
     assert status._proactive({"version": version, "model": {"id": model}}) is proactive
-    assert model != LATE or not version or holds(">=2.1.153", version) is not proactive
+    if version:
+        assert values_for("claude-code", version, model)["proactive"] is proactive
 
 
 @pytest.mark.parametrize(("value", "number"), [

@@ -11,6 +11,7 @@ import pytest
 from command_line import ctxsim as command
 
 import ctxsim
+from ctxsim.answers.bill import status
 from ctxsim.errors import InputError, LabelError, UnknownName
 from ctxsim.plugins import labels
 from ctxsim.policies import open_policy, registered_policies
@@ -84,15 +85,31 @@ def test_claude_codes_numbers_by_version_and_model() -> None:
 
     # 200,000 - 32,000 - 13,000 was seen up to 2.1.19, 200,000 - 20,000 - 13,000 from 2.1.25 on.
     assert numbers("2.1.19") == (32_000, True) and numbers("2.1.25") == (20_000, True)
-    # Sonnet 4.5 without a setting: 2.1.152 fires, 2.1.153 doesn't; Sonnet 4.6 does.
-    assert numbers("2.1.152", SONNET_45) == (20_000, True)
-    assert numbers("2.1.153", SONNET_45) == (20_000, False)
-    assert numbers("2.1.330", "claude-sonnet-4-6") == (20_000, True)
     # Brackets in a pattern are brackets: Opus 5[1m] is not Opus 51.
     assert numbers("2.1.221", OPUS_5_1M) == (20_000, False) and numbers("2.1.221", "claude-opus-51") == (20_000, True)
     # No version is the newest, and so is one that is newer than all rules.
     assert values_for("claude-code", "", SONNET_45) == values_for("claude-code", "99.1", SONNET_45)
     assert numbers("", SONNET_45) == (20_000, False)
+
+
+VERSIONS = ("2.1.152", "2.1.153", "2.1.163", "2.1.217", "2.1.284", "2.1.285", "2.1.332")
+
+
+@pytest.mark.parametrize(
+    ("model", "fires"),
+    # Installed versions, run without a window that is set.
+    [(SONNET_45, "y......"), ("claude-opus-4-5-20251101", "y......"), ("claude-sonnet-4-20250514", "y......"),
+     ("claude-3-7-sonnet-20250219", "y......"), ("claude-sonnet-4-5-20250929[1m]", "y......"),
+     ("claude-opus-4-6", "y.yyyyy"), ("claude-sonnet-4-6", "y.yyyyy"), ("claude-opus-4-6[1m]", "y......"),
+     ("claude-sonnet-4-6[1m]", "y......"), ("claude-opus-4-7", "y....yy"), ("claude-opus-4-8", "y..yyyy"),
+     ("claude-opus-4-8[1m]", "y....yy"), (OPUS_5_1M, "y....yy"), ("claude-fable-5-1", "y....yy")],
+)  # fmt: skip
+def test_which_versions_compact_before_a_refusal(model: str, fires: str) -> None:
+    found = (values_for("claude-code", version, model)["proactive"] for version in VERSIONS)
+    assert "".join("y" if one else "." for one in found) == fires
+    for version, fired in zip(VERSIONS, fires, strict=True):
+        said = {"version": version, "model": {"id": model}}
+        assert status._proactive(said) is (fired == "y"), "the status line has the same rules"
 
 
 def test_the_verdict_on_a_setting_is_that_of_a_version() -> None:
