@@ -40,6 +40,8 @@ def qwen(size: int) -> str:
         ("cline", "bash", cline(12_030), CLINE.format("12,030")),
         # 40 bytes, and with the mark, which has 20, a fifth more.
         ("codex:tool_output_token_limit=10", "bash", "x" * 28 + MARK, None),
+        # As 0.171.0 cuts for a model with a limit in bytes.
+        ("codex:tool_output_token_limit=10", "bash", f"{'x' * 10}…133538 chars truncated…{'x' * 10}", None),
         ("codex:tool_output_token_limit=10", "bash", "x" * 29 + MARK, f"{'x' * 20}…3{MARK}{MARK}"),
         ("codex:tool_output_token_limit=10", "bash", "y" * 41, f"{'y' * 20}…1{MARK}{'y' * 20}"),
         ("continue-cli:bash_max_output_chars=10", "bash", "x" * 20 + "end",

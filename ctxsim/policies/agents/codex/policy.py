@@ -10,6 +10,9 @@ from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 MARK = " tokens truncated…"
+MARKS = (MARK, " chars truncated…")
+"""Ends of the mark of a cut: for models with a limit in tokens, and for those with a limit in bytes."""
+
 KEPT_BY_SERVER = 64_000
 
 
@@ -67,7 +70,7 @@ class Codex(Policy):
     def on_tool_result(self, item: Item) -> Item:
         size = 4 * self.tool_output_token_limit
         # The recorded text is cut already: only its header and mark exceed the limit.
-        if MARK in item.text and byte_length(item.text) <= size * 1.2:
+        if any(mark in item.text for mark in MARKS) and byte_length(item.text) <= size * 1.2:
             return item
         return item.with_text(middle_truncated(item.text, size))
 
