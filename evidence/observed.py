@@ -27,6 +27,7 @@ from evidence.decisions import Decision, decisions
 
 SETTINGS: dict[str, list[tuple[str, str, int]]] = {
     # by agent: part of the run's name, policy label, and the window that the agent got (see the recordings' README)
+    # Codex ran offline, so it cut the results of gpt-5.2-codex to 10,000 bytes, as its policy does without a model.
     "codex": [("loop~openai", "codex:remote=True", 40_000), ("loop~", "codex", 40_000), ("multi", "codex", 40_000),
               ("nousage", "codex", 40_000), ("loop-compactfull", "codex", 40_000), ("", "codex", 272_000)],
     "opencode": [(run, "opencode:output=4096", 40_000) for run in ("loop~", "multi", "half", "nousage")]
