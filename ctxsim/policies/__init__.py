@@ -36,6 +36,11 @@ class Spec(msgspec.Struct, frozen=True):
         return with_estimator(label, self.estimator, always=any(cls.decides_by for cls, _, _ in self.links))
 
     @property
+    def fixed(self) -> list[set[str]]:
+        """By link, the parameters that `as_shipped` would fill in by an agent's version, but that are given."""
+        return [set(given) if cls.agent and cls.ships else set() for cls, _, given in self.links]
+
+    @property
     def server_side(self) -> bool:
         """Whether the provider itself makes all edits."""
         return all(cls.server_side for cls, _, _ in self.links)
@@ -218,10 +223,18 @@ def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
 
 @lru_cache(maxsize=8)
 def open_policies(policies: tuple[str, ...], by: str | None = None) -> tuple[Spec, ...]:
-    """Return the specs of labels, equal ones once. `by` is the default estimator's label. Cached."""
+    """Return the specs of labels, equal ones once. `by` is the default estimator's label. Cached.
+
+    Raises LabelError if two have the same full label, but differ in what a session's agent version fills in.
+    """
     estimator = open_estimator(by) if by else None
-    opened = [open_policy(label, estimator) for label in policies]
-    return tuple({spec.label: spec for spec in opened}.values())
+    found: dict[str, tuple[str, Spec]] = {}
+    for label in policies:
+        spec = open_policy(label, estimator)
+        other, known = found.setdefault(spec.label, (label, spec))
+        if known.fixed != spec.fixed:
+            raise LabelError(f"{other} and {label} would have the same name in tables; run one of them at a time")
+    return tuple(spec for _, spec in found.values())
 
 
 def agent_of(format: str) -> str:

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ctxsim.counting.estimators import open_estimator
-from ctxsim.errors import ContractError
+from ctxsim.errors import ContractError, LabelError
 from ctxsim.policies import (
     Surroundings,
     agent_of,
@@ -20,6 +20,7 @@ from ctxsim.policies import (
     registered_policies,
     registry,
 )
+from ctxsim.policies.agents.codex.policy import Codex
 from ctxsim.policies.policy import SHIPPED, Policy, _take_shipped, with_estimator
 from ctxsim.policies.trial import Watch, refuse
 
@@ -43,6 +44,17 @@ def test_labels_that_mean_the_same_are_opened_once() -> None:
     assert {spec.estimator for spec in found} == {open_estimator("words")}
     (plain,) = open_policies(("mask",))
     assert plain.estimator == open_estimator() and plain.label == "mask:keep=10,batch=1" and plain.short == "mask"
+
+
+@pytest.mark.parametrize("more", ["codex:model=unknown", "codex:tool_output_token_limit=2500"])
+def test_two_policies_of_one_name_are_refused_if_a_sessions_version_tells_them_apart(more: str) -> None:
+    # `codex` takes the limit of each session's model, here 10,000; the other has 2,500 in every session.
+    limits = [open_policy(one).as_shipped("codex-rollout", "0.140.0", "gpt-5.5").create() for one in ("codex", more)]
+    assert limits == [[Codex(tool_output_token_limit=10_000)], [Codex()]]
+    for pair in (("codex", more), (more, "codex")):
+        with pytest.raises(LabelError, match=f"{pair[0]} and {pair[1]} would have the same name in tables"):
+            open_policies(pair)
+    assert len(open_policies((more, more))) == len(open_policies(("codex", "codex"))) == 1
 
 
 def test_what_a_policy_is_unless_it_says_otherwise() -> None:
