@@ -101,8 +101,7 @@ def _label(transcript: Transcript) -> tuple[str, int] | None:
             # Recordings don't show which results the agent had cleared by then.
             return f"claude-code:{'version=2.1.19,' * old}micro=off", window or 200_000
         case "codex-rollout":
-            # The log states the usable part: 95 % of the window.
-            return ("codex", round(window / 0.95)) if window else None
+            return ("codex", window) if window else None
         case "pi":
             return "pi", window or 200_000
     return None

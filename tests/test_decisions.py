@@ -15,7 +15,7 @@ from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.policies.policy import Overflow
 from ctxsim.transcript import Call, Compaction, Head, Item, Transcript, Usage, problems
 from ctxsim.view import View
-from evidence.agents import RUNS, equality, observed, recorded
+from evidence.agents import RUNS, _label, equality, observed, recorded
 from evidence.decisions import decisions
 from evidence.observed import Run, conversation, decided, read_runs, reduced, text_of
 
@@ -158,6 +158,12 @@ def test_the_reduced_runs_are_those_of_the_recordings() -> None:
 
 
 @pytest.mark.corpus
+def test_the_window_of_codex_is_that_of_its_transcript() -> None:
+    (call,) = told(100).calls
+    session = Transcript("t", Head(), (), (msgspec.structs.replace(call, window=128_000),), format="codex-rollout")
+    assert _label(session) == ("codex", 128_000)
+
+
 @pytest.mark.slow
 @here
 def test_recorded_compactions_come_where_the_page_says() -> None:
