@@ -23,8 +23,9 @@ _ASCII = ("aeiou", "bcdfghjklmnpqrstvwxyz", "AEIOU", "BCDFGHJKLMNPQRSTVWXYZ", "0
 _BLOCK = 64
 """Code points per block. The characters of a block have the same length in UTF-8, and are mostly of one script."""
 
-_KEPT = re.compile(r"\\+.|%[0-9A-Fa-f]{2}|(?<=[^.]\.)[A-Za-z]+$")
-"""Parts that aren't changed: escapes of JSON and URLs, and the top-level domain of an address, which is public."""
+_ESCAPES = r"\\+.|%[0-9A-Fa-f]{2}"
+_KEPT = {False: re.compile(_ESCAPES), True: re.compile(rf"{_ESCAPES}|(?<=[^.]\.)[A-Za-z]+$")}
+"""Parts that aren't changed: escapes of JSON and URLs; of an address also the top-level domain, which is public."""
 
 
 class StandIns:
@@ -32,32 +33,35 @@ class StandIns:
 
     def __init__(self, count_many: CountMany) -> None:
         self._count_many = count_many
-        self._made: dict[str, str] = {}
+        self._made: dict[tuple[str, bool], str] = {}
         self._taken: set[str] = set()
 
     def avoid(self, originals: Iterable[str]) -> None:
         """Use none of these originals as a stand-in as long as other candidates are left."""
         self._taken.update(originals)
 
-    def of(self, original: str) -> str:
-        """Return the stand-in for an original: as many characters, each of the same kind."""
-        made = self._made.get(original)
+    def of(self, original: str, address: bool = False) -> str:
+        """Return the stand-in for an original: as many characters, each of the same kind.
+
+        Of an `address`, which is an e-mail address or a host name, the top-level domain stays.
+        """
+        made = self._made.get((original, address))
         if made is None:
-            made = self._made[original] = self._new(original)
+            made = self._made[original, address] = self._new(original, address)
             self._taken |= {original, made}
         return made
 
-    def _new(self, original: str) -> str:
-        tried = [one for one in dict.fromkeys(self._candidates(original)) if one != original]
+    def _new(self, original: str, address: bool) -> str:
+        tried = [one for one in dict.fromkeys(self._candidates(original, address)) if one != original]
         wanted, *counts = self._count_many([original, *tried])
         # Taken candidates come last and aren't excluded: there are too few one-letter names for a new one each time.
         apart = [(one in self._taken, abs(count - wanted), one) for count, one in zip(counts, tried, strict=True)]
         nearest = [one for _, _, one in sorted(apart, key=lambda made: made[:2])] or [original]
         return next((one for one in nearest if not likely_keys(one)), nearest[0])
 
-    def _candidates(self, original: str) -> Iterator[str]:
+    def _candidates(self, original: str, address: bool) -> Iterator[str]:
         dice = random.Random(len(self._made))
-        kept = {place for found in _KEPT.finditer(original) for place in range(*found.span())}
+        kept = {place for found in _KEPT[address].finditer(original) for place in range(*found.span())}
         choices = [one if place in kept else _alike(one) for place, one in enumerate(original)]
         for _ in range(TRIES):
             yield "".join(map(dice.choice, choices))

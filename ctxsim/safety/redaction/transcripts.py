@@ -102,7 +102,7 @@ class Redaction:
 
     def _replaced(self, original: str, kind: str) -> str:
         self._note(original, kind)
-        return self._stand_ins.of(original)
+        return self._stand_ins.of(original, address=kind in ("e-mail address", "host name"))
 
     def _note(self, original: str, kind: str) -> None:
         self.found.setdefault(kind, set()).add(original)

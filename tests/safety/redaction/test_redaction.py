@@ -73,6 +73,13 @@ def test_an_account_is_replaced_as_a_word_too_but_none_that_is_nobodys() -> None
     assert shared[6:10] != "user" and shared[19:21] != "al" and word == "user al about"
 
 
+@pytest.mark.parametrize("everything", [False, True])
+def test_of_a_dotted_account_no_part_stays(everything: bool) -> None:
+    made = chat(("user", "/Users/klaus.hollerbach/code C:\\Users\\klaus.hollerbach\\src klaus.hollerbach staff"))
+    (item,) = Redaction(TOKENIZER.count_many, everything).transcript(made).items
+    assert "klaus" not in item.text and "hollerbach" not in item.text
+
+
 def test_a_name_with_accents_or_a_space_is_the_same_in_json() -> None:
     home = "/home/zoé/x C:\\Users\\Zoé Lüders\\x"
     plain, escaped, word = redacted(home, json.dumps(home), "zoé and " + json.dumps("zoé"))

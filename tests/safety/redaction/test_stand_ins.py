@@ -58,9 +58,15 @@ def test_each_character_is_of_the_kind_that_it_stands_for(original: str, kinds: 
 
 
 def test_escapes_and_endings_stay_and_letters_of_other_scripts_have_their_block() -> None:
-    made = StandIns(alike).of("\\nab%41c@x1.com")
+    made = StandIns(alike).of("\\nab%41c@x1.com", address=True)
     assert (made[:2], made[4:7], made[-4:]) == ("\\n", "%41", ".com")
     assert made[2:4] + made[7] + made[9:11] != "abcx1"
     # 64 code points from U+0440 on, of which lower-case letters alone.
     assert all(0x440 <= ord(one) < 0x480 for one in StandIns(alike).of("я" * 60))
     assert all(0xC0 <= ord(one) < 0x100 for one in StandIns(alike).of("é" * 60))
+
+
+def test_only_addresses_keep_their_ending() -> None:
+    made = StandIns(alike)
+    assert made.of("klaus.lee", address=True).endswith(".lee")
+    assert not made.of("klaus.lee").endswith(".lee"), "the surname of an account, whatever was replaced before"
