@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import msgspec
 
 from ctxsim import results
-from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, unpaired
+from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, same_transcripts, unpaired
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
@@ -262,11 +262,15 @@ def settings_of(grids: str | Sequence[str]) -> list[str]:
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What changed between two runs, policy by policy. `broken` has the changes that break a rule."""
+    """What changed between two runs, policy by policy.
+
+    `broken` has the changes that break a rule, `other_files` the transcripts of one name whose files differ.
+    """
 
     changes: tuple[Change, ...]
     not_compared: tuple[str, ...]
     broken: tuple[Change, ...]
+    other_files: tuple[str, ...] = ()
 
     def frame(self) -> pandas.DataFrame:
         """Return a row per policy and column: means, difference, its 95 % interval, p-value, verdict."""
@@ -323,4 +327,4 @@ def compare(
         for one in changes
         if one.verdict == "changed" and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
     ]
-    return Comparison(tuple(changes), tuple(left), tuple(broken))
+    return Comparison(tuple(changes), tuple(left), tuple(broken), tuple(same_transcripts(first, second)[1]))

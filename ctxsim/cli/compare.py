@@ -40,12 +40,12 @@ def command(
 ) -> None:  # fmt: skip
     """Compare two runs policy by policy, and say which differences are noise.
 
-    Compares only transcripts that are in both runs. Policies are paired by label, then by label without the estimator.
-    If each run has one policy, these two are paired whatever their labels. Policies without a partner are listed. A
-    difference is noise if its confidence interval contains 0, or if p is above .05; noise never fails --fail-if.
-    Fewer than 6 sessions have neither, so no noise. A difference of refused calls is never noise. Columns of the
-    table and of --fail-if: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose,
-    cache_hit_ratio, compactions, refused.
+    Compares only transcripts that are in both runs: from files of the same content, or else of the same name. Policies
+    are paired by label, then by label without the estimator. If each run has one policy, these two are paired whatever
+    their labels. Policies without a partner are listed. A difference is noise if its confidence interval contains 0, or
+    if p is above .05; noise never fails --fail-if. Fewer than 6 sessions have neither, so no noise. A difference of
+    refused calls is never noise. Columns of the table and of --fail-if: tokens_sum, tokens_peak, cost_usd,
+    cost_refetch_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
 
     Instead of runs, RUN_A and RUN_B can be two folders of recordings: sessions of an agent before and after a change.
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
@@ -69,6 +69,9 @@ def command(
         if form in ("json", "csv")
         else read_sheet(found.changes, found.broken, first, second)
     )
+    if found.other_files:
+        others = f"Other content in B than in A: {', '.join(found.other_files)}. Differences may come from that."
+        table = msgspec.structs.replace(table, notes=(*table.notes, others))
     if form in ("md", "latex", "csv"):
         asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
         asked += [part for rule in rules for part in ("--fail-if", rule)]

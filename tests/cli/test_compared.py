@@ -12,6 +12,7 @@ from command_line import ctxsim
 from made_runs import made_run
 
 from ctxsim.cli.compare import _names_a_run
+from ctxsim.results import InputInfo
 from ctxsim.results.run_info import __version__
 
 
@@ -54,6 +55,15 @@ def test_programs_and_papers_get_what_they_need(runs: Path) -> None:
     assert "|---" in page.stdout and page.stdout.splitlines()[0] == rows.stderr.splitlines()[0]
     same = ctxsim("compare", "a", "a", "--format", "md", cwd=runs)
     assert same.returncode == 0 and same.stdout.startswith("All ")
+
+
+@pytest.mark.parametrize(("form", "where"), [("table", "stdout"), ("md", "stdout"), ("csv", "stderr")])
+def test_a_file_of_the_same_name_with_other_content_is_noted(tmp_path: Path, form: str, where: str) -> None:
+    for name, usd in (("a", 1.0), ("b", 2.0)):
+        made_run(tmp_path / name, {"keep-all": [{"cost_usd": usd}]}, inputs=(InputInfo("t0", name, 1, 10),))
+    done = ctxsim("compare", "a", "b", "--format", form, cwd=tmp_path)
+    assert "Other content in B than in A: t0. Differences may" in getattr(done, where)
+    assert "Other content" not in ctxsim("compare", "a", "a", "--format", form, cwd=tmp_path).stdout
 
 
 def test_papers_get_latex(runs: Path) -> None:

@@ -1,6 +1,7 @@
 """Two runs side by side: what changed per policy, transcript by transcript, and whether that is more than noise."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -103,13 +104,17 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     Raises CtxsimError if there is no pair or no transcript in common.
     """
     changes = []
+    same = same_transcripts(before, after)[0]
     for one, other in pairs or pairs_of(before, after):
         first, second = (
             run.of(label).assign(refused=lambda part: refused(part)).set_index("transcript")
             for run, label in ((before, one), (after, other))
         )
-        names = first.index[first.index.isin(second.index)]
-        figures = (part.loc[names, [*COLUMNS]].to_numpy(float, na_value=np.nan).T for part in (first, second))
+        names = [name for name in first.index if same.get(name) in second.index]
+        figures = (
+            part.loc[own, [*COLUMNS]].to_numpy(float, na_value=np.nan).T
+            for part, own in ((first, names), (second, [same[name] for name in names]))
+        )
         of_root = first.root[names].to_numpy()
         for column, *both in zip(COLUMNS, *figures, strict=True):
             known = ~np.isnan(both).any(axis=0)
@@ -125,3 +130,38 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             "both, or compare two folders of recordings"
         )
     return changes
+
+
+def same_transcripts(before: Run, after: Run) -> tuple[dict[str, str], list[str]]:
+    """Return which transcripts are in both runs, A's name with B's, and the names of those whose files differ.
+
+    Those from the same bytes are the same, then those of the same name. Numbers in place of names pair nothing.
+    """
+    first, second = (_sources(run) for run in (before, after))
+    by_bytes = {source: name for name, source in second.items() if source}
+    found = {name: by_bytes.pop(source) for name, source in first.items() if source in by_bytes}
+    numbered = any(run.info.setting and not run.info.setting.get("text", True) for run in (before, after))
+    left = set(second).difference(found.values())
+    alike = [name for name in first if name not in found and name in left]
+    if numbered and before.info.inputs != after.info.inputs:
+        alike = []
+    return found | {name: name for name in alike}, [name for name in alike if first[name] and second[name]]
+
+
+def _sources(run: Run) -> dict[str, tuple[str, int] | None]:
+    """By transcript, the SHA-256 of its file, and which of the transcripts from these bytes it is; None if unknown."""
+    rows = run.of(run.labels[0])
+    lengths = rows.calls.tolist()
+    found: list[tuple[str, int]] = []
+    met: Counter[str] = Counter()
+    for source in run.info.inputs:
+        calls = 0
+        while calls < source.calls and len(found) < len(lengths):
+            calls += lengths[len(found)]
+            found.append((source.sha256, met[source.sha256]))
+            met[source.sha256] += 1
+        # A transcript without rows, which failed or wasn't drawn: whose the other rows are can't be told.
+        if calls != source.calls:
+            return dict.fromkeys(rows.transcript)
+    whole = len(found) == len(lengths)
+    return dict(zip(rows.transcript, found, strict=True)) if whole else dict.fromkeys(rows.transcript)

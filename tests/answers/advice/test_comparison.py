@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.comparison import Change, compared, pairs_of, unpaired
+from ctxsim.answers.advice.comparison import Change, compared, pairs_of, same_transcripts, unpaired
 from ctxsim.api.runs import compare
 from ctxsim.errors import CtxsimError
-from ctxsim.results import Run
+from ctxsim.results import InputInfo, Run
 
 
 def test_one_refused_call_of_many_sessions_is_no_noise(tmp_path: Path) -> None:
@@ -108,3 +108,32 @@ def test_a_change_may_be_chance_in_one_of_twenty(chance: float | None, verdict: 
     one = Change(("a", "b"), "cost_usd", 2.0, 3.0, (0.5, 1.5), 12, chance)
     assert (one.verdict, one.policy, one.difference, one.percent) == (verdict, "a -> b", 1.0, 50.0)
     assert Change(("a", "a"), "refused", 2.0, 3.0, (0.5, 1.5), 12, chance).verdict == "changed"
+
+
+def test_transcripts_of_the_same_bytes_are_the_same_whatever_their_names(tmp_path: Path) -> None:
+
+    def run(name: str, usd: dict[str, float], files: str, text: bool = True) -> Run:
+        """Transcripts of 10 calls each; a letter of `files` stands for a file's bytes, twice for two in one file."""
+        inputs = tuple(InputInfo(one, one, files.count(one), 10 * files.count(one)) for one in dict.fromkeys(files))
+        rows = [{"transcript": name, "root": name, "cost_usd": cost} for name, cost in usd.items()]
+        return made_run(tmp_path / name, {"keep-all": rows}, inputs=inputs, setting={"text": text})
+
+    def paired(before: Run, after: Run) -> tuple[float, float, int]:
+        (one,) = [one for one in compared(before, after) if one.column == "cost_usd"]
+        return one.before, one.after, one.transcripts
+
+    named = run("named", {"x": 1.0, "y1": 2.0, "y2": 3.0}, "xyy")
+    numbered = run("numbered", {"t 1": 9.0, "t 2": 1.0, "t 3": 2.0, "t 4": 3.0}, "axyy", text=False)
+    assert paired(named, numbered) == (2.0, 2.0, 3) == paired(numbered, named)
+    # A number is no name: whatever else is first, these two have only y in common.
+    assert paired(numbered, run("fewer", {"t 1": 7.0, "t 2": 2.0, "t 3": 3.0}, "byy", text=False)) == (2.5, 2.5, 2)
+    assert same_transcripts(named, run("moved", {"x": 1.0}, "y"))[0] == {"y1": "x"}
+    # Of the same name, but shorter.
+    assert same_transcripts(named, run("cut", {"x": 0.5, "y1": 2.0}, "zy")) == ({"y1": "y1", "x": "x"}, ["x"])
+    # One of y failed in both: the file of a row can't be told, and names are all there is.
+    failed = run("failed", {"x": 1.0, "y2": 3.0}, "xyy")
+    assert same_transcripts(named, failed) == ({"x": "x", "y2": "y2"}, [])
+    unnamed = run("unnamed", {"t 1": 1.0, "t 2": 3.0}, "xyy", text=False)
+    assert same_transcripts(unnamed, unnamed) == ({"t 1": "t 1", "t 2": "t 2"}, [])
+    with pytest.raises(CtxsimError, match="no transcript in common"):
+        compared(numbered, unnamed)
