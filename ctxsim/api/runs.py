@@ -325,6 +325,6 @@ def compare(
     broken = [
         one
         for one in changes
-        if one.verdict == "changed" and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
+        if one.verdict != "noise" and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
     ]
     return Comparison(tuple(changes), tuple(left), tuple(broken), tuple(same_transcripts(first, second)[1]))

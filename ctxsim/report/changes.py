@@ -17,14 +17,14 @@ UNITS = (
 
 
 def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
-    """Return the figures that aren't the same, as a table for programs with the policies in each row."""
+    """Return the figures that changed or break a rule, as a table for programs with the policies in each row."""
     policy = Column("policy", "policy", left=True, of=lambda change: Cell(change.policy, shown(change.policy)))
-    return sheet_of("changes", "", [policy, *_columns(broken)], _moved(changes))
+    return sheet_of("changes", "", [policy, *_columns(broken)], _moved(changes, broken))
 
 
 def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run, after: Run) -> Sheet:
     """Return the same table for people: a row above the figures names their policies; with one pair, the title does."""
-    moved = _moved(changes)
+    moved = _moved(changes, broken)
     pairs = list(dict.fromkeys(change.pair for change in moved))
     one = len({change.pair for change in changes}) == 1
     columns = _columns(broken)
@@ -49,9 +49,11 @@ def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     counts = Frequencies(change.verdict for change in changes)
     transcripts = max(change.transcripts for change in changes)
     of = f"({many(transcripts, 'transcript(s)')})"
-    if counts["same"] == len(changes):
-        return f"All {len(changes)} figures are the same {of}." if len(changes) > 1 else f"The figure is the same {of}."
     fails = f" {len(broken)} of them {'breaks' if len(broken) == 1 else 'break'} a rule." if broken else ""
+    if counts["same"] == len(changes):
+        if len(changes) == 1:
+            return f"The figure is the same {of}.{' It breaks a rule.' if broken else ''}"
+        return f"All {len(changes)} figures are the same {of}.{fails}"
     rest = "".join(
         f", {counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {word}"
         for verdict, word in (("noise", "noise"), ("same", "the same"))
@@ -60,8 +62,8 @@ def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     return f"{counts['changed']} of {len(changes)} figures changed{rest} {of}.{fails}"
 
 
-def _moved(changes: Sequence[Change]) -> list[Change]:
-    return [change for change in changes if change.verdict != "same"]
+def _moved(changes: Sequence[Change], broken: Sequence[Change]) -> list[Change]:
+    return [change for change in changes if change.verdict != "same" or change in broken]
 
 
 def _named(pair: tuple[str, str], before: Run, after: Run) -> str:

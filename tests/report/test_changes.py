@@ -108,6 +108,8 @@ def test_two_labels_that_are_shown_alike_are_told_whole() -> None:
     ("changes", "broken", "line"),
     [
         ([SAME], [], "The figure is the same (3 transcripts)."),
+        ([SAME], [SAME], "The figure is the same (3 transcripts). It breaks a rule."),
+        ([SAME, SAME], [SAME], "All 2 figures are the same (3 transcripts). 1 of them breaks a rule."),
         ([MORE], [], "1 of 1 figures changed (3 transcripts)."),
         ([FROM_NOTHING], [], "1 of 1 figures changed (1 transcript)."),
         ([MORE, NOISE, SAME], [MORE],

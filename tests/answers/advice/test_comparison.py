@@ -49,6 +49,16 @@ def test_where_no_call_used_an_old_result_nothing_is_lost(tmp_path: Path) -> Non
         compare(known, after, fail_if=rules)
 
 
+@pytest.mark.parametrize(("rule", "holds"), [
+    ("cost_usd > -10%", True), ("cost_usd < 10%", True), ("refused < 1", True), ("cost_usd > 0", False),
+    ("cost_usd < 0", False),
+])  # fmt: skip
+def test_a_rule_holds_by_its_figures_also_where_nothing_changed(tmp_path: Path, rule: str, holds: bool) -> None:
+    for sessions in (3, 8):
+        run = made_run(tmp_path / f"{sessions}", {"keep-all": [{"cost_usd": 2.0}] * sessions})
+        assert bool(compare(run, run, fail_if=[rule]).broken) == holds
+
+
 def test_what_changed_has_an_interval_without_0_and_a_small_p(tmp_path: Path) -> None:
 
     def change(*usd: float) -> Change:
