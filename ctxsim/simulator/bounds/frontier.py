@@ -7,6 +7,7 @@ docs/bounds.md.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import count
 from typing import Literal
 
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
@@ -53,7 +54,7 @@ def frontiers(
     items = transcript.items
     size = {item.place: counter.item(item) for item in items if item.kind == "tool_result"}
     goals = _goals(references)
-    first, again = cheapest_usd(provider)
+    once, again = least_usd(ledger), cheapest_usd(provider)[1]
     arrived = [0] * (len(tokens_full) + 2)
     for place, tokens in size.items():
         arrived[sent[place]] += tokens
@@ -68,22 +69,24 @@ def frontiers(
     def base(requests: Sequence[int]) -> tuple[float, float | None]:
         grown = [max(0, this - last) for last, this in zip([0, *requests], requests, strict=False)]
         # If the cache keeps responses, all that a later request adds may be read: only the first is new.
-        new = sum(grown[:1] if answers else grown)
+        new = grown[:1] if answers else grown
         total = sum(requests)
-        return total, None if output_usd is None else output_usd + new * first + (total - new) * again
+        usd = sum(map(once, count(1), new)) + (total - sum(new)) * again
+        return total, None if output_usd is None else output_usd + usd
 
     calls: dict[int, set[int]] = {}
     for goal in goals:
         for source in goal.sources:
             calls.setdefault(source, set()).add(goal.call)
 
-    def whole(once: float, later: float) -> list[Keeping]:
+    def whole(first: Callable[[int, int], float], later: float) -> list[Keeping]:
         return [
-            Keeping(source, tuple(_steps(sorted(wanted), sent[source], size[source], once, later)))
+            Keeping(source, tuple(_steps(sorted(wanted), born := sent[source], first(born, size[source]),
+                                         size[source] * later)))
             for source, wanted in calls.items()
-        ]
+        ]  # fmt: skip
 
-    programmes = (Programme(whole(1, 1), goals), Programme(whole(first, again), goals))
+    programmes = (Programme(whole(lambda _, tokens: tokens, 1), goals), Programme(whole(once, again), goals))
     prices = (1.0, again)
     return {
         "results": Frontier(base(dialogue), lambda survival, side: programmes[side].least(survival)),
@@ -102,14 +105,30 @@ def _goals(references: References) -> list[Goal]:
     ]
 
 
-def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: float) -> list[tuple[int, float]]:
-    """The price of keeping a result from one call that needs it to the next. Its first request costs `once` a token."""
+def _steps(calls: Sequence[int], born: int, once: float, later: float) -> list[tuple[int, float]]:
+    """The price of keeping a result from one call that needs it to the next. It costs `once` in its first request."""
     found, last = [], born - 1
     for call in calls:
         first = once if last < born else later
-        found.append((call, tokens * (first + (call - last - 1) * later)))
+        found.append((call, first + (call - last - 1) * later))
         last = call
     return found
+
+
+def least_usd(ledger: Ledger) -> Callable[[int, int], float]:
+    """Return a callback for the least USD of tokens in the first request that has them, given its number and theirs.
+
+    Recorded reads show that a cache may hold tokens before: of other conversations, and of turns that were sent again.
+    """
+    first, again = cheapest_usd(ledger.provider)
+    warm: dict[int, int] = {}
+    met = set[str]()
+    for leg in ledger.legs:
+        model = ledger.provider.of(leg.call.model).model
+        if leg.call.held and (leg.begins_turn or model not in met):
+            warm[leg.number] = leg.call.held
+        met.add(model)
+    return lambda number, tokens: tokens * first - min(tokens, warm.get(number, 0)) * (first - again)
 
 
 def cheapest_usd(provider: Provider) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd
+from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd, least_usd
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider.vendor import load_vendor
@@ -94,7 +94,7 @@ def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | N
     """
     transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     prices = cache_prices(ledger) if provider.prices is not None and provider.cache != "none" else None
-    first, again = cheapest_usd(provider)
+    once, again = least_usd(ledger), cheapest_usd(provider)[1]
     sent = first_sent(transcript)
     results = (item for item in transcript.items if item.kind == "tool_result")
     sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
@@ -104,7 +104,8 @@ def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | N
     def results_usd(kept: tuple[tuple[int, int], ...]) -> float:
         last = dict(kept)
         usd = sum(
-            tokens * (first + again * max(0, last.get(place, 0) - sent[place])) for place, tokens in sizes.items()
+            once(sent[place], tokens) + tokens * again * max(0, last.get(place, 0) - sent[place])
+            for place, tokens in sizes.items()
         )
         # Any schedule is a valid one: the very best isn't needed, and would take most of a bench's time.
         return usd if prices is None else usd + best_times(leaving(transcript, counter, last), prices, FEW_STEPS).cost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from samples import ASK, TASK, basis_of, chat
 
@@ -58,6 +59,24 @@ def test_by_any_means_only_the_head_stays_and_a_reference_is_a_token_that_is_rea
 def test_where_a_cache_keeps_answers_only_the_first_request_is_new() -> None:
     made, _, _, requests, output = basis("deepseek", "deepseek-chat")
     assert made.frontiers["results"].cost_usd(0.0) == pytest.approx(output + 2 * requests[0] + 0.2 * sum(requests[1:]))
+
+
+@pytest.mark.parametrize(("call", "dialogue", "result"), [(0, 4, 0), (1, 2, 4)])
+def test_what_a_recording_shows_as_read_may_be_read_in_its_first_request(call: int, dialogue: int, result: int) -> None:
+    # The cache held 4 tokens of the first request, or, where the model changes, of the second, which brings A and the
+    # two tokens that ask for it.
+    calls = [msgspec.structs.replace(one, model="b" if n == 1 else "", held=4 if n == call else None)
+             for n, one in enumerate(MADE.calls)]  # fmt: skip
+    other = Other("b", "b", CACHED)
+    plain, warm = (
+        basis_of(made, Provider(cache="anthropic", prices=CACHED, others=(other,)))
+        for made in (MADE, msgspec.structs.replace(MADE, calls=tuple(calls)))
+    )
+    for level, less in ((0.0, dialogue), (0.5, dialogue + result)):
+        before, after = (made.frontiers["results"].cost_usd(level) for made in (plain, warm))
+        assert before is not None and after == pytest.approx(before - 1.8 * less)
+    before, after = (scheduled(made.ledger, made.frontiers["results"])(0.0) for made in (plain, warm))
+    assert before is not None and after is not None and before - after == pytest.approx(1.8 * (dialogue + result))
 
 
 @pytest.mark.parametrize(("rules", "usd"), [

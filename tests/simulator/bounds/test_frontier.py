@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import cycle, product
+from typing import Any
 
 import corpus
 import msgspec
@@ -17,6 +18,7 @@ from strategies import conversations, transcripts
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
+from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.bounds.lossless import scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
@@ -24,7 +26,6 @@ from ctxsim.simulator.measure.measured import measure
 from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider import prices as genai_list
-from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import Transcript
 
 PRICES = genai_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
@@ -105,9 +106,17 @@ def check_bounds(transcript: Transcript, provider: Provider, labels: tuple[str, 
 
 
 @settings(max_examples=15)
-@given(st.one_of(transcripts(), conversations()), st.sampled_from(["none", "anthropic", "openai", "deepseek"]))
-def test_no_policy_lies_beyond_the_frontier(transcript: Transcript, cache: str) -> None:
-    check_bounds(transcript, Provider(window=100_000, cache=cache, prices=PRICES, pace_s=10), ANY)
+@given(
+    st.one_of(transcripts(), conversations()), st.sampled_from(["none", "anthropic", "openai", "deepseek"]),
+    st.lists(st.sampled_from([None, 0, 9, 5_000]), min_size=1, max_size=3), st.sampled_from(["all", "current_turn"]),
+)  # fmt: skip
+def test_no_policy_lies_beyond_the_frontier(
+    transcript: Transcript, cache: str, held: list[int | None], reasoning: Any
+) -> None:
+    """Whatever recorded reads say that the cache held of each call."""
+    calls = (msgspec.structs.replace(call, held=one) for call, one in zip(transcript.calls, cycle(held), strict=False))
+    transcript = msgspec.structs.replace(transcript, calls=tuple(calls))
+    check_bounds(transcript, Provider(100_000, cache=cache, prices=PRICES, pace_s=10, reasoning=reasoning), ANY)
 
 
 @corpus.here
@@ -118,9 +127,8 @@ def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
               "max-messages:n=41", "truncate-after-use", "drop-all")  # fmt: skip
     seen = 0
     for transcript in recorded(every=24):
-        if transcript.calls:
-            provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=1 << 40)
-            check_bounds(transcript, provider, labels)
+        for sent in as_sent(transcript) if transcript.calls else ():
+            check_bounds(sent.transcript, msgspec.structs.replace(sent.provider, window=1 << 40), labels)
             seen += 1
     assert seen > 6
 
