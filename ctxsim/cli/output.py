@@ -15,6 +15,7 @@ from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.results import Run, RunInfo
+from ctxsim.results.frames import recorded
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
 
 NOTES_SHOWN = 5
@@ -97,20 +98,22 @@ def tell_recorders(info: RunInfo) -> None:
 def tell_recorded(run: Run, across: bool = False) -> None:
     """Print how far keep-all's tokens and dollars are from the recorded ones, and which sizes were fitted to them."""
     rows = run.of(run.labels[0])
-    calls = int(rows.calls_recorded.sum())
+    like, paid = recorded(run)
+    calls = int(like.calls_recorded.sum())
     if across:
         note("Across compactions: keep-all sends histories that nobody sent; the row `recorded` is what happened.")
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:
-            note(f"No recorded usage to compare with. Sizes of transcripts: {hows}")
+            whose = " of this model or tokenizer" if rows.calls_recorded.any() else ""
+            note(f"No recorded usage{whose} to compare with. Sizes of transcripts: {hows}")
         return
-    sent, recorded = int(rows.tokens_full_recorded.sum()), int(rows.tokens_recorded_sum.sum())
-    paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
+    sent, logged = int(like.tokens_full_recorded.sum()), int(like.tokens_recorded_sum.sum())
     dollars = ""
     if len(paid) and paid.cost_recorded_usd.sum():
         billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
-        dollars = f"; {billed:,.2f} USD where logs state {stated:,.2f} ({billed / stated - 1:+.1%})"
+        logs = "logs state" if len(paid) == len(rows) else f"{len(paid):,} of {many(len(rows), 'transcript(s)')} state"
+        dollars = f"; {billed:,.2f} USD where {logs} {stated:,.2f} ({billed / stated - 1:+.1%})"
     notes = (line for source in run.info.inputs for line in source.notes)
     cleared = sum(f": {UNLOGGED_CLEARING} before call" in line for line in notes)
     if cleared:
@@ -122,8 +125,8 @@ def tell_recorded(run: Run, across: bool = False) -> None:
         note(f"Error of sizes predicted without fitting: {median:.1%} (p95 {p95:.1%}) in the median session, "
              f"over {told:,} later calls.")  # fmt: skip
     note(
-        f"Fitted to the recording: keep-all sends {sent:,} tokens where {recorded:,} were recorded "
-        f"({sent / recorded - 1:+.1%}, {calls:,} calls){dollars}. Sizes of transcripts: {hows}"
+        f"Fitted to the recording: keep-all sends {sent:,} tokens where {logged:,} were recorded "
+        f"({sent / logged - 1:+.1%}, {calls:,} calls){dollars}. Sizes of transcripts: {hows}"
     )
 
 

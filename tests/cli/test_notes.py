@@ -26,7 +26,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def info(**fields: Any) -> Any:
-    plain = {"providers": (), "recorders": (), "inputs": (), "secrets_kept": msgspec.UNSET}
+    plain = {"providers": (), "recorders": (), "inputs": (), "secrets_kept": msgspec.UNSET, "setting": msgspec.UNSET}
     return SimpleNamespace(**(plain | fields))
 
 
@@ -104,13 +104,13 @@ ROWS: dict[str, list[Any]] = {
     "calls_recorded": [4, 6, 0], "tokens_full_recorded": [1_100, 1_100, 0], "tokens_recorded_sum": [1_000, 1_000, 0],
     "cost_recorded_usd": [1.0, None, 3.0], "cost_full_recorded_usd": [1.5, 2.0, 3.5],
     "size": ["fitted", "fitted", "counted"], "calls_unseen": [None, None, None], "unseen_median": [None] * 3,
-    "unseen_p95": [None] * 3,
+    "unseen_p95": [None] * 3, "model": [None, "a", "a"],
 }  # fmt: skip
 
 
-def run(notes: tuple[str, ...] = (), **columns: list[Any]) -> Any:
+def run(notes: tuple[str, ...] = (), asked: dict[str, object] | None = None, **columns: list[Any]) -> Any:
     rows = pandas.DataFrame(ROWS | columns)
-    made = info(inputs=[InputInfo("a", "", 1, 1, notes)])
+    made = info(inputs=[InputInfo("a", "", 1, 1, notes)], setting={"overrides": asked} if asked else msgspec.UNSET)
     return SimpleNamespace(labels=["keep-all"], of=lambda label: rows, info=made)
 
 
@@ -121,7 +121,17 @@ def test_how_far_keep_all_is_from_the_recording(capsys: pytest.CaptureFixture[st
     # 2,200 of 2,000 tokens; 5 dollars of 4 where both are known.
     fitted = "Fitted to the recording: keep-all sends 2,200 tokens where 2,000 were recorded (+10.0%, 10 calls)"
     output.tell_recorded(run())
-    assert said(capsys)[0] == [f"{fitted}; 5.00 USD where logs state 4.00 (+25.0%). {SIZES}"]
+    assert said(capsys)[0] == [f"{fitted}; 5.00 USD where 2 of 3 transcripts state 4.00 (+25.0%). {SIZES}"]
+    output.tell_recorded(run(cost_recorded_usd=[1.0, 2.0, 3.0]))
+    assert said(capsys)[0] == [f"{fitted}; 7.00 USD where logs state 6.00 (+16.7%). {SIZES}"]
+    # What the user asked for instead isn't what was recorded: only the first log has no model of its own.
+    output.tell_recorded(run(asked={"prices": {"input": 1.0}, "model": None}))
+    assert said(capsys)[0] == [f"{fitted}. {SIZES}"]
+    output.tell_recorded(run(asked={"model": "b"}))
+    assert said(capsys)[0][0].startswith("Fitted to the recording: keep-all sends 1,100 tokens where 1,000 were")
+    for asked in ({"tokenizer": "o200k_base"}, {"model": "b"}):
+        output.tell_recorded(run(asked=asked, model=["a", "a", "a"]))
+        assert said(capsys)[0] == [f"No recorded usage of this model or tokenizer to compare with. {SIZES}"]
     output.tell_recorded(run(cost_recorded_usd=[None] * 3))
     assert said(capsys)[0] == [f"{fitted}. {SIZES}"]
     output.tell_recorded(run(cost_recorded_usd=[0.0] * 3), across=True)

@@ -18,6 +18,7 @@ from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.errors import unknown
 from ctxsim.results import Run
+from ctxsim.results.frames import recorded
 
 Goal = Literal["dollars", "kept", "tokens", "window"]
 
@@ -208,17 +209,16 @@ def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tupl
 def off_recorded(run: Run) -> float | None:
     """Return the error of keep-all's tokens or dollars as a share of the recorded ones, the larger of the two; signed.
 
-    None if nothing was recorded.
+    None if nothing was recorded, or only of another model or tokenizer.
     """
-    rows = run.of(run.labels[0])
+    rows, paid = recorded(run)
     if not rows.calls_recorded.any():
         return None
-    paid = rows[rows.cost_full_recorded_usd.notna()]
     pairs = [
         (rows.tokens_full_recorded.sum(), rows.tokens_recorded_sum.sum()),
         (paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()),
     ]
-    return max((float(ours / recorded - 1) for ours, recorded in pairs if recorded), key=abs, default=None)
+    return max((float(ours / theirs - 1) for ours, theirs in pairs if theirs), key=abs, default=None)
 
 
 def _of_thinking(run: Run, take: str) -> list[str]:

@@ -31,6 +31,18 @@ def test_the_larger_of_two_differences_to_what_was_recorded(
     assert found == (None if off is None else pytest.approx(off))
 
 
+@pytest.mark.parametrize(("asked", "off"), [
+    ({"window": 9}, 2.0), ({"model": None}, 2.0), ({"prices": {"input": 1.0}}, 0.1), ({"model": "b"}, None),
+    ({"tokenizer": "o200k_base"}, None),
+])  # fmt: skip
+def test_what_was_recorded_is_of_no_other_model_or_prices(
+    asked: dict[str, object], off: float | None, tmp_path: Path
+) -> None:
+    row = {**RECORDED, "model": "a", "cost_recorded_usd": 1.0, "cost_full_recorded_usd": 3.0}
+    found = off_recorded(made_run(tmp_path, {"keep-all": [row]}, setting={"overrides": asked}))
+    assert found == (None if off is None else pytest.approx(off))
+
+
 @pytest.mark.parametrize(("sessions", "wins", "more"), [
     # Of 0.6 and 0.2 the first wins 3 of 4: 0.6745 deviations; four of five are 0.8416: (0.8416 / 0.6745) ^ 2 = 1.557.
     (20, {"a": 0.2, "b": 0.6}, 11), (200, {"a": 0.2, "b": 0.6, "c": 0.1}, 111),
