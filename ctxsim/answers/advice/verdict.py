@@ -196,7 +196,9 @@ def _amount(advice: Advice, value: float) -> str:
 def _ends(advice: Advice) -> str:
     take, nothing = advice.take, advice.nothing
     parts = [f"Doing nothing: {size(nothing, advice.amount)}, {_refusals(nothing)}."] if nothing else []
-    if advice.amount == "usd" and take.usd_least is not None and take.usd and take.usd_least < take.usd:
+    # A sample's least is an estimate too, and no bound.
+    bound = advice.amount == "usd" and not advice.sampled
+    if bound and take.usd_least is not None and take.usd and take.usd_least < take.usd:
         parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
     return " ".join(parts)
 

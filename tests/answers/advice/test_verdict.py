@@ -219,3 +219,8 @@ def test_from_eight_sessions_on_ranges_are_told_from_them() -> None:
     assert ranges_of(7) == few and ranges_of(1_000) == many and ranges_of(8) == many.replace("1,000", "8")
     # What was the answer in none of the ways has no share there.
     assert "This stays the answer in 0 % of resamples" in verdict(advice(PLAIN, ahead=8, wins={"y": 1.0}))[-1]
+
+
+def test_the_least_of_a_sample_is_no_bound() -> None:
+    assert "No policy can cost less than 4.200 USD" in " ".join(verdict(advice(MASK)))
+    assert "No policy can" not in " ".join(verdict(advice(MASK, sampled=True)))
