@@ -9,7 +9,7 @@ from ctxsim.cli.output import tell_keys
 from ctxsim.cli.show import show, tell_answer
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
-from ctxsim.report.losses import basis, breakdown, pooled
+from ctxsim.report.losses import basis, breakdown, of_summaries, pooled
 from ctxsim.report.planted import needle_sheets
 from ctxsim.results import Run, read_run
 from ctxsim.runs.identity import is_reference
@@ -84,5 +84,5 @@ def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
     sheets = [*([] if chosen else needle_sheets(found)), *(breakdown(found, one) for one in by if something)]
     show("report", sheets, form, basis=basis(found))
     if form == "table":
-        for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):
+        for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *of_summaries(found), *found.caveats):
             say(line)

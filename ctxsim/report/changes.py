@@ -12,7 +12,8 @@ from ctxsim.results import Run
 
 UNITS = (
     "A, B: means per transcript; tokens_sum, tokens_peak: tokens; cost_usd, cost_refetch_usd: USD; survival, "
-    "survival_loose, cache_hit_ratio: shares, 1 is all; compactions, refused: how many"
+    "survival_loose, cache_hit_ratio: shares, 1 is all (survival with summaries: if they kept nothing); compactions, "
+    "refused: how many"
 )
 
 

@@ -27,6 +27,15 @@ def basis(run: Run) -> str:
     )
 
 
+def of_summaries(run: Run) -> list[str]:
+    """Return a line that says whose summaries the tables are of; none if no policy of the run summarized."""
+    labels = [run.shown(label) for label in run.labels if run.of(label).summary_calls.sum()]
+    if not labels:
+        return []
+    modes = "/".join(dict.fromkeys(one.get("summaries", "extractive") for one in run.info.providers))
+    return [f"{', '.join(labels)}: figures are of ctxsim's own {modes} summaries; a model's may keep more or less."]
+
+
 def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
     """Count the strict needs, or losses, of a run by some columns, batch by batch. `group` is the age group.
 

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from ctxsim.report import losses
-from ctxsim.report.losses import breakdown, pooled, survival_by_age
+from ctxsim.report.losses import breakdown, of_summaries, pooled, survival_by_age
 from ctxsim.report.sheet import text_rows, value_rows
 
 # Detector, age, depth, kind, tool of each need; the last two are fresh, or no identifier.
@@ -84,3 +84,13 @@ def test_by_age_fresh_ones_count_too(run: Any) -> None:
     groups, kept = survival_by_age(run)
     assert groups == ["0 (n=1)", "1-2 (n=2)", "3-9 (n=2)", "10-29 (n=2)", "30+ (n=1)"]
     assert kept == {"a": [0, 50, 50, 100, 100], "b": [0] * 5, "c": [100] * 5}
+
+
+def test_whose_summaries_the_tables_are_of_is_said(run: Any) -> None:
+    calls = {"a": [0, 0], "b": [0, 2], "c": [1, 0]}
+    run.of = lambda label: pandas.DataFrame({"summary_calls": calls[label]})
+    run.info = SimpleNamespace(providers=({}, {"summaries": "empty"}))
+    told = "B, C: figures are of ctxsim's own extractive/empty summaries; a model's may keep more or less."
+    assert of_summaries(run) == [told]
+    run.labels = ["a"]
+    assert of_summaries(run) == []

@@ -11,6 +11,7 @@ from ctxsim.answers.advice.comparison import Change, compared, pairs_of, same_tr
 from ctxsim.api.runs import compare
 from ctxsim.errors import CtxsimError
 from ctxsim.results import InputInfo, Run
+from ctxsim.testing import kept_not_under
 
 
 def test_one_refused_call_of_many_sessions_is_no_noise(tmp_path: Path) -> None:
@@ -147,3 +148,13 @@ def test_transcripts_of_the_same_bytes_are_the_same_whatever_their_names(tmp_pat
     assert same_transcripts(unnamed, unnamed) == ({"t 1": "t 1", "t 2": "t 2"}, [])
     with pytest.raises(CtxsimError, match="no transcript in common"):
         compared(numbered, unnamed)
+
+
+def test_survival_is_the_share_that_the_assertion_tests(tmp_path: Path) -> None:
+    summed = [{"survival": 0.6, "survival_low": 0.2, "survival_high": 1.0}, {"survival": 0.7}]
+    run = made_run(tmp_path / "a", {"keep-all": [{}] * 2, "summary": summed})
+    (one,) = [one for one in compare(run, policies=("keep-all", "summary")) if one.column == "survival"]
+    assert one.after == pytest.approx((0.2 + 0.7) / 2)
+    kept_not_under(run, "summary", 0.44)
+    with pytest.raises(AssertionError, match=r"summary: keeps 45\.00%"):
+        kept_not_under(run, "summary", 0.46)
