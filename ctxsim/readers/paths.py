@@ -154,7 +154,7 @@ def _sources(path: str) -> Iterator[Source]:
     if path.startswith("git:"):
         from ctxsim.readers.source.git import git_sources
 
-        return git_sources(path)
+        return git_sources(path, SUFFIXES)
     if ":" in path:
         from ctxsim.readers.source.remote import is_remote, remote_sources
 

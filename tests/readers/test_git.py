@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
@@ -11,10 +12,13 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from invented import claude_session
+from made_runs import made_run
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.git import _ASKED, GitSource
@@ -69,6 +73,32 @@ def test_a_folder_and_a_sub_agent_that_shares_its_parents_id(repository: Path) -
     git(repository, "commit", "-m", "sub-agent")
     names = [one.name for one in sources(f"git:{repository}:bb") if one.name.endswith(".jsonl")]
     assert [name.rpartition("/")[2] for name in names] == ["agent-x.jsonl", "full.jsonl"]
+
+
+def test_what_a_folder_would_give_a_commit_gives_too(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-b", "main")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a.jsonl.gz").write_bytes(gzip.compress(session("one", 3).encode()))
+    (tmp_path / "logs/b.jsonl").write_text(session("one", 2))
+    (tmp_path / "logs/c.jsonl.gz").write_bytes(gzip.compress(session("two", 1).encode()))
+    (tmp_path / "logs/d.zip").write_bytes(b"PK")
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "logs/e.parquet")
+    made_run(tmp_path / "baseline", {"keep-all": [{}]})
+    made_run(tmp_path / "many", {"keep-all": [{}]})
+    (tmp_path / "many/summary.parquet").rename(tmp_path / "many/0.parquet")
+    (tmp_path / "many/summary.parquet").mkdir()
+    (tmp_path / "many/0.parquet").rename(tmp_path / "many/summary.parquet/0.parquet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "logs")
+    found = {one.name.rpartition("/")[2]: one for one in sources(f"git:{tmp_path}")}
+    # The longest version of the first session is the compressed one, though the other has more bytes.
+    assert list(found) == ["a.jsonl.gz", "c.jsonl.gz", "d.zip", "e.parquet"]
+    assert [len(one.calls) for name in ("a", "c") for one in read_source(found[f"{name}.jsonl.gz"])] == [3, 1]
+    with pytest.raises(NotATranscript, match="are read only from checkouts"):
+        found["d.zip"].open()
+    assert found["e.parquet"].content().startswith(b"PAR1")
+    with pytest.raises(InputError, match="is a finished run"):
+        list(sources(f"git:{tmp_path}:baseline"))
 
 
 def test_what_is_a_version_of_a_session(tmp_path: Path) -> None:

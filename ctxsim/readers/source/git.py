@@ -4,7 +4,6 @@ Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-
 """
 
 import atexit
-import io
 import os
 import re
 import signal
@@ -13,15 +12,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePosixPath
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source.limits import most_bytes, too_large
 from ctxsim.readers.source.source import Source
 
 GIT = "git:"
-SUFFIXES = (".json", ".jsonl", ".traj", ".eval")
+
+AS_FILES = (".zip", ".db", ".vscdb")
+"""Endings of files that are read in place, and so not from a commit."""
 
 ANSWER_S = 120.0
 """Most seconds that one git command may take."""
@@ -46,43 +46,56 @@ class GitSource(Source):
     repository: Path = field(kw_only=True)
     blob: str = field(kw_only=True)
 
-    def open(self) -> BinaryIO:
-        """Return the file's bytes as a stream."""
+    def kept(self) -> bytes:
+        """Return the file's bytes, compressed if they are."""
         return _content(self.repository, self.blob, self.name)
 
 
-def git_sources(path: str) -> Iterator[Source]:
-    """Yield the files that `git:REPOSITORY[@REF][:FOLDER]` stands for, in the order of their paths.
+def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
+    """Yield the files with some endings that `git:REPOSITORY[@REF][:FOLDER]` stands for, in the order of their paths.
 
-    Of several versions of a session, only the longest. Raises InputError if there is no such repository, ref or folder.
+    Of several versions of a session, only the longest, and none of a run's own files. Raises InputError if there is no
+    such repository, ref or folder.
     """
     repository, ref, folder = _parts(path)
     tree = _run(repository, path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}").strip()
     shown = f"{GIT}{repository}@{ref}"
     # Each content is read once, under its first name: a tree can name it any number of times.
     first: dict[str, tuple[str, int]] = {}
-    for line in _run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()).split(b"\0"):
-        head, _, name = line.partition(b"\t")
-        file = name.decode("utf-8", "replace")
+    lines = _run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()).split(b"\0")
+    entries = [(name.decode("utf-8", "replace"), head) for head, _, name in (line.partition(b"\t") for line in lines)]
+    names = {PurePosixPath(file) for file, _ in entries}
+    names |= {file.parent for file in names}
+    runs = {file.parent for file in names if file.name == "run.json" and file.with_name("summary.parquet") in names}
+    left_out = False
+    for file, head in entries:
         inside = not folder or file == folder or file.startswith(f"{folder}/")
-        if inside and file.endswith(SUFFIXES) and head.split()[1:2] == [b"blob"]:
+        if inside and file.endswith(endings) and head.split()[1:2] == [b"blob"]:
+            above = PurePosixPath(file).parents[: 2 if file.endswith(".parquet") else 1]
+            if file.endswith((".parquet", "run.json")) and runs.intersection(above):
+                left_out = True
+                continue
             _, _, blob, length = head.decode().split()
             if not length.isdecimal():
                 raise InputError(path, f"{file} is not among the repository's objects: a partial clone? fetch it first")
             first.setdefault(blob, (file, int(length)))
+    if not first and left_out:
+        raise InputError(path, "is a finished run, which ctxsim report shows; name the recordings")
     if not first:
-        raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
-    longest: dict[str, tuple[int, str, str]] = {}
+        raise InputError(path, f"has no files with the endings {', '.join(endings)}")
+    longest: dict[str, tuple[int, str, Source]] = {}
     for blob, (file, size) in first.items():
-        key = blob
+        key, source = blob, GitSource(f"{shown}:{file}", repository=repository.resolve(), blob=blob)
+        if file.endswith(AS_FILES):
+            source.refused = NotATranscript(source.name, f"{', '.join(AS_FILES)} are read only from checkouts")
         # A file that can't be read is refused when it is read.
-        if size <= most_bytes():
-            with suppress(InputError), _content(repository.resolve(), blob, file) as data:
-                key = _session(data.read(_START_BYTES)) or blob
+        elif size <= most_bytes():
+            with suppress(InputError):
+                data = source.content()
+                key, size = _session(data[:_START_BYTES]) or blob, len(data)
         if key not in longest or size > longest[key][0]:
-            longest[key] = size, file, blob
-    for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
-        yield GitSource(f"{shown}:{file}", repository=repository.resolve(), blob=blob)
+            longest[key] = size, file, source
+    yield from (source for _, _, source in sorted(longest.values(), key=lambda one: one[1]))
 
 
 def _session(start: bytes) -> str:
@@ -163,7 +176,7 @@ def _end_asked() -> None:
                 objects.kill()
 
 
-def _content(repository: Path, blob: str, name: str) -> BinaryIO:
+def _content(repository: Path, blob: str, name: str) -> bytes:
     """Return an object's bytes. Raises InputError if it is too large, damaged, or missing."""
     key = repository, os.getpid()
     if key not in _ASKED:
@@ -183,7 +196,7 @@ def _content(repository: Path, blob: str, name: str) -> BinaryIO:
         # A line end stands behind the object.
         if len(data) < size or not objects.stdout.read(1):
             raise InputError(name, "is a damaged object of the repository")
-        return io.BytesIO(data)
+        return data
     except BaseException:
         # Git has more to say, or exits in the middle of a damaged object.
         objects.kill()
