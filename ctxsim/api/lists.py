@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, nearest
+from ctxsim.errors import CtxsimError, InputError, nearest
 from ctxsim.plugins import labels
 from ctxsim.report.sheet import Cell, Column, Sheet, as_markdown, sheet
 
@@ -276,14 +276,19 @@ def _tokenizers(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _config(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.api.project import ABOUT, FILE, PROJECT, found
+    from ctxsim.api.project import ABOUT, FILE, PROJECT, Settings, found
 
-    said = found()
+    said, wrong = Settings(), ""
+    try:
+        said = found(to_show=True)
+        found()
+    except InputError as error:
+        wrong = str(error).removesuffix("; see: ctxsim list config")
     lines = [(name, _setting(getattr(said, name)), about) for name, about in ABOUT.items() if fnmatchcase(name, wanted)]
     where = f"From {os.path.relpath(said.file)}" if said.file else f"No {FILE} and no [tool.ctxsim] in a {PROJECT} here"
     columns = [Column("setting", "setting", left=True), Column("value", "value", left=True),
                Column("about", "what", left=True)]  # fmt: skip
-    return sheet("settings", where, columns, lines), []
+    return sheet("settings", wrong or where, columns, lines), []
 
 
 def _setting(value: Any) -> Cell:

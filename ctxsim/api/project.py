@@ -27,7 +27,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paths: Annotated[tuple[str, ...], "transcripts, where a command line names none and no scenario"] = ()
     policies: Annotated[tuple[str, ...], "labels that bench runs"] = ()
     grids: Annotated[tuple[str, ...], "what sweep tries"] = ()
-    goal: Annotated[str | None, "what the advice wants little of"] = None
+    goal: Annotated[str | None, "what the advice aims at"] = None
     estimator: Annotated[str | None, "what policies decide by"] = None
     model: Annotated[str | None, "window, prices, cache and tokenizer of a model"] = None
     models: Annotated[str | None, "a file of your own models and prices"] = None
@@ -55,18 +55,18 @@ ABOUT: dict[str, str] = {
 """Each setting in a few words."""
 
 
-def found(folder: Path | None = None) -> Settings:
+def found(folder: Path | None = None, to_show: bool = False) -> Settings:
     """Return the settings of the nearest file in a folder or above it, up to the project's root; defaults without one.
 
-    Raises InputError for a file that can't be read, that has an unknown or invalid setting, or that isn't trusted and
-    would run code or leave the project.
+    Raises InputError for a file that can't be read, that has an unknown or invalid setting, or, unless `to_show`, that
+    isn't trusted and would run code or leave the project.
     """
     start = (folder or Path.cwd()).absolute()
     for place in (start, *start.parents):
         for file in (place / FILE, place / PROJECT):
             table = _table(file)
             if table is not None:
-                return _read(file, table)
+                return _read(file, table, to_show)
         if (place / ENDS).exists():
             break
     return Settings()
@@ -86,16 +86,17 @@ def _table(file: Path) -> dict[str, Any] | None:
         if file.name == PROJECT and b"tool.ctxsim" not in data:
             return None
         raise
-    if file.name == FILE:
-        return whole
     tool = whole.get("tool")
+    # A file of our own needs no header; one with settings above or other tables below it has unknown ones.
+    if file.name == FILE and not (len(whole) == 1 and isinstance(tool, dict) and [*tool] == ["ctxsim"]):
+        return whole
     table = tool.get("ctxsim") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
         raise InputError(file, "tool.ctxsim is no table; see: ctxsim list config")
     return table
 
 
-def _read(file: Path, table: dict[str, Any]) -> Settings:
+def _read(file: Path, table: dict[str, Any], to_show: bool) -> Settings:
     if "file" in table:
         raise InputError(file, "file is no setting; see: ctxsim list config")
     try:
@@ -110,6 +111,9 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
             raise InputError(file, f"{name} = {value} is less than 1")
     models = None if said.models is None else _beside(file, said.models)
     paths = tuple(_beside(file, path) for path in said.paths)
+    read = msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
+    if to_show:
+        return read
     given = [*paths, *([models] if models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
     # The project is the nearest repository that contains the file, else the file's own folder.
@@ -121,7 +125,7 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
 
         vendors = [entry.vendor for entry in read_overrides(Path(own))]
         refuse(file, data, asking((), (), here, project, vendors))
-    return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
+    return read
 
 
 def _beside(file: Path, path: str) -> str:

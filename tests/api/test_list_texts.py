@@ -165,6 +165,13 @@ def test_a_projects_settings_are_told_with_its_file(tmp_path: Path, monkeypatch:
     assert [(one.name, one.heading, one.left) for one in found.columns] == [
         ("setting", "setting", True), ("value", "value", True), ("about", "what", True)
     ]  # fmt: skip
+    # A file that no command accepts is told all the same: what it says, and what is wrong with it.
+    (tmp_path / "ctxsim.toml").write_text("policies = ['mine.py:FirstLine']")
+    found, _ = listed("config", "policies")
+    assert "'mine.py:FirstLine' would run code" in found.title and found.rows[0][1].text == "mine.py:FirstLine"
+    (tmp_path / "ctxsim.toml").write_text("colour = 1")
+    found, _ = listed("config")
+    assert found.title.endswith("unknown field `colour`") and "goal" in {row[0] for row in found.rows}
 
 
 def test_models_are_told_with_what_stands_in_for_a_tokenizer() -> None:

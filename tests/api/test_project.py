@@ -48,6 +48,22 @@ def test_what_is_no_setting_is_said(folder: Path, name: str, text: str, said: st
         found()
 
 
+def test_the_header_of_another_file_may_stand_in_our_own(folder: Path) -> None:
+    (folder / "ctxsim.toml").write_text("[tool.ctxsim]\njobs = 2")
+    assert found().jobs == 2
+    for text in ("window = 9\n[tool.ctxsim]\njobs = 2", "[tool.ctxsim]\njobs = 2\n[tool.other]\nx = 1"):
+        (folder / "ctxsim.toml").write_text(text)
+        with pytest.raises(InputError, match="unknown field `tool`"):
+            found()
+
+
+def test_what_is_not_trusted_may_be_shown(folder: Path) -> None:
+    (folder / "ctxsim.toml").write_text("policies = ['mine.py:FirstLine']")
+    assert found(to_show=True).policies == ("mine.py:FirstLine",)
+    with pytest.raises(InputError, match="would run code"):
+        found()
+
+
 @pytest.mark.parametrize("text", ["broken [", "tool = 1", "[project]\nname = 'x'"])
 def test_a_projects_file_that_says_nothing_of_it_sets_nothing(folder: Path, text: str) -> None:
     (folder / "pyproject.toml").write_text(text)
