@@ -143,6 +143,27 @@ def test_it_opens_from_disk_without_network_answers_sorts_and_draws(default: Pat
     assert all(one[2] < other[1] for one, other in pairwise(numbers))
 
 
+@in_browser
+def test_names_in_the_trade_off_stay_within_its_axes(documented: Any) -> None:
+    # The point's range reaches far: beside it there is more room on the right, though all points are farther left.
+    left, right, names = documented.evaluate("""(() => {
+        const chart = data.tradeoff[state.axis], points = chart.points;
+        chart.points = points.map((one) => ({ ...one, x: Math.min(one.x, 100) }));
+        Object.assign(chart.points.find((one) => one.policy === state.policy), { x: 60, y: 0, reach: [190, 30] });
+        const { name } = data.policies[state.policy];
+        data.policies[state.policy].name += " + a name as long as a chain's";
+        drawTradeoff();
+        const box = (one) => { const { left, right } = one.getBoundingClientRect(); return [left, right]; };
+        const axes = box(document.querySelector("#chart-tradeoff .nsewdrag"));
+        const found = [...document.querySelectorAll("#chart-tradeoff .textpoint")].map(box);
+        data.policies[state.policy].name = name;
+        chart.points = points;
+        drawTradeoff();
+        return [...axes, found];
+    })()""")
+    assert names and all(left <= one[0] < one[1] <= right for one in names), (left, right, names)
+
+
 def compacted(name: str) -> CompactionRow:
     """A recorded compaction of which only a few things are known."""
     unknown = ("seconds", "cost_summary_usd", "cost_cache_usd", "payback_calls", "reread_usd")

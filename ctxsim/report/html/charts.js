@@ -78,13 +78,15 @@ function drawTradeoff() {
     const shown = members.filter(isShown).map((n) => chart.points.find((point) => point.policy === n));
     traces.push({ x: shown.map((point) => point.x), y: shown.map((point) => point.y), mode: "lines", showlegend: false, hoverinfo: "skip", line: { color: css("--other"), width: 1 } });
   }
-  const right = Math.max(...chart.points.map((point) => point.x));
+  const right = Math.max(...chart.points.map((point) => point.x + (point.reach ? point.reach[0] : 0)));
   const byPolicy = new Map(chart.points.map((point) => [point.policy, point]));
   for (const n of layered([...byPolicy.keys()])) {
     const point = byPolicy.get(n), told = n === data.chosen || n === state.policy, inColour = isColoured(n) || n === state.policy;
+    // Where there is most room, and off the point's own bar.
+    const beside = (!point.reach?.[0] ? "middle" : point.y > 50 ? "bottom" : "top") + (point.x > right / 2 ? " left" : " right");
     const symbol = (isBound(n) ? "square" : "circle") + (point.beaten ? "-open" : "");
     traces.push({
-      ...traceOf(n), x: [point.x], y: [point.y], mode: told && !narrow() ? "markers+text" : "markers", text: [nameOf(n)], textposition: point.x > right / 2 ? "middle left" : "middle right",
+      ...traceOf(n), x: [point.x], y: [point.y], mode: told && !narrow() ? "markers+text" : "markers", text: [nameOf(n)], textposition: beside,
       error_x: inColour && point.reach ? bars(point.reach) : {}, error_y: inColour && point.kept ? bars(point.kept) : {},
       marker: {
         symbol, size: n === data.chosen ? 17 : n === state.policy ? 14 : 11, color: point.beaten && point.refused ? css("--lost") : colour(n),
