@@ -4,7 +4,8 @@ user chooses it, also of IP addresses, phone numbers and host names.
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from ctxsim.safety.redaction.patterns import TABLE, compiled, part
 
@@ -27,11 +28,23 @@ def told_names(text: str) -> Iterator[str]:
             yield name
 
 
-def with_homes(text: str, stand_in: Callable[[str], str]) -> str:
-    """Return a text with the account names of home folders replaced."""
+def with_homes(text: str, stand_in: Callable[[str], str], hyphened: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a text with the account names of home folders replaced. `hyphened` is as `in_hyphens` returns it."""
     if not _ANY_HOME.search(text):
         return text
-    return _HOME.sub(lambda found: _replaced(found, found.lastgroup or 0, stand_in), text)
+    names = "|".join(map(re.escape, sorted(hyphened, key=len, reverse=True)))
+    # In `-home-ann-lee-project` only a name that is known tells where it ends.
+    pieces = re.split(rf"(?:(?<=-home-)|(?<=-Users-))({names})(?![^\W_])", text) if names else [text]
+    pieces[::2] = [
+        _HOME.sub(lambda found: _replaced(found, found.lastgroup or 0, stand_in), piece) for piece in pieces[::2]
+    ]
+    pieces[1::2] = [re.sub(r"[\W_]", "-", stand_in(hyphened[piece])) for piece in pieces[1::2]]
+    return "".join(pieces)
+
+
+def in_hyphens(names: Iterable[str]) -> dict[str, str]:
+    """Return names of several parts as agents write them in the names of their folders, each with the name itself."""
+    return {made: name for name in sorted(names) if "-" in (made := re.sub(r"[\W_]", "-", name))}
 
 
 def with_mails(text: str, stand_in: Callable[[str], str]) -> str:

@@ -7,7 +7,15 @@ from typing import Any
 import msgspec
 
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines, with_keys
-from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_network, with_words, words_of
+from ctxsim.safety.redaction.people import (
+    in_hyphens,
+    told_names,
+    with_homes,
+    with_mails,
+    with_network,
+    with_words,
+    words_of,
+)
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 
@@ -44,7 +52,7 @@ class Redaction:
         for line in sorted({line for key in keys for line in lines(key)}, key=lambda line: (-len(line), line)):
             for piece in (line[:PIECE], line[-PIECE:]):
                 self._pieces.setdefault(piece, []).append(line)
-        self._words = words_of(names)
+        self._words, self._hyphened = words_of(names), in_hyphens(names)
         self._done: dict[str, str] = {}
         return msgspec.convert(self._value(values), Transcript)
 
@@ -70,7 +78,7 @@ class Redaction:
         for piece, whole in self._pieces.items():
             text = self._without_piece(text, piece, whole)
         text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
-        text = with_homes(text, self._name)
+        text = with_homes(text, self._name, self._hyphened)
         return with_network(text, self._replaced) if self._everything else text
 
     def _without_piece(self, text: str, piece: str, whole: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
+from ctxsim.safety.redaction.people import in_hyphens, told_names, with_homes, with_mails, with_words, words_of
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -26,6 +26,18 @@ def test_addresses_are_replaced_whole(text: str, said: str) -> None:
 ])  # fmt: skip
 def test_names_of_home_folders_are_replaced_in_their_own_writing(text: str, said: str) -> None:
     assert with_homes(text, str.upper) == said
+
+
+def test_a_name_of_several_parts_is_known_in_hyphens() -> None:
+    known = in_hyphens(["ann.lee", "ann.lee.roy", "bob", "eve-may", "jo_x"])
+    assert known == {"ann-lee": "ann.lee", "ann-lee-roy": "ann.lee.roy", "eve-may": "eve-may", "jo-x": "jo_x"}
+    text = (
+        "-home-ann-lee-src -Users-ann-lee-roy-s C--Users-eve-may -home-bob-lee -home-ann-leed /home/ann.lee/x ann-lee"
+    )
+    said = (
+        "-home-ANN-LEE-src -Users-ANN-LEE-ROY-s C--Users-EVE-MAY -home-BOB-lee -home-ANN-leed /home/ANN.LEE/x ann-lee"
+    )
+    assert with_homes(text, str.upper, known) == said
 
 
 def test_names_are_told_that_may_be_words_elsewhere() -> None:

@@ -75,7 +75,13 @@ def test_an_account_is_replaced_as_a_word_too_but_none_that_is_nobodys() -> None
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_of_a_dotted_account_no_part_stays(everything: bool) -> None:
-    made = chat(("user", "/Users/klaus.hollerbach/code C:\\Users\\klaus.hollerbach\\src klaus.hollerbach staff"))
+    made = chat(
+        (
+            "user",
+            "/Users/klaus.hollerbach/code C:\\Users\\klaus.hollerbach\\src klaus.hollerbach staff "
+            "~/.claude/projects/-Users-klaus-hollerbach-code",
+        )
+    )
     (item,) = Redaction(TOKENIZER.count_many, everything).transcript(made).items
     assert "klaus" not in item.text and "hollerbach" not in item.text
 
