@@ -112,7 +112,7 @@ def test_without_prices_tokens_alone_are_told() -> None:
 def test_whether_its_agent_would_compact_is_told(head: int, compacts: bool) -> None:
     # Claude Code compacts before its window of 200,000 is full.
     [(one, _)] = told(
-        [session(name, head, at, "claude-opus-4-5", format="claude-code") for name, at in (("a", 1), ("b", 2))]
+        [session(name, head, at, "claude-opus-4-6", format="claude-code") for name, at in (("a", 1), ("b", 2))]
     )
     assert one.compacts is compacts
 
