@@ -195,6 +195,11 @@ def test_without_a_model_and_a_window_they_are_the_agents(made: Made) -> None:
     assert (done.window, done.model) == (100_000, "mock")
 
 
+def test_an_agent_that_is_told_no_model_is_checked_with_none_of_the_users() -> None:
+    with pytest.raises(CtxsimError, match="codex is run with the model 'mock' only; leave out --model gpt-6"):
+        check_setting(agent(), "/bin", {LIMIT: 60_000}, model="gpt-6")
+
+
 @pytest.mark.parametrize(("model", "window"), [("Mock-[1M]", 1_000_000), ("mock-x", 300_000), ("MOCK", 300_000)])
 def test_windows_by_pattern_from_specific_to_general(model: str, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one = agent(Probing(windows={"mock-[1m]": 1_000_000, "mock*": 300_000}))

@@ -95,9 +95,12 @@ def check_setting(
     """Return what an agent does with the first of the `given` settings while the others are set too.
 
     By default `model` is the one that drive.toml names, and `window` is the model's. Raises CtxsimError for an unknown
-    setting, and if the agent can't be run.
+    setting, for a model that the agent isn't run with, and if the agent can't be run.
     """
     (key, value), *others = given.items()
+    told = any("{model}" in part for part in (*agent.command, *agent.probe.acp))
+    if model and agent.probe.window and not told and model != agent.probe.model:
+        raise CtxsimError(f"{agent.name} is run with the model '{agent.probe.model}' only; leave out --model {model}")
     model = model or agent.probe.model
     here = Situation(agent, model, window or _window(agent, model))
     trial = _Trial(here, programs, known_setting(agent.name, key), value, dict(others))
