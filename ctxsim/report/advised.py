@@ -225,8 +225,9 @@ def _doubts(one: AgentAdvice) -> list[str]:
     if one.sessions == 1:
         found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
-        rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
-        still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "This stays"
+        rivals = "; or ".join(told(each.settings, False) for each in one.open if each.settings)
+        unsettled = f"Not settled{f': {rivals} may be as good' if rivals else ''}. This is"
+        still = unsettled if one.wins < SETTLED else "This stays"
         often = f"the answer in {percent(one.wins)} % of resamples of these sessions."
         found.append(f"{still} {often} {ranges_of(one.ahead)}")
     return [line for line in (*found, weak(one.off_recorded), *one.caveats) if line]
