@@ -322,9 +322,11 @@ def compare(
             f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
         )
     # Noise breaks no rule. With fewer than six sessions, which have no interval, every difference counts.
+    only = all(one in first.info.bounds for one, _ in pairs)
     broken = [
         one
         for one in changes
-        if one.verdict != "noise" and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
+        if (one.verdict == "changed" or (one.verdict == "same" and (only or one.pair[0] not in first.info.bounds)))
+        and any(rule.broken_by(one.column, one.difference, one.before) for rule in rules)
     ]
     return Comparison(tuple(changes), tuple(left), tuple(broken), tuple(same_transcripts(first, second)[1]))

@@ -14,6 +14,7 @@ from ctxsim.results.files import replacing
 from ctxsim.results.frames import arrow_batch, mapped, packed
 
 _QUOTED = re.compile(r'[",\r\n]')
+_NUMBER = re.compile(r"[+-]\d[\d.]*%?")
 
 
 def harmless(cell: str) -> str:
@@ -21,7 +22,8 @@ def harmless(cell: str) -> str:
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection. Parquet files have the cell as it is.
     """
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    begins = cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if begins and not _NUMBER.fullmatch(cell) else cell
 
 
 def csv_header(row: type[msgspec.Struct]) -> bytes:

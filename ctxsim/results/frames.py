@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import types
 import typing
@@ -179,6 +180,13 @@ def recorded(run: Any) -> tuple[Any, Any]:
     """
     rows = run.of(run.labels[0])
     asked = {name for name, value in (run.info.setting or {}).get("overrides", {}).items() if value is not None}
-    rows = rows[rows.model.isna()] if "model" in asked else rows
+    if "model" in asked:
+        wanted = _undated(run.info.setting["overrides"]["model"])
+        rows = rows[[not isinstance(model, str) or _undated(model) == wanted for model in rows.model]]
     paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
     return rows[:0] if "tokenizer" in asked else rows, paid[:0] if "prices" in asked else paid
+
+
+def _undated(model: str) -> str:
+    """A model's name without a router's prefix and a date."""
+    return re.sub(r"-\d{4}-?\d\d-?\d\d$", "", model.rpartition("/")[2].lower())

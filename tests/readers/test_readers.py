@@ -239,7 +239,11 @@ def zstandard(data: bytes) -> bytes:
     return packed
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard])
+def behind_a_skippable_frame(data: bytes) -> bytes:
+    return b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"skip" + zstandard(data)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard, behind_a_skippable_frame])
 def test_compressed_data_is_told_by_its_first_bytes(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     packed = pack(json.dumps(OPENAI).encode())
     (tmp_path / "chat.json").write_bytes(packed)

@@ -104,8 +104,8 @@ def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:
     assert csv_header(Small) == b"name,number,share,kept\n" and csv_text(arrow_batch(Small, [])) == b""
     lines = "a,1,0.5,False\né,,1.0,True\na,3,2.0,True\n"
     assert bytes(csv_text(arrow_batch(Small, ROWS))).decode() == lines
-    assert [harmless(cell) for cell in ("\tx", "\rx", "x=", "-1", "'=", "+", "@a", "")] == [
-        "'\tx", "'\rx", "x=", "'-1", "'=", "'+", "'@a", ""
+    assert [harmless(cell) for cell in ("\tx", "\rx", "x=", "-1", "-1+1", "'=", "+", "@a", "")] == [
+        "'\tx", "'\rx", "x=", "-1", "'-1+1", "'=", "'+", "'@a", ""
     ]  # fmt: skip
     folder = tmp_path / "a" / "b"
     for _ in range(2):

@@ -150,8 +150,11 @@ def same_transcripts(before: Run, after: Run) -> tuple[dict[str, str], list[str]
     """
     first, second = (_sources(run) for run in (before, after))
     by_bytes = {source: name for name, source in second.items() if source}
-    found = {name: by_bytes.pop(source) for name, source in first.items() if source in by_bytes}
     numbered = any(run.info.setting and not run.info.setting.get("text", True) for run in (before, after))
+    found = {name: name for name, source in first.items()
+             if source and not numbered and (second.get(name) or ("",))[0] == source[0]}  # fmt: skip
+    by_bytes = {source: name for source, name in by_bytes.items() if name not in found}
+    found |= {name: by_bytes.pop(source) for name, source in first.items() if name not in found and source in by_bytes}
     left = set(second).difference(found.values())
     alike = [name for name in first if name not in found and name in left]
     if numbered and before.info.inputs != after.info.inputs:

@@ -21,8 +21,10 @@ from ctxsim.transcript import Transcript
 PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
 """First bytes of such files. Code that reads them is imported only for such a file."""
 
-GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""First bytes of compressed data: names don't say it, nor does a place in an archive."""
+GZIP, ZSTANDARD, SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
+"""First bytes of compressed data: names don't say it, nor does a place in an archive. The last are the second to fourth
+byte of a frame that Zstandard skips.
+"""
 
 DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, without a call of Python's gzip for each."""
@@ -71,7 +73,7 @@ class Source:
             if start.startswith(GZIP):
                 self._check(kept, _gzip(kept))
                 return cast(BinaryIO, io.BufferedReader(cast(Any, _gzip(kept)), DECOMPRESSED_AT_ONCE))
-            if start == ZSTANDARD:
+            if start == ZSTANDARD or start[1:] == SKIPPABLE:
                 self._check(kept, _zstandard(kept))
                 return io.BufferedReader(_zstandard(kept))
             return _stream(kept)

@@ -33,7 +33,7 @@ def test_the_larger_of_two_differences_to_what_was_recorded(
 
 @pytest.mark.parametrize(("asked", "off"), [
     ({"window": 9}, 2.0), ({"model": None}, 2.0), ({"prices": {"input": 1.0}}, 0.1), ({"model": "b"}, None),
-    ({"tokenizer": "o200k_base"}, None),
+    ({"model": "router/A-20260101"}, 2.0), ({"tokenizer": "o200k_base"}, None),
 ])  # fmt: skip
 def test_what_was_recorded_is_of_no_other_model_or_prices(
     asked: dict[str, object], off: float | None, tmp_path: Path

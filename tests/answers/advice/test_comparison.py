@@ -141,6 +141,9 @@ def test_transcripts_of_the_same_bytes_are_the_same_whatever_their_names(tmp_pat
     assert same_transcripts(named, run("moved", {"x": 1.0}, "y"))[0] == {"y1": "x"}
     # Of the same name, but shorter.
     assert same_transcripts(named, run("cut", {"x": 0.5, "y1": 2.0}, "zy")) == ({"y1": "y1", "x": "x"}, ["x"])
+    # One file, cut at another place: those of one name are paired, not the second with the second.
+    two, three = run("two", {"y1": 2.0, "y2": 3.0}, "yy"), run("three", {"y1": 2.0, "y3": 4.0, "y2": 3.0}, "yyy")
+    assert same_transcripts(two, three) == ({"y1": "y1", "y2": "y2"}, [])
     # One of y failed in both: the file of a row can't be told, and names are all there is.
     failed = run("failed", {"x": 1.0, "y2": 3.0}, "xyy")
     assert same_transcripts(named, failed) == ({"x": "x", "y2": "y2"}, [])

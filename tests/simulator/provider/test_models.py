@@ -61,6 +61,14 @@ def test_a_routers_name_has_a_price(name: str, price: float, output: float) -> N
     assert known and known.prices and (known.prices.input, known.prices.output) == (price, output)
 
 
+@pytest.mark.parametrize(("name", "read"), [
+    ("anthropic/claude-3.7-sonnet", 0.3), ("openai/gpt-4o-2024-08-06", 1.25),
+])  # fmt: skip
+def test_a_router_sells_what_is_read_from_the_cache_as_the_maker_does(name: str, read: float) -> None:
+    known = find_model(name)
+    assert known and known.prices and known.prices.cache_read == read
+
+
 @pytest.mark.parametrize(("prefix", "price"), [
     ("us.", 4.4), ("bedrock/eu.", 4.4), ("jp.", 4.4), ("au.", 4.4), ("global.", 4.0), ("", 4.0),
 ])  # fmt: skip

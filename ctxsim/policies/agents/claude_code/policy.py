@@ -28,7 +28,7 @@ class ClaudeCode(Policy):
     lowers the reserve if it is less. `autocompact_pct_override` (0: none) is a lower threshold, in per cent of the
     window less the reserve. With `proactive` off and `auto_compact_window` 0, only a refused request is compacted. With
     `auto_compact_enabled` off, none is. `version=` and `model=` in a label give what that version ships for that model:
-    to 2.1.19 a reserve of 32,000; from 2.1.153 on, no compaction before a refusal for Claude 4.5 and older models.
+    to 2.1.19 a reserve of 32,000; from 2.1.153 on, no compaction before a refusal for some models, such as 4.5.
 
     The number compared is the last usage plus `tail_factor` times an estimate of later items. Files that were read, by
     `cat` too, are attached again, with `file_budget` tokens in all; of a file over `file_tokens` only the path.

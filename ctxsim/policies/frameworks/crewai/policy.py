@@ -34,7 +34,8 @@ class CrewaiSummarize(Policy):
             for n, part in enumerate(parts := self._parts(message, most)):
                 tokens = counted(self.sees, [part])
                 if pieces[-1] and (size + tokens > most or (n == 0 and len(parts) > 1)):
-                    pieces, size = [*pieces, []], 0
+                    pieces.append([])
+                    size = 0
                 pieces[-1].append(part)
                 size += tokens
         texts = [self.sees.summarize(items_of(piece), self.summary_tokens) for piece in pieces if piece]
