@@ -79,6 +79,7 @@ def _snapshot() -> Any:
     return data_snapshot.get_snapshot()
 
 
+@cache
 def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """The price list's entries for a model, and the same with the one first whose price is paid.
 
