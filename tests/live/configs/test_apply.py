@@ -91,7 +91,7 @@ def test_settings_written_together_are_undone_together(home: Path) -> None:
     assert len(apply("claude-code", both, project=home / "work", agreed=lambda all: not asked.append(all))) == 2
     assert [one.path for one in asked[0]] == [local, project]
     project.write_text("{}")
-    with pytest.raises(CtxsimError, match="was changed after it was written"):
+    with pytest.raises(CtxsimError, match="edited or removed after ctxsim wrote it, so nothing was undone"):
         undo()
     assert "250000" in local.read_text(), "all files or none"
     project.unlink()
@@ -165,7 +165,7 @@ def test_a_file_that_was_changed_since_is_left_alone(home: Path) -> None:
     file = config(home)
     apply("claude-code", {"autoCompactWindow": 250_000})
     file.write_text("{}")
-    with pytest.raises(CtxsimError, match="was changed after it was written; undo it by hand; what stood there"):
+    with pytest.raises(CtxsimError, match="edited or removed after ctxsim wrote it, so nothing was undone; the file from before ctxsim.s change is"):
         undo()
     assert file.read_text() == "{}"
 
